@@ -1,0 +1,35 @@
+// Reading and writing whole files without losing what was there before.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace pipesim::base {
+
+/// The file's content. Throws EnvironmentError naming the file and the reason.
+std::string ReadFile(const std::filesystem::path& path);
+
+/// Opened before a long run so that a bad path fails at once; written after it. The content goes to a
+/// temporary file beside the target, is synced, and replaces the target in one rename, so an
+/// interrupted or failed write leaves the old file whole. Devices and pipes (/dev/stdout) are written
+/// in place. Not thread-safe.
+class OutputFile {
+ public:
+  /// Throws EnvironmentError when the path cannot be written.
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Throws EnvironmentError (disk full, ...); the target is then unchanged. Call once.
+  void Commit(std::string_view content);
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int fd_ = -1;
+};
+
+}  // namespace pipesim::base

@@ -1,0 +1,78 @@
+// Keyed random streams: a draw depends on its key (seed, stage, a, b) alone, never on which thread
+// asks or when. All arithmetic is exact or correctly rounded on every machine: no libm, whose log and
+// exp differ between versions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace pipesim::base {
+
+/// What a stream is for. The values are part of every result's identity: never renumber.
+enum class Stage : std::uint64_t {
+  kSampleSize = 1,      ///< (seed, stage, sample)
+  kPrepare = 2,         ///< (seed, stage, sample): the same every epoch
+  kStorageLatency = 3,  ///< (seed, stage, epoch, position in epoch)
+  kOpenCost = 4,        ///< (seed, stage, epoch, position in epoch)
+  kStep = 5,            ///< (seed, stage, step)
+  kShuffle = 6,         ///< (seed, stage, epoch)
+  kLabel = 7,           ///< (seed, stage, sample)
+  kSampleBytes = 8,     ///< content of the generated sample pool
+  kCache = 9,           ///< (seed, stage, epoch, position in epoch)
+  kWeights = 10,        ///< initial weights of a model
+  kReservoir = 11,      ///< which values a bounded series keeps
+};
+
+/// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to make; not shared between
+/// threads.
+class KeyedStream {
+ public:
+  KeyedStream(std::uint64_t seed, Stage stage, std::uint64_t a = 0, std::uint64_t b = 0);
+  std::uint64_t Next();
+  /// Uniform in the open interval (0, 1), 53 bits.
+  double NextUnit();
+
+ private:
+  std::uint64_t state_;
+};
+
+/// A mix of 64 bits in which every input bit reaches every output bit (SplitMix64's finalizer).
+std::uint64_t Mix64(std::uint64_t value);
+
+/// A permutation of [0, size) that needs no memory: a keyed Feistel network with cycle walking.
+/// Thread-safe.
+class Shuffle {
+ public:
+  Shuffle(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size);
+  /// The item at `position` < size.
+  std::uint64_t operator()(std::uint64_t position) const;
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t size_;
+  int half_bits_;
+};
+
+enum class DistributionKind {
+  kFixed, kUniform, kNormal, kLognormal, kExponential, kGamma, kEmpirical
+};
+
+/// A distribution over non-negative numbers, in the unit of whoever holds it. Draws below 0 are cut
+/// to 0 (only `normal` has them). Parameters are checked by spec before they get here.
+struct Distribution {
+  DistributionKind kind = DistributionKind::kFixed;
+  double mean = 0;             ///< fixed, normal, lognormal, exponential, gamma
+  double stdev = 0;            ///< normal, lognormal, gamma; of the variable itself, not its log
+  double low = 0, high = 0;    ///< uniform
+  std::vector<double> values;  ///< empirical: each equally likely
+  bool operator==(const Distribution&) const = default;
+
+  static Distribution Fixed(double value) { return {.mean = value}; }
+  double Mean() const;
+  double Stdev() const;
+  bool IsZero() const { return kind == DistributionKind::kFixed && mean == 0; }
+};
+
+double Draw(const Distribution& distribution, KeyedStream& stream);
+
+}  // namespace pipesim::base

@@ -1,0 +1,37 @@
+// The statistics the measurements stand on. Pure functions over plain numbers; knows nothing of
+// where they came from.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace pipesim::base {
+
+double Mean(std::span<const double> values);
+/// Sample standard deviation (n − 1); 0 for fewer than two values.
+double Stdev(std::span<const double> values);
+/// Linear interpolation between order statistics (type 7); nullopt when empty. q in [0, 1].
+std::optional<double> Quantile(std::vector<double> values, double q);
+
+/// Two-sided Student t quantile for `level` (0.95) and `degrees` >= 1.
+/// Source: Hill, Algorithm 396, CACM 13 (1970).
+double StudentT(double level, std::size_t degrees);
+
+/// Half-width of the interval of the mean at `level`; nullopt for fewer than two values.
+std::optional<double> HalfWidth(std::span<const double> values, double level);
+
+/// MSER-5: how many leading values to discard so that the standard error of the rest is smallest,
+/// over means of 5, at most half. Source: White, Cobb, Spratt, "A comparison of five steady-state
+/// truncation heuristics for simulation", WSC 2000.
+std::size_t Mser5(std::span<const double> values);
+
+/// Groups `values` into at most `max_batches` (at least 2) equal consecutive batches and returns
+/// their means; a remainder at the front is dropped. Empty when there are fewer than 2 values.
+std::vector<double> BatchMeans(std::span<const double> values, std::size_t max_batches);
+
+/// Lag-1 autocorrelation; 0 for fewer than three values or no variance.
+double Autocorrelation1(std::span<const double> values);
+
+}  // namespace pipesim::base

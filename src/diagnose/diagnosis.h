@@ -1,0 +1,130 @@
+// The verdict: which demand or setting holds training back, what each change would gain, and what to
+// do next. The decision is one procedure over a predictor; which predictor (bounds on measured
+// demands, or the virtual engine) is passed in.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/measurement.h"
+#include "spec/experiment.h"
+
+namespace pipesim::diagnose {
+
+enum class Verdict {
+  kLoaderBound, kCpuContention,                                   // settings
+  kIoBound, kCpuBound, kH2dBound, kLaunchBound, kSyncBound, kHostBound, kComputeBound,  // demands
+  kBalanced, kInconclusive
+};
+std::string_view ToText(Verdict verdict);  ///< "io-bound"
+enum class Confidence { kHigh, kLow, kNone };
+enum class Side { kInput, kTransfer, kHost, kCompute };
+
+/// One changed pipeline, as the predictor sees it: the measured demands with factors on them (0 =
+/// free, 0.5 = twice as fast) and the settings that matter.
+struct Scenario {
+  measure::Demands demands;
+  double storage_latency_factor = 1;   ///< on demands.read_s
+  double cores = 1;
+  int workers = 0;
+  int prefetch_factor = 2;
+  bool device_asynchronous = false;
+  int in_flight = 2;
+  int compute_threads = 1;
+  std::optional<double> storage_bytes_per_s, storage_reads_per_s;  ///< limits; nullopt: none known
+  std::optional<double> storage_parallel_reads;                     ///< queue depth / latency, reads/s
+};
+
+/// Predicted samples/s of a scenario.
+using Predictor = std::function<double(const Scenario&)>;
+
+/// The scenario of a finished run.
+Scenario ScenarioOf(const spec::Experiment& experiment, const measure::Measurement& measurement);
+
+/// The bounds of design section 2: min(1/cycle at 0 workers, workers/s, cores/cpu, bandwidth/bytes,
+/// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size. Needs no engine; stays as a cross-check.
+double PredictByBounds(const Scenario& scenario);
+
+struct Evidence {
+  std::string text;   ///< a clause with its number in it
+  std::string field;  ///< JSON path of the number: "resources.storage_utilization"
+  double value = 0;
+  std::optional<double> limit;
+};
+
+enum class Takes { kFlag, kCode, kDevice, kMemory };
+
+struct WhatIf {
+  std::string change;                                       ///< "workers 4 to 8"
+  std::vector<std::pair<std::string, std::string>> set;     ///< paths and values; may be empty
+  double samples_per_s = 0;
+  double gain = 0;                                          ///< after / before − 1
+  std::optional<measure::Interval> gain_interval;
+  std::optional<Verdict> then;                              ///< the verdict after it
+  Takes takes = Takes::kFlag;
+  bool changes_training = false;
+  bool feasible_here = true;
+};
+
+struct Missing {
+  std::string signal, reason;
+};
+
+struct Recommendation {
+  std::string text;  ///< what the command does, or why nothing is to be done
+  std::vector<std::pair<std::string, std::string>> set;  ///< what to change; app makes argv of it
+  std::string pytorch;  ///< "DataLoader(..., num_workers=6, prefetch_factor=2)"; may be empty
+  std::optional<double> samples_per_s, gain;
+};
+
+/// The smallest number of workers within `share_of_best` of the best.
+struct Enough {
+  int workers = 0;
+  int prefetch_factor = 2;
+  double share_of_best = 0;
+  std::int64_t bytes_per_worker = 0;  ///< finished batches each keeps in memory
+};
+
+enum class Full { kYes, kNo, kUnsure, kUnknown };
+struct Rung {
+  std::string resource;         ///< "GPU", "CPU", "IO"
+  std::optional<double> used, limit;
+  std::string unit;             ///< "cores", "bytes/s", "fraction"
+  Full full = Full::kUnknown;
+  bool is_limit = false;
+};
+
+struct Diagnosis {
+  Verdict bottleneck = Verdict::kInconclusive;
+  Confidence confidence = Confidence::kNone;
+  std::optional<Side> side;         ///< certain even when the verdict is not
+  std::optional<Verdict> second;
+  std::string headline;             ///< one clause a stranger understands
+  std::vector<Evidence> evidence;
+  std::vector<std::string> ruled_out;
+  std::vector<Verdict> candidates;  ///< when inconclusive: what is still open, the leading one first
+  std::vector<Missing> missing;
+  std::vector<WhatIf> what_if;      ///< largest gain first
+  std::optional<Recommendation> recommendation;
+  std::optional<Enough> enough;
+  std::optional<double> model_error;  ///< predicted / measured − 1 of the run as it was
+  std::vector<Rung> ladder;
+};
+
+/// Every threshold of the decision, in one place (design section 2).
+struct Thresholds {
+  double gain_that_counts = 0.05;
+  double pair_gain_for_balanced = 0.10;
+  double tie = 0.05;
+  double model_error = 0.10;
+  double rank_interval = 0.05;   ///< half-width of the throughput's interval that still ranks
+  std::int64_t min_steps = 30;
+};
+
+Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
+                   const Predictor& predict, const Thresholds& thresholds = {});
+
+}  // namespace pipesim::diagnose

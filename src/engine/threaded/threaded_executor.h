@@ -1,0 +1,28 @@
+// The pipeline on real threads: workers, queue, consumer. Knows no LibTorch: the trainer, the memory
+// and real samples come in through their interfaces.
+#pragma once
+
+#include <functional>
+
+#include "engine/batch_memory.h"
+#include "engine/executor.h"
+#include "engine/sample_source.h"
+#include "engine/trainer.h"
+
+namespace pipesim::engine {
+
+struct ThreadedParts {
+  const base::Clock* clock = nullptr;
+  Trainer* trainer = nullptr;
+  BatchMemory* memory = nullptr;
+  const SampleSource* source = nullptr;  ///< only for StorageKind::kFiles
+};
+
+/// The parts outlive the executor. The calling thread becomes the consumer.
+std::unique_ptr<Executor> MakeThreadedExecutor(const ThreadedParts& parts);
+
+/// The emulated device: asynchronous, serves steps one after another as cost/step.h says.
+std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
+                                             const base::Clock& clock);
+
+}  // namespace pipesim::engine

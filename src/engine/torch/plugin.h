@@ -1,0 +1,38 @@
+// The border of libpipesim_torch.so: everything the app may ask of LibTorch, without its headers. The
+// library is opened when a command needs it, after affinity and OMP variables are set.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/batch_memory.h"
+#include "engine/trainer.h"
+#include "spec/experiment.h"
+
+namespace pipesim::engine {
+
+struct TorchDevice {
+  std::string name;         ///< "cuda:0"
+  std::string device_name;  ///< "NVIDIA H200"
+  base::Bytes memory, memory_free;
+};
+
+/// One table of functions, found under the symbol kTorchPluginSymbol. Same compiler and same sources
+/// on both sides (kTorchPluginVersion is checked).
+struct TorchPlugin {
+  int version = 0;
+  std::string libtorch_version;
+  std::vector<TorchDevice> (*devices)() = nullptr;
+  /// The experiment's device is kCpu or kCuda here. `compute_threads` >= 1. Throws OutOfMemory,
+  /// EnvironmentError (no such device), std::invalid_argument (a layer that does not fit).
+  std::unique_ptr<Trainer> (*make_trainer)(const spec::Experiment&, const base::Clock&,
+                                           int compute_threads) = nullptr;
+  /// Page-locked host memory; throws EnvironmentError without CUDA.
+  std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
+};
+inline constexpr int kTorchPluginVersion = 1;
+inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
+
+}  // namespace pipesim::engine

@@ -1,0 +1,160 @@
+// What a run measured, in the report's own terms: rates with their interval, three partitions that
+// close, resources, demands. Made from a RunTrace alone; holds no verdict.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "spec/experiment.h"
+#include "trace/run_trace.h"
+
+namespace pipesim::measure {
+
+using base::Bytes;
+using base::Duration;
+
+struct Interval {
+  double low = 0, high = 0;
+  double level = 0.95;
+  std::string method;  ///< "batch means (20)", "repeats (5)"
+};
+
+struct StepTime {
+  double mean_s = 0;
+  std::optional<double> p50_s, p95_s, p99_s;  ///< nullopt with fewer steps than the quantile needs
+};
+
+struct EpochResult {
+  std::int64_t index = 0;
+  double samples_per_s = 0;
+  double time_to_first_batch_s = 0;
+  double starved_fraction = 0;
+  std::optional<double> cache_hit_fraction;
+};
+
+struct Result {
+  trace::EndReason stopped_by = trace::EndReason::kEnough;
+  std::optional<double> samples_per_s;  ///< nullopt when nothing was measured; likewise below
+  std::optional<Interval> samples_per_s_interval;
+  std::optional<double> steps_per_s;
+  std::optional<StepTime> step_time;
+  std::optional<double> time_to_first_batch_s;
+  double warmup_s = 0;
+  double measured_s = 0;
+  std::int64_t steps = 0;         ///< in the measured window
+  std::int64_t warmup_steps = 0;
+  std::int64_t samples = 0;       ///< in the measured window, partial batches at their true size
+  std::optional<double> accelerator_utilization;  ///< device busy / wall
+  std::vector<EpochResult> epochs;
+};
+
+/// Each state measured by itself; other = wall − sum. All in seconds of the measured window.
+struct Consumer {
+  double wall_s = 0, starved_s = 0, h2d_s = 0, host_s = 0, compute_s = 0, sync_s = 0, contended_s = 0,
+         other_s = 0;
+  /// Parts of compute_s on a synchronous device; nullopt elsewhere.
+  std::optional<double> forward_s, backward_s, optimizer_s;
+};
+struct Device {
+  std::string clock;  ///< "emulated", "cuda events"
+  double wall_s = 0;
+  /// nullopt: not told apart from busy (no replay of the captured step); then busy_s holds both.
+  std::optional<double> launch_s;
+  double busy_s = 0, starved_s = 0, transfer_s = 0, sync_s = 0, other_s = 0;
+};
+/// Summed over the workers: wall_s = count × the window. At 0 workers count is 0, wall_s is the
+/// consumer's own time in read, prepare and collate.
+struct Workers {
+  int count = 0;
+  double wall_s = 0, startup_s = 0, read_s = 0, prepare_s = 0, collate_s = 0, contended_s = 0,
+         blocked_on_consumer_s = 0, blocked_on_order_s = 0, idle_s = 0, other_s = 0;
+  std::vector<std::string> unmeasured;  ///< "contended": could not be read; counted under prepare
+  std::vector<Workers> each;            ///< one worker each, for --full; empty inside
+};
+struct Queue {
+  std::int64_t capacity = 0;
+  std::optional<double> occupancy_mean, empty_fraction, full_fraction;
+};
+struct Pin {
+  double wall_s = 0, pin_s = 0, blocked_s = 0, idle_s = 0;
+};
+struct TransferUse {
+  std::int64_t bytes = 0;
+  std::optional<double> bytes_per_s;  ///< while copying
+};
+struct Memory {
+  std::optional<std::int64_t> rss_peak_bytes, device_peak_bytes, device_total_bytes;
+  std::int64_t queued_bytes = 0;  ///< window × batch bytes
+};
+struct Resources {
+  double cores = 0;                          ///< allowed: affinity and quota
+  std::optional<double> cores_used;          ///< this process
+  std::optional<double> cpu_utilization;     ///< cores_used / cores
+  std::optional<double> cores_used_training, cores_used_loading;
+  std::optional<double> foreign_cores;       ///< other programs on the allowed processors
+  std::optional<double> storage_utilization; ///< of its limit: bandwidth, IOPS or queue depth, the larger
+  double storage_bytes_per_s = 0, reads_per_s = 0;
+  std::optional<double> gpu_utilization_nvml;
+  std::optional<double> throttled_fraction;
+};
+
+/// What one full batch asks of each part, free of contention and waiting: the ground that predictions
+/// and interventions stand on. nullopt where it could not be measured.
+struct Demands {
+  std::int64_t batch_samples = 0;            ///< mean size of the measured batches, rounded
+  std::optional<double> read_s;              ///< one worker alone waits for storage
+  std::optional<double> read_cpu_s;          ///< CPU part of real reads
+  double reads = 0, bytes = 0;
+  std::optional<double> prepare_cpu_s, prepare_wait_s;
+  std::optional<double> collate_s;
+  std::optional<double> pin_s, h2d_s;
+  std::optional<double> host_s;              ///< consumer's own work per step
+  std::optional<double> step_s;              ///< device service time
+  std::optional<double> step_cpu_s;          ///< CPU time of the step where the CPU trains, all threads
+  std::optional<double> sync_s;
+};
+
+struct Warning {
+  std::string code;  ///< "partial-batch", "foreign-cpu", "few-steps", "bursts", "drift", ...
+  std::string text;  ///< one or two sentences
+};
+
+struct Measurement {
+  Result result;
+  Consumer consumer;
+  std::optional<Device> device;  ///< nullopt: no clock of its own
+  Workers workers;
+  Queue queue;
+  std::optional<Pin> pin;
+  TransferUse transfer;
+  Memory memory;
+  Resources resources;
+  Demands demands;
+  std::vector<Warning> warnings;
+  trace::Effective effective;
+  std::string failure;
+  std::vector<trace::DataFault> bad_samples;
+  std::int64_t bad_sample_count = 0;
+  std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
+};
+
+/// Never throws on a short or failed run: what could not be measured is nullopt, and a warning says so.
+Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment);
+
+/// The rule behind RunControl::enough: the first of duration, steps, epochs; with `auto`,
+/// min_duration, min_steps and max_noise together, or max_duration.
+std::optional<trace::EndReason> Enough(const trace::RunTrace& trace, base::Instant now,
+                                       const spec::Experiment& experiment);
+
+/// The measured window: warm-up cut off, whole cycles of W batches, inside the run.
+struct Window {
+  base::Instant from, to;
+  std::int64_t first_step = 0, last_step = 0;  ///< measured steps are (first_step, last_step]
+  std::int64_t samples = 0;
+};
+std::optional<Window> MeasuredWindow(const trace::RunTrace& trace, const spec::Experiment& experiment);
+
+}  // namespace pipesim::measure

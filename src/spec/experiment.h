@@ -1,0 +1,199 @@
+// The experiment: one plain value that says everything about a run, filled from YAML, flags and
+// defaults (spec/read.h). Executors, measurement and reports read it; nothing changes it. Knows
+// nothing of how anything runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/drawn.h"
+#include "base/units.h"
+#include "spec/model.h"
+
+namespace pipesim::spec {
+
+using base::Bytes;
+using base::BytesPerSecond;
+using base::Drawn;
+using base::Duration;
+
+/// Where a value came from. `kModel` and `kPreset` values are printed as assumed; `kData` is what was
+/// counted in the folder of real samples.
+enum class Origin { kDefault, kModel, kPreset, kData, kEnvironment, kFile, kFlag };
+
+struct Dataset {
+  std::int64_t samples = 0;
+  Drawn<Bytes> sample_bytes;  ///< what storage delivers for one sample
+  Shape shape;                ///< what prepare makes of it and the model takes
+  DType dtype = DType::kUint8;
+  std::int64_t classes = 0;
+};
+/// Bytes of one prepared sample: elements(shape) × size(dtype).
+Bytes PreparedBytes(const Dataset& dataset);
+
+enum class CachePolicy { kNone, kLru, kRandom };
+struct Cache {
+  CachePolicy policy = CachePolicy::kNone;
+  Bytes size;
+  double warm = 0;  ///< share of the cache filled with the data set's samples at the start, 0..1
+  std::optional<BytesPerSecond> hit_bandwidth;
+};
+
+enum class StorageKind {
+  kNone,      ///< data in memory: reading costs nothing
+  kEmulated,  ///< served by cost/storage.h
+  kFiles,     ///< a real folder, one subfolder a class
+};
+enum class FileCacheState { kAsIs, kCold, kWarm };
+enum class OnBadFile { kSkip, kFail };
+struct Storage {
+  StorageKind kind = StorageKind::kNone;
+  std::string preset;  ///< name under configs/storage, empty when inline
+  Drawn<Duration> latency;
+  std::optional<BytesPerSecond> bandwidth;  ///< absent: unlimited
+  std::optional<double> iops_per_s;
+  std::optional<int> queue_depth;
+  Drawn<Duration> open_cost;
+  Cache cache;
+  std::filesystem::path path;  ///< kFiles
+  bool direct = false;         ///< kFiles: O_DIRECT
+  FileCacheState file_cache = FileCacheState::kAsIs;
+  OnBadFile on_bad_file = OnBadFile::kFail;  ///< truncated, foreign or unreadable file
+};
+
+enum class PrepareKind {
+  kNone,
+  kBurn,    ///< consumes CPU time
+  kWait,    ///< waits, holds no core
+  kDecode,  ///< real JPEG decode, resize, normalise; needs StorageKind::kFiles
+};
+struct Prepare {
+  PrepareKind kind = PrepareKind::kNone;
+  Drawn<Duration> cost;  ///< for one sample
+};
+
+enum class Dispatch { kRoundRobin, kShared };
+enum class QueueKind { kTbb, kLockfree, kMutex };
+enum class Buffers { kRecycled, kFresh };
+struct Loader {
+  int workers = 0;
+  std::int64_t batch_size = 64;
+  int prefetch_factor = 2;  ///< per worker; means nothing at 0 workers
+  bool shuffle = true;
+  bool drop_last = false;
+  bool in_order = true;
+  bool persistent_workers = false;
+  bool pin_memory = false;
+  Duration timeout{};  ///< 0: wait for ever
+  Dispatch dispatch = Dispatch::kRoundRobin;
+  QueueKind queue = QueueKind::kTbb;
+  std::optional<std::int64_t> queue_capacity;  ///< batches; auto = Window()
+  Buffers buffers = Buffers::kRecycled;
+  Drawn<Duration> worker_startup;
+
+  /// Batches dealt and not yet taken, at most: prefetch_factor × workers.
+  std::int64_t Window() const { return static_cast<std::int64_t>(prefetch_factor) * workers; }
+};
+
+enum class OmpWait { kDefault, kPassive };
+struct Limits {
+  std::optional<int> cpu_count;      ///< `cpus: 4`
+  std::vector<int> cpu_list;         ///< `cpus: 0-3,6`; both empty: auto
+  std::optional<int> compute_threads;  ///< LibTorch intra-op threads of the trainer; auto = cores
+  int worker_threads = 1;
+  OmpWait omp_wait = OmpWait::kDefault;
+};
+
+struct Transfer {
+  bool overlap = true;
+  bool non_blocking = true;
+};
+
+enum class Precision { kFp32, kBf16 };
+enum class Optimizer { kSgd, kMomentum, kAdam };
+struct Training {  ///< the file's `model:` beside the layers themselves
+  Precision precision = Precision::kFp32;
+  Optimizer optimizer = Optimizer::kSgd;
+  double learning_rate = 0.01;
+  std::int64_t sync_every = 0;  ///< read the loss back every n steps; 0: never
+  bool cuda_graph = false;
+};
+
+enum class DeviceKind { kAuto, kCpu, kCuda, kEmulated };
+/// A device preset's figures (configs/devices), for the roofline. All per second or bytes.
+struct DevicePreset {
+  std::string name;
+  std::string source;
+  double fp32_flops_per_s = 0;
+  double bf16_flops_per_s = 0;
+  BytesPerSecond memory_bandwidth;
+  Bytes memory;
+  BytesPerSecond h2d_bandwidth;  ///< pinned
+  Duration launch{};             ///< host time to launch one kernel
+  double efficiency = 1;         ///< share of peak that dense layers reach in practice
+};
+struct Device {
+  DeviceKind kind = DeviceKind::kAuto;
+  int cuda_index = 0;
+  int in_flight = 2;
+  // kEmulated: a stated cost base + per_sample × samples, or a preset's roofline
+  std::optional<Drawn<Duration>> step_base;
+  Drawn<Duration> step_per_sample;
+  std::optional<DevicePreset> preset;
+};
+
+struct Run {
+  std::optional<Duration> duration;  ///< of measurement, after warm-up; absent: auto
+  std::optional<std::int64_t> steps;   ///< warm-up included
+  std::optional<std::int64_t> epochs;  ///< warm-up included
+  std::optional<Duration> warmup;    ///< absent: auto (MSER-5)
+  std::uint64_t seed = 1;
+  int repeats = 1;
+  // duration: auto runs until all three hold, or max_duration has passed
+  Duration min_duration = std::chrono::seconds(10);
+  std::int64_t min_steps = 30;
+  double max_noise = 0.02;  ///< half-width of the 95 % interval over the mean
+  Duration max_duration = std::chrono::seconds(60);
+};
+
+struct Experiment {
+  int version = 1;
+  std::string name;
+  Dataset dataset;
+  Storage storage;
+  Prepare prepare;
+  Loader loader;
+  Limits limits;
+  Transfer transfer;
+  Model model;
+  Training training;
+  Device device;
+  Run run;
+
+  /// Every key of the experiment file: its value as the file would spell it (a scalar, or a YAML flow
+  /// text), and where it came from. Reading these back gives an equal experiment.
+  struct Setting {
+    std::string text;
+    Origin origin = Origin::kDefault;
+  };
+  std::map<std::string, Setting> settings;
+};
+
+/// Fills in what only the folder of real samples can tell (StorageKind::kFiles), with Origin::kData;
+/// `classes` only where the experiment's own are not set.
+void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t classes,
+                 Bytes mean_sample_bytes);
+
+/// Batches of one epoch; the last may be partial unless drop_last.
+std::int64_t BatchesPerEpoch(const Experiment& experiment);
+/// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
+std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);
+/// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of expected
+/// work (real files: one). The same in every engine.
+std::int64_t ChunkSamples(const Experiment& experiment);
+
+}  // namespace pipesim::spec
