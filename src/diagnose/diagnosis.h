@@ -1,11 +1,12 @@
-// The verdict: which demand or setting holds training back, what each change would gain, and what to
-// do next. The decision is one procedure over a predictor; which predictor (bounds on measured
+// The verdict: which demand or setting holds training back, what each change would gain, and what
+// to do next. The decision is one procedure over a predictor; which predictor (bounds on measured
 // demands, or the virtual engine) is passed in.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,17 @@
 namespace pipesim::diagnose {
 
 enum class Verdict {
-  kLoaderBound, kCpuContention,                                   // settings
-  kIoBound, kCpuBound, kH2dBound, kLaunchBound, kSyncBound, kHostBound, kComputeBound,  // demands
-  kBalanced, kInconclusive
+  kLoaderBound,
+  kCpuContention,  // settings
+  kIoBound,
+  kCpuBound,
+  kH2dBound,
+  kLaunchBound,
+  kSyncBound,
+  kHostBound,
+  kComputeBound,  // demands
+  kBalanced,
+  kInconclusive
 };
 std::string_view ToText(Verdict verdict);  ///< "io-bound"
 enum class Confidence { kHigh, kLow, kNone };
@@ -27,18 +36,24 @@ enum class Side { kInput, kTransfer, kHost, kCompute };
 /// free, 0.5 = twice as fast) and the settings that matter.
 struct Scenario {
   measure::Demands demands;
-  double storage_latency_factor = 1;   ///< on demands.read_s
+  double storage_latency_factor = 1;  ///< on demands.read_s
   double cores = 1;
   int workers = 0;
   int prefetch_factor = 2;
   bool device_asynchronous = false;
   int in_flight = 2;
   int compute_threads = 1;
+  bool copy_overlaps_step = true;  ///< the copy of the next batch runs beside the step
+  bool copy_blocks_host = false;   ///< the host waits for each copy
   std::optional<double> storage_bytes_per_s, storage_reads_per_s;  ///< limits; nullopt: none known
-  std::optional<double> storage_parallel_reads;                     ///< queue depth / latency, reads/s
+  std::optional<double> storage_parallel_reads;  ///< queue depth / latency, reads/s
+  // Loader settings that bounds cannot see (closed forms of means do not hold them); an engine can.
+  spec::Dispatch dispatch = spec::Dispatch::kRoundRobin;
+  bool in_order = true;
+  bool persistent_workers = false;
 };
 
-/// Predicted samples/s of a scenario.
+/// Predicted samples/s of a scenario; infinite when nothing in it limits.
 using Predictor = std::function<double(const Scenario&)>;
 
 /// The scenario of a finished run.
@@ -58,15 +73,15 @@ struct Evidence {
 enum class Takes { kFlag, kCode, kDevice, kMemory };
 
 struct WhatIf {
-  std::string change;                                       ///< "workers 4 to 8"
-  std::vector<std::pair<std::string, std::string>> set;     ///< paths and values; may be empty
+  std::string change;                                    ///< "workers 4 to 8"
+  std::vector<std::pair<std::string, std::string>> set;  ///< paths and values; may be empty
   double samples_per_s = 0;
-  double gain = 0;                                          ///< after / before − 1
+  double gain = 0;  ///< after / before − 1
   std::optional<measure::Interval> gain_interval;
-  std::optional<Verdict> then;                              ///< the verdict after it
+  std::optional<Verdict> then;  ///< the verdict after it; nullopt: nothing known limits then
   Takes takes = Takes::kFlag;
   bool changes_training = false;
-  bool feasible_here = true;
+  std::optional<bool> feasible_here;  ///< nullopt: cannot be told from this run
 };
 
 struct Missing {
@@ -90,9 +105,9 @@ struct Enough {
 
 enum class Full { kYes, kNo, kUnsure, kUnknown };
 struct Rung {
-  std::string resource;         ///< "GPU", "CPU", "IO"
+  std::string resource;  ///< "GPU", "CPU", "IO"
   std::optional<double> used, limit;
-  std::string unit;             ///< "cores", "bytes/s", "fraction"
+  std::string unit;  ///< "cores", "bytes/s", "fraction"
   Full full = Full::kUnknown;
   bool is_limit = false;
 };
@@ -100,14 +115,17 @@ struct Rung {
 struct Diagnosis {
   Verdict bottleneck = Verdict::kInconclusive;
   Confidence confidence = Confidence::kNone;
-  std::optional<Side> side;         ///< certain even when the verdict is not
+  std::optional<Side> side;  ///< certain even when the verdict is not
   std::optional<Verdict> second;
-  std::string headline;             ///< one clause a stranger understands
+  std::string headline;  ///< one clause a stranger understands
   std::vector<Evidence> evidence;
   std::vector<std::string> ruled_out;
-  std::vector<Verdict> candidates;  ///< when inconclusive: what is still open, the leading one first
+  std::vector<Verdict>
+      candidates;  ///< when inconclusive: what is still open, the leading one first
   std::vector<Missing> missing;
-  std::vector<WhatIf> what_if;      ///< largest gain first
+  /// Largest gain first. A row whose prediction is infinite (nothing measured limits any more) is
+  /// left out: it would carry no number.
+  std::vector<WhatIf> what_if;
   std::optional<Recommendation> recommendation;
   std::optional<Enough> enough;
   std::optional<double> model_error;  ///< predicted / measured − 1 of the run as it was
@@ -120,8 +138,10 @@ struct Thresholds {
   double pair_gain_for_balanced = 0.10;
   double tie = 0.05;
   double model_error = 0.10;
-  double rank_interval = 0.05;   ///< half-width of the throughput's interval that still ranks
+  double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks
   std::int64_t min_steps = 30;
+  double side_share = 0.5;     ///< of the timeline: more than all the other sides together
+  double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
 };
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
