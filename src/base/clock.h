@@ -24,8 +24,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Instant Now() const = 0;
-  /// Sleeps to the absolute instant `when`; at once if it has passed. Returns false if `stop` was set
-  /// first (noticed within 50 ms). Never spins.
+  /// Sleeps to the absolute instant `when`; at once if it has passed. Returns false if `stop` was
+  /// set first (noticed within 50 ms). Never spins.
   virtual bool SleepUntil(Instant when, const StopFlag& stop) const = 0;
 };
 
@@ -36,8 +36,8 @@ class SystemClock final : public Clock {
   bool SleepUntil(Instant when, const StopFlag& stop) const override;
 };
 
-/// Sets the calling thread's timer slack to 1 ns (PR_SET_TIMERSLACK); the default of 50 us is most of
-/// a sleep's overshoot. Each thread that sleeps in an emulation calls it once.
+/// Sets the calling thread's timer slack to 1 ns (PR_SET_TIMERSLACK); the default of 50 us is most
+/// of a sleep's overshoot. Each thread that sleeps in an emulation calls it once.
 void UseFinestTimerSlack();
 
 /// CPU time consumed by the calling thread (CLOCK_THREAD_CPUTIME_ID; about 0.4 us a read).

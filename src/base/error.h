@@ -49,8 +49,8 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The environment refused something the command needs (a file, a library, memory): the message says
-/// what, where and what to do. Ends in kConfiguration unless it came out of a run.
+/// The environment refused something the command needs (a file, a library, memory): the message
+/// says what, where and what to do. Ends in kConfiguration unless it came out of a run.
 class EnvironmentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -10,10 +10,10 @@ namespace pipesim::base {
 /// The file's content. Throws EnvironmentError naming the file and the reason.
 std::string ReadFile(const std::filesystem::path& path);
 
-/// Opened before a long run so that a bad path fails at once; written after it. The content goes to a
-/// temporary file beside the target, is synced, and replaces the target in one rename, so an
-/// interrupted or failed write leaves the old file whole. Devices and pipes (/dev/stdout) are written
-/// in place. Not thread-safe.
+/// Opened before a long run so that a bad path fails at once; written after it. The content goes to
+/// a temporary file beside the target, is synced, and replaces the target in one rename, so an
+/// interrupted or failed write leaves the old file whole, and its permissions stay. Devices and
+/// pipes (/dev/stdout) are written in place. Not thread-safe.
 class OutputFile {
  public:
   /// Throws EnvironmentError when the path cannot be written.
@@ -27,8 +27,11 @@ class OutputFile {
   void Commit(std::string_view content);
 
  private:
+  void CreateTemporary();
+
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path target_;     ///< path_ with its links followed
+  std::filesystem::path temporary_;  ///< empty: written in place, or done
   int fd_ = -1;
 };
 

@@ -1,8 +1,9 @@
 // Keyed random streams: a draw depends on its key (seed, stage, a, b) alone, never on which thread
-// asks or when. All arithmetic is exact or correctly rounded on every machine: no libm, whose log and
-// exp differ between versions.
+// asks or when. All arithmetic is exact or correctly rounded on every machine: no libm, whose log
+// and exp differ between versions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -23,13 +24,13 @@ enum class Stage : std::uint64_t {
   kReservoir = 11,      ///< which values a bounded series keeps
 };
 
-/// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to make; not shared between
-/// threads.
+/// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to make; not shared
+/// between threads.
 class KeyedStream {
  public:
   KeyedStream(std::uint64_t seed, Stage stage, std::uint64_t a = 0, std::uint64_t b = 0);
   std::uint64_t Next();
-  /// Uniform in the open interval (0, 1), 53 bits.
+  /// Uniform in the open interval (0, 1), 52 bits.
   double NextUnit();
 
  private:
@@ -40,34 +41,43 @@ class KeyedStream {
 std::uint64_t Mix64(std::uint64_t value);
 
 /// A permutation of [0, size) that needs no memory: a keyed Feistel network with cycle walking.
-/// Thread-safe.
+/// Thread-safe. Source: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
 class Shuffle {
  public:
+  static constexpr int kRounds = 6;
+
   Shuffle(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size);
   /// The item at `position` < size.
   std::uint64_t operator()(std::uint64_t position) const;
 
  private:
-  std::uint64_t key_;
   std::uint64_t size_;
-  int half_bits_;
+  int high_bits_ = 0, low_bits_ = 0;
+  std::array<std::uint64_t, kRounds> keys_{};
 };
 
 enum class DistributionKind {
-  kFixed, kUniform, kNormal, kLognormal, kExponential, kGamma, kEmpirical
+  kFixed,
+  kUniform,
+  kNormal,
+  kLognormal,
+  kExponential,
+  kGamma,
+  kEmpirical
 };
 
 /// A distribution over non-negative numbers, in the unit of whoever holds it. Draws below 0 are cut
 /// to 0 (only `normal` has them). Parameters are checked by spec before they get here.
 struct Distribution {
   DistributionKind kind = DistributionKind::kFixed;
-  double mean = 0;             ///< fixed, normal, lognormal, exponential, gamma
-  double stdev = 0;            ///< normal, lognormal, gamma; of the variable itself, not its log
-  double low = 0, high = 0;    ///< uniform
-  std::vector<double> values;  ///< empirical: each equally likely
+  double mean = 0;               ///< fixed, normal, lognormal, exponential, gamma
+  double stdev = 0;              ///< normal, lognormal, gamma; of the variable itself, not its log
+  double low = 0, high = 0;      ///< uniform
+  std::vector<double> values{};  ///< empirical: each equally likely
   bool operator==(const Distribution&) const = default;
 
   static Distribution Fixed(double value) { return {.mean = value}; }
+  /// Of the distribution itself: the cut of `normal` at 0 is not counted.
   double Mean() const;
   double Stdev() const;
   bool IsZero() const { return kind == DistributionKind::kFixed && mean == 0; }

@@ -1,4 +1,4 @@
-// Small text tools: nearest spelling, shell quoting, splitting.
+// Small text tools: nearest spelling, shell quoting, splitting, UTF-8 as a terminal shows it.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace pipesim::base {
 
-/// The candidate nearest to `word` by edit distance (transpositions count one), or nullopt when none
-/// is near enough to be a likely slip.
+/// The candidate nearest to `word` by edit distance (transpositions count one), or nullopt when
+/// none is near enough to be a likely slip.
 std::optional<std::string> Nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// The word as a POSIX shell takes it back: quoted only when it must be.
@@ -24,5 +24,18 @@ std::string_view Trim(std::string_view text);
 /// Replaces control characters and invalid UTF-8, so that text from a file or the user is safe to
 /// print.
 std::string Printable(std::string_view text);
+
+/// The first character of `text` (not empty) as UTF-8. An invalid byte is one character by itself.
+struct Utf8Char {
+  char32_t code = 0;     ///< U+FFFD when invalid
+  std::size_t size = 1;  ///< bytes
+  bool valid = false;
+};
+Utf8Char FirstChar(std::string_view text);
+
+/// Columns that a terminal gives the character: 0 (combining), 1 or 2 (East Asian wide).
+/// Source: the ranges of Markus Kuhn's wcwidth, shortened to whole blocks.
+int DisplayWidth(char32_t code);
+std::size_t DisplayWidth(std::string_view text);
 
 }  // namespace pipesim::base

@@ -1,6 +1,6 @@
 // The quantities every layer speaks in: durations, instants, bytes and rates. Time is integer
-// nanoseconds, so that a run in virtual time is exact and repeatable. Knows nothing of pipelines and
-// does no parsing or printing (spec/units_text.h does).
+// nanoseconds, so that a run in virtual time is exact and repeatable. Knows nothing of pipelines
+// and does no parsing or printing (spec/units_text.h does).
 #pragma once
 
 #include <chrono>
