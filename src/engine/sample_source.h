@@ -18,8 +18,8 @@ namespace pipesim::engine {
 /// A sample cannot be used: unreadable, truncated, of a foreign format. Names the file and why.
 class BadSample : public std::runtime_error {
  public:
-  BadSample(std::string item, std::string reason)
-      : std::runtime_error(item + ": " + reason), item(std::move(item)), reason(std::move(reason)) {}
+  BadSample(std::string which, std::string why)
+      : std::runtime_error(which + ": " + why), item(std::move(which)), reason(std::move(why)) {}
   std::string item, reason;
 };
 

@@ -1,1 +1,182 @@
-// (being written)
+// SampleSource over a folder of JPEGs: engine/sample_source.h says what it promises.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <system_error>
+
+#include "base/error.h"
+#include "engine/files/cover_resize.h"
+#include "engine/files/file_list.h"
+#include "engine/files/jpeg_reader.h"
+#include "engine/sample_source.h"
+
+namespace pipesim::engine {
+namespace {
+
+// Mean and standard deviation of ImageNet's pixels, of 0..1, R, G, B, as torchvision's pretrained
+// models take them (https://pytorch.org/vision/stable/models.html, "transforms").
+constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
+constexpr std::array<float, 3> kStdev = {0.229F, 0.224F, 0.225F};
+
+struct Normalisation {
+  float mean = 0, stdev = 1;  ///< of 0..1
+};
+
+// A single channel takes the three's average.
+Normalisation NormalisationOf(int channel, int channels) {
+  const auto c = static_cast<std::size_t>(channel);
+  if (channels == 3) return {kMean[c], kStdev[c]};
+  return {(kMean[0] + kMean[1] + kMean[2]) / 3, (kStdev[0] + kStdev[1] + kStdev[2]) / 3};
+}
+
+class File {
+ public:
+  explicit File(const std::filesystem::path& path)
+      // Not to block on a pipe that someone named like an image.
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void ThrowErrno(const std::filesystem::path& path, const char* what) {
+  throw BadSample(path.string(),
+                  fmt::format("{}: {}", what, std::generic_category().message(errno)));
+}
+
+class ImageFolder final : public SampleSource {
+ public:
+  ImageFolder(const spec::Storage& storage, const spec::Dataset& dataset)
+      : files_(storage.path),
+        channels_(static_cast<int>(dataset.shape.at(0))),
+        size_{static_cast<int>(dataset.shape.at(2)), static_cast<int>(dataset.shape.at(1))},
+        dtype_(dataset.dtype) {}
+
+  std::int64_t size() const override { return files_.size(); }
+  std::int64_t classes() const override { return files_.classes(); }
+  std::int64_t Label(std::int64_t sample) const override { return files_.ClassOf(sample); }
+  void Read(std::int64_t sample, std::vector<std::byte>& raw) const override;
+  void Prepare(std::int64_t sample, std::span<const std::byte> raw,
+               std::span<std::byte> out) const override;
+
+ private:
+  void Decode(std::span<const std::byte> raw, std::span<std::byte> out) const;
+  void StoreRow(int row, std::span<const float> values, std::span<std::byte> out) const;
+
+  FileList files_;
+  int channels_;
+  ImageSize size_;
+  spec::DType dtype_;
+};
+
+void ImageFolder::Read(std::int64_t sample, std::vector<std::byte>& raw) const {
+  const std::filesystem::path path = files_.PathOf(sample);
+  const File file(path);
+  if (file.fd() < 0) ThrowErrno(path, "cannot open");
+  struct stat status {};
+  if (::fstat(file.fd(), &status) != 0) ThrowErrno(path, "cannot ask for its size");
+  if (!S_ISREG(status.st_mode)) throw BadSample(path.string(), "not a regular file");
+  raw.resize(static_cast<std::size_t>(status.st_size));
+  std::size_t have = 0;
+  while (have < raw.size()) {
+    const ssize_t got = ::read(file.fd(), raw.data() + have, raw.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) ThrowErrno(path, "cannot read");
+    if (got == 0) break;  // it shrank meanwhile; decoding will tell
+    have += static_cast<std::size_t>(got);
+  }
+  raw.resize(have);
+}
+
+void ImageFolder::Prepare(std::int64_t sample, std::span<const std::byte> raw,
+                          std::span<std::byte> out) const {
+  try {
+    Decode(raw, out);
+  } catch (const BadJpeg& error) {
+    throw BadSample(files_.PathOf(sample).string(), error.what());
+  }
+}
+
+void ImageFolder::Decode(std::span<const std::byte> raw, std::span<std::byte> out) const {
+  JpegReader reader;
+  const ImageSize stored = reader.ReadHeader(raw);
+  const double dct_scale = reader.Start(channels_, CoverScale(stored, size_));
+  const int used = CoverResize(
+      stored, dct_scale, size_, channels_,
+      [&](std::span<std::uint8_t> row) { reader.ReadRow(row); },
+      [&](int row, std::span<const float> values) { StoreRow(row, values, out); });
+  // The rows below the crop are decoded too: only so does a truncated file show.
+  std::vector<std::uint8_t> rest(static_cast<std::size_t>(reader.size().width) *
+                                 static_cast<std::size_t>(channels_));
+  for (int row = used; row < reader.size().height; ++row) reader.ReadRow(rest);
+  reader.Finish();
+}
+
+void ImageFolder::StoreRow(int row, std::span<const float> values, std::span<std::byte> out) const {
+  const auto width = static_cast<std::size_t>(size_.width);
+  const std::size_t plane = width * static_cast<std::size_t>(size_.height);
+  for (int c = 0; c < channels_; ++c) {
+    const float* from = values.data() + static_cast<std::size_t>(c) * width;
+    const std::size_t at =
+        static_cast<std::size_t>(c) * plane + static_cast<std::size_t>(row) * width;
+    if (dtype_ == spec::DType::kUint8) {
+      auto* to = reinterpret_cast<std::uint8_t*>(out.data()) + at;
+      for (std::size_t x = 0; x < width; ++x) to[x] = static_cast<std::uint8_t>(from[x] + 0.5F);
+    } else {
+      const Normalisation norm = NormalisationOf(c, channels_);
+      const float factor = 1 / (255 * norm.stdev), shift = norm.mean / norm.stdev;
+      auto* to = reinterpret_cast<float*>(out.data()) + at;
+      for (std::size_t x = 0; x < width; ++x) to[x] = from[x] * factor - shift;
+    }
+  }
+}
+
+void CheckPrepared(const spec::Dataset& dataset) {
+  const spec::Shape& shape = dataset.shape;
+  // libjpeg's largest side: JPEG_MAX_DIMENSION.
+  const bool image = shape.size() == 3 && (shape[0] == 1 || shape[0] == 3) && shape[1] >= 1 &&
+                     shape[2] >= 1 && shape[1] <= JPEG_MAX_DIMENSION &&
+                     shape[2] <= JPEG_MAX_DIMENSION;
+  if (!image) {
+    throw base::EnvironmentError(
+        fmt::format("a folder of images cannot give samples of shape {}: dataset.shape must be "
+                    "[3, height, width] (colour) or [1, height, width] (grey)",
+                    spec::ToText(shape)));
+  }
+  if (dataset.dtype != spec::DType::kUint8 && dataset.dtype != spec::DType::kFloat32) {
+    throw base::EnvironmentError(
+        "a folder of images gives uint8 or float32 samples: set dataset.dtype");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<SampleSource> OpenImageFolder(const spec::Storage& storage,
+                                              const spec::Dataset& dataset) {
+  CheckPrepared(dataset);
+  auto folder = std::make_unique<ImageFolder>(storage, dataset);
+  if (folder->classes() > dataset.classes) {
+    throw base::EnvironmentError(
+        fmt::format("{} holds {} classes (subfolders) but dataset.classes is {}",
+                    storage.path.string(), folder->classes(), dataset.classes));
+  }
+  return folder;
+}
+
+ImageFolderSummary SummarizeImageFolder(const std::filesystem::path& path) {
+  const FileList files(path);
+  return {files.size(), files.classes(), files.MeanSize()};
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,123 @@
+#include "engine/files/jpeg_reader.h"
+
+#include <fmt/format.h>
+#include <jerror.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+// Every function that calls libjpeg sets its own way back first and has no local with a destructor
+// between there and the call, so that a jump out of libjpeg skips nothing.
+
+namespace pipesim::engine {
+namespace {
+
+// Warnings after which pixels are missing or wrong. Others (unknown markers, stray bytes between
+// them) are common in good photographs.
+bool DamagesPixels(int message_code) {
+  return message_code == JWRN_JPEG_EOF || message_code == JWRN_HIT_MARKER ||
+         message_code == JWRN_HUFF_BAD_CODE || message_code == JWRN_ARITH_BAD_CODE ||
+         message_code == JWRN_MUST_RESYNC;
+}
+
+std::string WhatElse(std::span<const std::byte> data) {
+  const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+  const auto starts = [&](std::string_view magic) { return text.substr(0, magic.size()) == magic; };
+  if (starts("\x89PNG")) return "a PNG file, not a JPEG";
+  if (starts("GIF8")) return "a GIF file, not a JPEG";
+  if (starts("RIFF") && text.substr(8, 4) == "WEBP") return "a WebP file, not a JPEG";
+  if (starts("BM")) return "a BMP file, not a JPEG";
+  return "not a JPEG";
+}
+
+}  // namespace
+
+void JpegReader::OnError(j_common_ptr info) {
+  auto* errors = reinterpret_cast<Errors*>(info->err);
+  info->err->format_message(info, errors->message.data());
+  std::longjmp(errors->leave, 1);
+}
+
+void JpegReader::OnMessage(j_common_ptr info, int level) {
+  if (level < 0 && DamagesPixels(info->err->msg_code)) OnError(info);
+}
+
+void JpegReader::Throw() const {
+  const int code = info_.err->msg_code;
+  if (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JERR_INPUT_EOF) {
+    throw BadJpeg(fmt::format("truncated (libjpeg: {})", errors_.message.data()));
+  }
+  throw BadJpeg(fmt::format("damaged (libjpeg: {})", errors_.message.data()));
+}
+
+JpegReader::JpegReader() : errors_{}, info_{} {
+  info_.err = jpeg_std_error(&errors_.manager);
+  errors_.manager.error_exit = &JpegReader::OnError;
+  errors_.manager.emit_message = &JpegReader::OnMessage;
+  if (setjmp(errors_.leave) != 0) {
+    jpeg_destroy_decompress(&info_);  // the destructor will not run
+    Throw();
+  }
+  jpeg_create_decompress(&info_);
+}
+
+JpegReader::~JpegReader() { jpeg_destroy_decompress(&info_); }
+
+ImageSize JpegReader::ReadHeader(std::span<const std::byte> data) {
+  if (data.empty()) throw BadJpeg("empty");
+  const bool is_jpeg = data.size() >= 2 && data[0] == std::byte{0xFF} && data[1] == std::byte{0xD8};
+  if (!is_jpeg) throw BadJpeg(WhatElse(data));
+  if (setjmp(errors_.leave) != 0) Throw();
+  jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(data.data()), data.size());
+  jpeg_read_header(&info_, TRUE);
+  return {static_cast<int>(info_.image_width), static_cast<int>(info_.image_height)};
+}
+
+double JpegReader::Start(int channels, double least) {
+  channels_ = channels;
+  const bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  info_.out_color_space = cmyk ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  info_.scale_denom = 8;
+  info_.scale_num = static_cast<unsigned>(std::clamp(std::ceil(least * 8), 1.0, 8.0));
+  if (setjmp(errors_.leave) != 0) Throw();
+  jpeg_start_decompress(&info_);
+  if (cmyk) cmyk_row_.resize(std::size_t{4} * info_.output_width);
+  return info_.scale_num / 8.0;
+}
+
+ImageSize JpegReader::size() const {
+  return {static_cast<int>(info_.output_width), static_cast<int>(info_.output_height)};
+}
+
+void JpegReader::ReadRow(std::span<std::uint8_t> row) {
+  if (setjmp(errors_.leave) != 0) Throw();
+  JSAMPROW rows[1] = {cmyk_row_.empty() ? row.data() : cmyk_row_.data()};
+  jpeg_read_scanlines(&info_, rows, 1);
+  if (!cmyk_row_.empty()) FromCmyk(row);
+}
+
+void JpegReader::FromCmyk(std::span<std::uint8_t> row) const {
+  // Adobe's programs store CMYK inverted and say so in a marker of theirs.
+  const int flip = info_.saw_Adobe_marker ? 0 : 255;
+  for (std::size_t x = 0; x < info_.output_width; ++x) {
+    const std::uint8_t* ink = &cmyk_row_[4 * x];
+    const int light = ink[3] ^ flip;
+    std::array<int, 3> rgb{};
+    for (std::size_t c = 0; c < 3; ++c) rgb[c] = ((ink[c] ^ flip) * light + 127) / 255;
+    if (channels_ == 3) {
+      for (std::size_t c = 0; c < 3; ++c) row[3 * x + c] = static_cast<std::uint8_t>(rgb[c]);
+    } else {
+      // Luma of ITU-R BT.601, which JPEG's own (JFIF) conversion uses.
+      row[x] = static_cast<std::uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+    }
+  }
+}
+
+void JpegReader::Finish() {
+  if (setjmp(errors_.leave) != 0) Throw();
+  jpeg_finish_decompress(&info_);
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,69 @@
+// Decodes one JPEG from memory, row by row, with libjpeg-turbo. Turns libjpeg's error handling
+// (jumps out of C code) into exceptions thrown from C++ code only. Does not resize and knows no
+// file names.
+#pragma once
+
+#include <array>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/files/picture.h"
+
+// jpeglib.h needs FILE and size_t declared before it.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
+namespace pipesim::engine {
+
+/// Why the bytes are no usable JPEG, as the end of a sentence that begins with a file's name.
+class BadJpeg : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One image: ReadHeader, Start, ReadRow for each row of size(), Finish. One thread. All four throw
+/// BadJpeg, also for data that ends early or is damaged where libjpeg alone would go on with grey.
+class JpegReader {
+ public:
+  JpegReader();
+  ~JpegReader();
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
+
+  /// The stored size. `data` must stay until Finish.
+  ImageSize ReadHeader(std::span<const std::byte> data);
+  /// Decodes to `channels` = 1 (luma) or 3 (RGB), scaled in the DCT by the smallest of 1/8, 2/8, …,
+  /// 8/8 that is no smaller than `least` (> 0). Returns that scale; size() is known from here on.
+  double Start(int channels, double least);
+  /// Of the decoded picture: ceil(stored × scale).
+  ImageSize size() const;
+  /// The next row: width × channels bytes, interleaved.
+  void ReadRow(std::span<std::uint8_t> row);
+  /// After the last row. Reads on to the end of the image.
+  void Finish();
+
+ private:
+  // Begins with libjpeg's own part, so that its callbacks find the rest.
+  struct Errors {
+    jpeg_error_mgr manager;
+    std::jmp_buf leave;
+    std::array<char, JMSG_LENGTH_MAX> message;
+  };
+  [[noreturn]] static void OnError(j_common_ptr info);
+  static void OnMessage(j_common_ptr info, int level);
+  [[noreturn]] void Throw() const;
+  void FromCmyk(std::span<std::uint8_t> row) const;
+
+  Errors errors_;
+  jpeg_decompress_struct info_;
+  int channels_ = 3;
+  std::vector<std::uint8_t> cmyk_row_;  ///< empty unless the file is CMYK
+};
+
+}  // namespace pipesim::engine
