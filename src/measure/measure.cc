@@ -1,1 +1,125 @@
-// (being written)
+#include "base/stats.h"
+#include "measure/demands.h"
+#include "measure/measurement.h"
+#include "measure/partitions.h"
+#include "measure/rates.h"
+#include "measure/resources.h"
+#include "measure/warnings.h"
+
+namespace pipesim::measure {
+namespace {
+
+using trace::Series;
+
+std::vector<EpochResult> EpochResults(const trace::RunTrace& trace) {
+  std::vector<EpochResult> epochs;
+  for (const trace::EpochRecord& epoch : trace.epochs) {
+    const double wall_s = base::ToSeconds(epoch.end - epoch.begin);
+    if (epoch.steps == 0 || wall_s <= 0) continue;
+    EpochResult result;
+    result.index = epoch.epoch;
+    result.samples_per_s = static_cast<double>(epoch.samples) / wall_s;
+    result.time_to_first_batch_s = base::ToSeconds(epoch.first_batch);
+    result.starved_fraction = base::ToSeconds(epoch.starved) / wall_s;
+    if (epoch.reads > 0) {
+      result.cache_hit_fraction =
+          static_cast<double>(epoch.cache_hits) / static_cast<double>(epoch.reads);
+    }
+    epochs.push_back(result);
+  }
+  return epochs;
+}
+
+/// What is known of a run even when nothing was measured.
+Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  Measurement m;
+  m.result.stopped_by = trace.end_reason;
+  if (trace.first_batch) {
+    m.result.time_to_first_batch_s = base::ToSeconds(*trace.first_batch - trace.begin);
+  }
+  m.result.epochs = EpochResults(trace);
+  m.workers.count = experiment.loader.workers;
+  m.queue.capacity = trace.effective.queue_capacity;
+  m.memory = MemoryOf(trace, experiment);
+  m.resources.cores = trace.effective.cores;
+  m.effective = trace.effective;
+  m.failure = trace.failure;
+  m.bad_samples = trace.bad_samples;
+  m.bad_sample_count = trace.bad_sample_count;
+  return m;
+}
+
+void FillRates(Result& result, const trace::RunTrace& trace, const Window& window,
+               const spec::Experiment& experiment) {
+  result.warmup_s = base::ToSeconds(window.from - trace.begin);
+  result.measured_s = base::ToSeconds(window.to - window.from);
+  result.steps = window.last_step - window.first_step;
+  result.warmup_steps = window.first_step;
+  result.samples = window.samples;
+  result.samples_per_s = SamplesPerSecond(window);
+  result.samples_per_s_interval = RateInterval(trace, window, experiment);
+  result.steps_per_s = static_cast<double>(result.steps) / result.measured_s;
+  result.step_time = StepTimes(trace, window);
+}
+
+/// At 0 workers there is no queue, and its occupancy is nothing that could be known.
+Queue QueueUse(const trace::RunTrace& trace, const Window& window,
+               const spec::Experiment& experiment) {
+  Queue queue;
+  queue.capacity = trace.effective.queue_capacity;
+  const std::vector<double> occupancy = NumbersIn(trace, Series::kOccupancy, window);
+  if (occupancy.empty() || experiment.loader.workers == 0) return queue;
+  const auto count = static_cast<double>(occupancy.size());
+  const auto most = static_cast<double>(trace.effective.max_occupancy);
+  double empty = 0, full = 0;
+  for (const double batches : occupancy) {
+    empty += batches == 0;
+    full += batches >= most;
+  }
+  queue.occupancy_mean = base::Mean(occupancy);
+  queue.empty_fraction = empty / count;
+  if (most > 0) queue.full_fraction = full / count;
+  return queue;
+}
+
+/// Nothing is copied where the CPU trains on the batch as it lies.
+TransferUse Transfers(const trace::RunTrace& trace, const Window& window,
+                      const spec::Experiment& experiment, const Demands& demands) {
+  TransferUse use;
+  if (!trace.effective.device_asynchronous) return use;
+  const std::int64_t sample_bytes = spec::PreparedBytes(experiment.dataset).count;
+  use.bytes = window.samples * sample_bytes;
+  const bool timed = !NumbersIn(trace, Series::kTransferTime, window).empty();
+  if (timed && demands.h2d_s.value_or(0) > 0) {
+    use.bytes_per_s = static_cast<double>(demands.batch_samples * sample_bytes) / *demands.h2d_s;
+  }
+  return use;
+}
+
+}  // namespace
+
+Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  Measurement m = WithoutWindow(trace, experiment);
+  const std::optional<Window> window = MeasuredWindow(trace, experiment);
+  if (!window) {
+    m.warnings = WarningsOf(trace, experiment, window, std::nullopt, m);
+    return m;
+  }
+  const std::optional<CounterMoves> moves = MovesIn(trace, *window);
+  FillRates(m.result, trace, *window, experiment);
+  m.consumer = ConsumerTime(trace, *window, experiment);
+  m.device = DeviceTime(trace, *window, experiment);
+  m.workers = WorkersTime(trace, *window, experiment);
+  m.pin = PinTime(trace, *window);
+  m.result.accelerator_utilization = AcceleratorUtilization(trace, m.consumer, m.device);
+  m.demands = Fit(trace, *window, experiment, m.consumer, moves);
+  m.resources = ResourcesIn(trace, *window, experiment, moves, LoadingCpuSeconds(m.demands));
+  m.queue = QueueUse(trace, *window, experiment);
+  m.transfer = Transfers(trace, *window, experiment, m.demands);
+  m.step_time_samples_s = NumbersIn(trace, Series::kStepTime, *window, 1e-9);
+  m.occupancy_samples = NumbersIn(trace, Series::kOccupancy, *window);
+  m.warnings = WarningsOf(trace, experiment, window, moves, m);
+  return m;
+}
+
+}  // namespace pipesim::measure

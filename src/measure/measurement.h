@@ -44,17 +44,17 @@ struct Result {
   std::optional<double> time_to_first_batch_s;
   double warmup_s = 0;
   double measured_s = 0;
-  std::int64_t steps = 0;         ///< in the measured window
+  std::int64_t steps = 0;  ///< in the measured window
   std::int64_t warmup_steps = 0;
-  std::int64_t samples = 0;       ///< in the measured window, partial batches at their true size
+  std::int64_t samples = 0;  ///< in the measured window, partial batches at their true size
   std::optional<double> accelerator_utilization;  ///< device busy / wall
   std::vector<EpochResult> epochs;
 };
 
 /// Each state measured by itself; other = wall − sum. All in seconds of the measured window.
 struct Consumer {
-  double wall_s = 0, starved_s = 0, h2d_s = 0, host_s = 0, compute_s = 0, sync_s = 0, contended_s = 0,
-         other_s = 0;
+  double wall_s = 0, starved_s = 0, h2d_s = 0, host_s = 0, compute_s = 0, sync_s = 0,
+         contended_s = 0, other_s = 0;
   /// Parts of compute_s on a synchronous device; nullopt elsewhere.
   std::optional<double> forward_s, backward_s, optimizer_s;
 };
@@ -90,30 +90,34 @@ struct Memory {
   std::int64_t queued_bytes = 0;  ///< window × batch bytes
 };
 struct Resources {
-  double cores = 0;                          ///< allowed: affinity and quota
-  std::optional<double> cores_used;          ///< this process
-  std::optional<double> cpu_utilization;     ///< cores_used / cores
+  double cores = 0;                       ///< allowed: affinity and quota
+  std::optional<double> cores_used;       ///< this process
+  std::optional<double> cpu_utilization;  ///< cores_used / cores
   std::optional<double> cores_used_training, cores_used_loading;
-  std::optional<double> foreign_cores;       ///< other programs on the allowed processors
-  std::optional<double> storage_utilization; ///< of its limit: bandwidth, IOPS or queue depth, the larger
+  std::optional<double> foreign_cores;  ///< other programs on the allowed processors
+  /// Of the storage's limit: bandwidth, IOPS or queue depth, the larger; nullopt without a known
+  /// one.
+  std::optional<double> storage_utilization;
   double storage_bytes_per_s = 0, reads_per_s = 0;
   std::optional<double> gpu_utilization_nvml;
   std::optional<double> throttled_fraction;
 };
 
-/// What one full batch asks of each part, free of contention and waiting: the ground that predictions
-/// and interventions stand on. nullopt where it could not be measured.
+/// What one batch asks of each part, free of contention and waiting: the ground that predictions
+/// and interventions stand on. nullopt where it could not be measured, 0 where the pipeline has no
+/// such part.
 struct Demands {
-  std::int64_t batch_samples = 0;            ///< mean size of the measured batches, rounded
-  std::optional<double> read_s;              ///< one worker alone waits for storage
-  std::optional<double> read_cpu_s;          ///< CPU part of real reads
+  std::int64_t batch_samples = 0;    ///< mean size of the measured batches, rounded
+  std::optional<double> read_s;      ///< one worker alone waits for storage
+  std::optional<double> read_cpu_s;  ///< CPU part of real reads
   double reads = 0, bytes = 0;
   std::optional<double> prepare_cpu_s, prepare_wait_s;
   std::optional<double> collate_s;
   std::optional<double> pin_s, h2d_s;
-  std::optional<double> host_s;              ///< consumer's own work per step
-  std::optional<double> step_s;              ///< device service time
-  std::optional<double> step_cpu_s;          ///< CPU time of the step where the CPU trains, all threads
+  std::optional<double> host_s;      ///< consumer's own work per step
+  std::optional<double> step_s;      ///< device service time
+  std::optional<double> step_cpu_s;  ///< CPU time of the step where the CPU trains, all threads
+  std::string step_cpu_method;       ///< how step_cpu_s was come by; empty where no CPU trains
   std::optional<double> sync_s;
 };
 
@@ -141,20 +145,28 @@ struct Measurement {
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 
-/// Never throws on a short or failed run: what could not be measured is nullopt, and a warning says so.
+/// Never throws on a short or failed run: what could not be measured is nullopt, and a warning says
+/// so.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment);
 
-/// The rule behind RunControl::enough: the first of duration, steps, epochs; with `auto`,
-/// min_duration, min_steps and max_noise together, or max_duration.
+/// The rule behind RunControl::enough: the first of the duration, steps and epochs that were asked
+/// for; with none of them min_duration, min_steps and max_noise together, or max_duration since the
+/// run's begin. A duration counts from the end of the warm-up; a run whose warm-up never ends, for
+/// want of steps, ends max_duration after it would have ended without any. Below 0.2 ms for any
+/// length of run.
 std::optional<trace::EndReason> Enough(const trace::RunTrace& trace, base::Instant now,
                                        const spec::Experiment& experiment);
 
-/// The measured window: warm-up cut off, whole cycles of W batches, inside the run.
+/// The measured window: warm-up cut off, whole cycles of W batches (whole epochs where at least ten
+/// fit), inside the run. `warmup: auto` is MSER-5 over the times between steps, at least the first
+/// step (the pipeline fills), at most half of the run, and never beyond the first epoch. nullopt
+/// when no step was finished after the warm-up.
 struct Window {
   base::Instant from, to;
   std::int64_t first_step = 0, last_step = 0;  ///< measured steps are (first_step, last_step]
   std::int64_t samples = 0;
 };
-std::optional<Window> MeasuredWindow(const trace::RunTrace& trace, const spec::Experiment& experiment);
+std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
+                                     const spec::Experiment& experiment);
 
 }  // namespace pipesim::measure

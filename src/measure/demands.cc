@@ -1,0 +1,146 @@
+#include "measure/demands.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/stats.h"
+#include "measure/rates.h"
+
+namespace pipesim::measure {
+namespace {
+
+using trace::Series;
+
+/// Mean of a series in seconds, from inside the window or, in a run too short for that, from all of
+/// it.
+std::optional<double> MeanSeconds(const trace::RunTrace& trace, Series series,
+                                  const Window& window) {
+  const Window whole{.from = trace.begin - Duration(1), .to = base::Instant::max()};
+  for (const Window& part : {window, whole}) {
+    const std::vector<double> seconds = NumbersIn(trace, series, part, 1e-9);
+    if (!seconds.empty()) return base::Mean(seconds);
+  }
+  return std::nullopt;
+}
+
+/// Share of reads that a cache in front of the storage served.
+double HitFraction(const trace::RunTrace& trace) {
+  double reads = 0, hits = 0;
+  for (const trace::EpochRecord& epoch : trace.epochs) {
+    reads += static_cast<double>(epoch.reads);
+    hits += static_cast<double>(epoch.cache_hits);
+  }
+  return reads > 0 ? hits / reads : 0;
+}
+
+/// One worker alone at the emulated storage. The measured time cannot say: it holds the waiting
+/// behind other workers. Formula of cost/storage.h: the latencies one after another, then the
+/// bandwidth and the IOPS clock side by side.
+double ReadAloneSeconds(const spec::Storage& storage, double reads, double bytes) {
+  const double latency_s =
+      base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());
+  const double bandwidth_s = storage.bandwidth ? bytes / storage.bandwidth->per_s : 0;
+  const double iops_s = storage.iops_per_s ? reads / *storage.iops_per_s : 0;
+  return reads * latency_s + std::max(bandwidth_s, iops_s);
+}
+
+void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& window,
+                const spec::Experiment& experiment, const std::optional<CounterMoves>& moves) {
+  const spec::Storage& storage = experiment.storage;
+  if (storage.kind == spec::StorageKind::kNone) {
+    demands.read_s = demands.read_cpu_s = 0;
+    return;
+  }
+  // Workers read ahead of the window, so reads are counted per sample, not by the window's
+  // counters; bytes per read do not depend on how far ahead.
+  demands.reads = static_cast<double>(demands.batch_samples) * (1 - HitFraction(trace));
+  const bool counted = moves && moves->storage_reads > 0;
+  const double bytes_per_read =
+      counted ? moves->storage_bytes / moves->storage_reads
+              : static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
+  demands.bytes = demands.reads * bytes_per_read;
+  if (storage.kind == spec::StorageKind::kEmulated) {
+    demands.read_s = ReadAloneSeconds(storage, demands.reads, demands.bytes);
+    demands.read_cpu_s = 0;
+  } else {
+    demands.read_s = MeanSeconds(trace, Series::kReadTime, window);
+  }
+}
+
+void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& window,
+                  spec::PrepareKind kind) {
+  demands.prepare_cpu_s = demands.prepare_wait_s = 0;
+  if (kind == spec::PrepareKind::kNone) return;
+  (kind == spec::PrepareKind::kWait ? demands.prepare_wait_s : demands.prepare_cpu_s) =
+      MeanSeconds(trace, Series::kPrepareTime, window);
+}
+
+/// CPU time of training steps: what the process used beyond loading. The threads of a compute pool
+/// are seen by no span; wall time × threads bounds them from above and stands in without counters.
+void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
+                    const std::optional<CounterMoves>& moves, double steps, double window_s,
+                    double compute_s) {
+  const double most_s = compute_s * std::max(1, trace.effective.compute_threads);
+  demands.step_cpu_s = most_s;
+  demands.step_cpu_method = "compute time x threads, an upper bound";
+  const std::optional<double> loading_s = LoadingCpuSeconds(demands);
+  if (!moves || !moves->process_cpu_s || !loading_s) return;
+  const double used_s = *moves->process_cpu_s * (window_s / moves->covered_s) / steps;
+  demands.step_cpu_s = std::clamp(used_s - *loading_s - demands.host_s.value_or(0), 0.0, most_s);
+  demands.step_cpu_method = "CPU time of the process beyond loading";
+}
+
+void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& window,
+             const spec::Experiment& experiment, const Consumer& consumer, double steps) {
+  const trace::Effective& effective = trace.effective;
+  demands.step_cpu_s = 0;
+  if (!effective.device_asynchronous) {
+    demands.step_s = consumer.compute_s / steps;
+  } else if (effective.device != "emulated" && effective.device_step) {
+    demands.step_s = base::ToSeconds(*effective.device_step) *
+                     static_cast<double>(demands.batch_samples) /
+                     static_cast<double>(experiment.loader.batch_size);
+  } else {
+    demands.step_s = MeanSeconds(trace, Series::kDeviceStep, window);
+  }
+}
+
+/// Copies: timed by the device where it has a clock; else what the consumer waited for them.
+std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& window,
+                                  const Consumer& consumer, double steps) {
+  const bool own_clock = trace.effective.device_asynchronous;
+  if (const auto copies = MeanSeconds(trace, Series::kTransferTime, window)) return copies;
+  if (own_clock && trace.effective.device != "emulated") return std::nullopt;
+  return consumer.h2d_s / steps;
+}
+
+}  // namespace
+
+std::optional<double> LoadingCpuSeconds(const Demands& demands) {
+  if (!demands.prepare_cpu_s || !demands.collate_s) return std::nullopt;
+  return demands.read_cpu_s.value_or(0) + *demands.prepare_cpu_s + *demands.collate_s;
+}
+
+Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Experiment& experiment,
+            const Consumer& consumer, const std::optional<CounterMoves>& moves) {
+  const auto steps = static_cast<double>(window.last_step - window.first_step);
+  const double window_s = base::ToSeconds(window.to - window.from);
+  Demands demands;
+  demands.batch_samples = std::llround(static_cast<double>(window.samples) / steps);
+  FitReading(demands, trace, window, experiment, moves);
+  FitPreparing(demands, trace, window, experiment.prepare.kind);
+  demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
+  demands.pin_s = base::ToSeconds(trace::TimeIn(trace, trace::Role::kPin, trace::State::kPin,
+                                                window.from, window.to)) /
+                  steps;
+  demands.h2d_s = CopySeconds(trace, window, consumer, steps);
+  demands.host_s = consumer.host_s / steps;
+  demands.sync_s = consumer.sync_s / steps;
+  FitStep(demands, trace, window, experiment, consumer, steps);
+  if (!trace.effective.device_asynchronous) {
+    FitTrainingCpu(demands, trace, moves, steps, window_s, *demands.step_s);
+  }
+  return demands;
+}
+
+}  // namespace pipesim::measure

@@ -1,0 +1,164 @@
+#include "measure/resources.h"
+
+#include <algorithm>
+
+#include "measure/rates.h"
+
+namespace pipesim::measure {
+namespace {
+
+using trace::ResourceSample;
+
+/// Less than this share of the window covered by samples says too little about the whole.
+constexpr double kLeastCovered = 0.5;
+
+/// Two neighbouring samples and the place of an instant between them, 0..1.
+struct Place {
+  const ResourceSample* before;
+  const ResourceSample* after;
+  double share;
+};
+
+Place Find(const std::vector<ResourceSample>& samples, base::Instant at) {
+  auto after = std::lower_bound(
+      samples.begin(), samples.end(), at,
+      [](const ResourceSample& sample, base::Instant when) { return sample.at < when; });
+  if (after == samples.begin()) return {&*after, &*after, 0};
+  if (after == samples.end()) return {&samples.back(), &samples.back(), 0};
+  const auto before = after - 1;
+  const double gap_s = base::ToSeconds(after->at - before->at);
+  return {&*before, &*after, gap_s > 0 ? base::ToSeconds(at - before->at) / gap_s : 1};
+}
+
+template <class Read>  // Read: const ResourceSample& -> double
+double Move(const Place& from, const Place& to, Read read) {
+  const auto at = [&read](const Place& place) {
+    const double before = read(*place.before);
+    return before + (read(*place.after) - before) * place.share;
+  };
+  return at(to) - at(from);
+}
+
+/// nullopt unless every sample that is needed has the reading.
+template <class Read>  // Read: const ResourceSample& -> optional<double>
+std::optional<double> MoveIfRead(const Place& from, const Place& to, Read read) {
+  for (const ResourceSample* sample : {from.before, from.after, to.before, to.after}) {
+    if (!read(*sample)) return std::nullopt;
+  }
+  return Move(from, to, [&read](const ResourceSample& sample) { return *read(sample); });
+}
+
+std::optional<double> SecondsOf(const std::optional<Duration>& duration) {
+  if (!duration || *duration < Duration::zero()) return std::nullopt;
+  return base::ToSeconds(*duration);
+}
+
+/// The emulated storage's share of its limit: the busiest of the bandwidth clock, the IOPS clock
+/// and the queue's slots. A slot is held for a read's latency (cost/storage.h), so the slots' share
+/// is reads/s × latency / queue depth (Little's law). nullopt without any limit.
+std::optional<double> StorageUtilization(const spec::Storage& storage, const CounterMoves& moves) {
+  std::optional<double> share;
+  const auto consider = [&share](double one) { share = std::max(share.value_or(0), one); };
+  if (storage.kind != spec::StorageKind::kEmulated) return share;
+  if (storage.bandwidth) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
+  if (storage.iops_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
+  if (storage.queue_depth) {
+    const double latency_s =
+        base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());
+    consider(moves.storage_reads / moves.covered_s * latency_s / *storage.queue_depth);
+  }
+  return share;
+}
+
+void FillCpu(Resources& r, const CounterMoves& moves) {
+  if (moves.process_cpu_s) r.cores_used = *moves.process_cpu_s / moves.covered_s;
+  if (r.cores_used && r.cores > 0) r.cpu_utilization = *r.cores_used / r.cores;
+  if (moves.process_cpu_s && moves.machine_cpu_s) {
+    // The machine's counter moves in scheduler ticks, the process's does not: never below none.
+    r.foreign_cores =
+        std::max(0.0, (*moves.machine_cpu_s - *moves.process_cpu_s) / moves.covered_s);
+  }
+  if (moves.throttled_s) r.throttled_fraction = *moves.throttled_s / moves.covered_s;
+}
+
+}  // namespace
+
+std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window) {
+  const std::vector<ResourceSample>& samples = trace.resources;
+  if (samples.size() < 2) return std::nullopt;
+  const base::Instant begin = std::max(window.from, samples.front().at);
+  const base::Instant end = std::min(window.to, samples.back().at);
+  CounterMoves moves;
+  moves.covered_s = base::ToSeconds(end - begin);
+  if (moves.covered_s < kLeastCovered * base::ToSeconds(window.to - window.from)) {
+    return std::nullopt;
+  }
+  const Place from = Find(samples, begin), to = Find(samples, end);
+  moves.process_cpu_s =
+      MoveIfRead(from, to, [](const auto& s) { return SecondsOf(s.process_cpu); });
+  moves.machine_cpu_s =
+      MoveIfRead(from, to, [](const auto& s) { return SecondsOf(s.machine_cpu); });
+  moves.throttled_s = MoveIfRead(from, to, [](const auto& s) { return SecondsOf(s.throttled); });
+  moves.worker_wait_s = MoveIfRead(from, to, [](const auto& s) {
+    return SecondsOf(s.run_queue_wait[static_cast<std::size_t>(trace::Role::kWorker)]);
+  });
+  moves.swapped_in_pages = MoveIfRead(from, to, [](const auto& s) {
+    return s.swapped_in_pages ? std::optional(static_cast<double>(*s.swapped_in_pages))
+                              : std::nullopt;
+  });
+  moves.storage_reads =
+      Move(from, to, [](const auto& s) { return static_cast<double>(s.storage_reads); });
+  moves.storage_bytes =
+      Move(from, to, [](const auto& s) { return static_cast<double>(s.storage_bytes.count); });
+  moves.storage_bandwidth_busy_s =
+      Move(from, to, [](const auto& s) { return base::ToSeconds(s.storage_bandwidth_busy); });
+  moves.storage_iops_busy_s =
+      Move(from, to, [](const auto& s) { return base::ToSeconds(s.storage_iops_busy); });
+  return moves;
+}
+
+Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
+                      const spec::Experiment& experiment, const std::optional<CounterMoves>& moves,
+                      std::optional<double> loading_cpu_s_per_step) {
+  Resources r;
+  r.cores = trace.effective.cores;
+  r.gpu_utilization_nvml = trace.effective.nvml_utilization;
+  if (moves) {
+    FillCpu(r, *moves);
+    r.storage_utilization = StorageUtilization(experiment.storage, *moves);
+    r.storage_bytes_per_s = moves->storage_bytes / moves->covered_s;
+    r.reads_per_s = moves->storage_reads / moves->covered_s;
+  } else if (experiment.storage.kind != spec::StorageKind::kNone) {
+    // Without counters: what the pipeline needs, one read a sample.
+    r.reads_per_s = SamplesPerSecond(window);
+    r.storage_bytes_per_s =
+        r.reads_per_s * static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
+  }
+  if (loading_cpu_s_per_step) {
+    const double steps_per_s = static_cast<double>(window.last_step - window.first_step) /
+                               base::ToSeconds(window.to - window.from);
+    r.cores_used_loading = *loading_cpu_s_per_step * steps_per_s;
+    const bool cpu_trains = !trace.effective.device_asynchronous;
+    if (cpu_trains && r.cores_used) {
+      r.cores_used_training = std::max(0.0, *r.cores_used - *r.cores_used_loading);
+    }
+  }
+  return r;
+}
+
+Memory MemoryOf(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  Memory memory;
+  std::int64_t peak = 0;
+  for (const ResourceSample& sample : trace.resources) peak = std::max(peak, sample.resident.count);
+  if (peak > 0) memory.rss_peak_bytes = peak;
+  if (trace.effective.device_memory)
+    memory.device_total_bytes = trace.effective.device_memory->count;
+  if (trace.effective.device_memory_peak) {
+    memory.device_peak_bytes = trace.effective.device_memory_peak->count;
+  }
+  memory.queued_bytes = experiment.loader.Window() * experiment.loader.batch_size *
+                        spec::PreparedBytes(experiment.dataset).count;
+  return memory;
+}
+
+}  // namespace pipesim::measure

@@ -1,0 +1,27 @@
+// What the process and the machine consumed during the window, from the counters sampled along the
+// run. Knows no thread states.
+#pragma once
+
+#include "measure/measurement.h"
+
+namespace pipesim::measure {
+
+/// How far the counters moved between the window's borders, by linear interpolation. `covered_s` is
+/// the part of the window that the samples cover; rates are over it.
+struct CounterMoves {
+  double covered_s = 0;
+  std::optional<double> process_cpu_s, machine_cpu_s, throttled_s, worker_wait_s, swapped_in_pages;
+  double storage_reads = 0, storage_bytes = 0;
+  double storage_bandwidth_busy_s = 0, storage_iops_busy_s = 0;
+};
+/// nullopt when the samples cover less than half of the window.
+std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window);
+
+/// `loading_cpu_s_per_step`: CPU time of reading, preparing and collating one batch, if known.
+Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
+                      const spec::Experiment& experiment, const std::optional<CounterMoves>& moves,
+                      std::optional<double> loading_cpu_s_per_step);
+
+Memory MemoryOf(const trace::RunTrace& trace, const spec::Experiment& experiment);
+
+}  // namespace pipesim::measure
