@@ -2,13 +2,19 @@
 // record once warm.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <string>
+#include <vector>
 
+#include "trace/keepers.h"
 #include "trace/run_trace.h"
 #include "trace/span.h"
 
 namespace pipesim::trace {
 
+/// Steps come in order; a thread's spans come in order and before the step or batch they are of.
+/// Threads may run ahead of each other at will.
 class TraceBuilder final : public SpanSink {
  public:
   /// `seed` keys the reservoirs. Buckets start at 1 ms and double in width when 4,096 are full.
@@ -25,19 +31,29 @@ class TraceBuilder final : public SpanSink {
 
   /// The trace so far; `Finish` ends it. Both may be called once the records before them are in.
   const RunTrace& trace() const { return trace_; }
+  /// Gives the trace away: call once, and record nothing after it.
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
 
  private:
   ThreadTotals& Totals(Role role, std::uint16_t index);
+  const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
   void AddTime(ThreadTotals& totals, const Span& span);
   void AddValue(Series series, std::int64_t key, base::Instant at, double value);
+  void AddTransfer(const Span& span);
+  void AddCheckpoint(const StepRecord& step);
   void DoubleBuckets();
 
   RunTrace trace_;
-  std::uint64_t seed_;
   std::function<void(const Span&)> observer_;
+  /// Where a thread's totals stand in trace_.threads, by role and index; -1: nowhere yet.
+  std::array<std::vector<int>, kRoleCount> places_;
+  std::vector<ReservoirKeeper> reservoirs_;  ///< by series
+  SpanKeeper spans_;
+  EpochKeeper epochs_;
   base::Instant last_done_;
-  // (private helpers and state as the implementation needs)
+  base::Duration consumer_transfer_{};  ///< since the last step
+  bool device_tells_transfers_ = false;
+  std::int64_t resource_readings_ = 0, resource_stride_ = 1;
 };
 
 }  // namespace pipesim::trace

@@ -14,7 +14,11 @@
 
 namespace pipesim::trace {
 
-/// Time per state in each bucket; buckets[i] covers [origin + i × width, + width).
+/// At most this many buckets of time; one more, and all double in width.
+inline constexpr std::size_t kMaxBuckets = 4096;
+
+/// Time per state in each bucket; buckets[i] covers [origin + i × width, + width). What lies before
+/// the origin is not counted.
 struct ThreadTotals {
   Role role = Role::kConsumer;
   std::uint16_t index = 0;
@@ -22,7 +26,8 @@ struct ThreadTotals {
   std::vector<std::array<base::Duration, kStateCount>> buckets;
 };
 
-/// The consumer's progress at the end of some step; every `stride`-th step is kept.
+/// The consumer's progress at the end of some step; every `stride`-th step is kept, at most 4,096:
+/// then the stride doubles.
 struct Checkpoint {
   std::int64_t steps = 0;    ///< finished so far, this one included
   std::int64_t samples = 0;  ///< likewise
@@ -32,7 +37,8 @@ struct Checkpoint {
 
 struct EpochRecord {
   std::int64_t epoch = 0;
-  base::Instant begin, end;  ///< the previous epoch's last step (or the run's begin), its own last step
+  base::Instant begin,
+      end;  ///< the previous epoch's last step (or the run's begin), its own last step
   base::Duration first_batch{};  ///< from begin until its first batch was in hand
   base::Duration starved{};
   std::int64_t steps = 0, samples = 0;
@@ -41,7 +47,7 @@ struct EpochRecord {
 };
 
 enum class Series : std::uint8_t {
-  kStepTime,       ///< ns from one step's done to the next
+  kStepTime,       ///< ns from one step's done to the next; none for the first step
   kStarved,        ///< ns waited for a batch, a step
   kOccupancy,      ///< batches, a step
   kReadTime,       ///< ns a batch, of one worker
@@ -49,13 +55,15 @@ enum class Series : std::uint8_t {
   kCollateTime,    ///< ns a batch
   kContendedTime,  ///< ns a batch
   kDeviceStep,     ///< ns the device was busy with a step
-  kTransferTime,   ///< ns a copy to the device took
+  kTransferTime,   ///< ns a copy to the device took: by the device's clock if it tells any, else
+                  ///< what the consumer spent in kTransfer a step
   kLoss,
 };
 inline constexpr int kSeriesCount = static_cast<int>(Series::kLoss) + 1;
 
-/// A bounded sample of a series: the values with the smallest hashes of their keys, so that the same
-/// run keeps the same values on any number of threads. At most kReservoirSize, in key order.
+/// A bounded sample of a series: the values with the smallest hashes of their keys, so that the
+/// same run keeps the same values on any number of threads. At most kReservoirSize; in key order
+/// once the run has ended.
 struct Sampled {
   std::int64_t key = 0;  ///< step or batch number
   base::Instant at;
@@ -78,17 +86,26 @@ struct ResourceSample {
   base::Bytes storage_bytes;
   base::Duration storage_bandwidth_busy{};
   base::Duration storage_iops_busy{};
-  std::optional<base::Duration> throttled;        ///< by the cgroup
-  std::optional<std::int64_t> swapped_in_pages;   ///< by this process's major faults
+  std::optional<base::Duration> throttled;       ///< by the cgroup
+  std::optional<std::int64_t> swapped_in_pages;  ///< by this process's major faults
   /// Run-queue wait of each role's threads, summed.
   std::array<std::optional<base::Duration>, kRoleCount> run_queue_wait;
 };
 
-enum class EndReason { kDuration, kSteps, kEpochs, kEnough, kMaxDuration, kInterrupted, kFailed, kOutOfMemory };
+enum class EndReason {
+  kDuration,
+  kSteps,
+  kEpochs,
+  kEnough,
+  kMaxDuration,
+  kInterrupted,
+  kFailed,
+  kOutOfMemory
+};
 
 /// A sample that was left out, or why the run failed.
 struct DataFault {
-  std::string item;    ///< file name, or "worker 3"
+  std::string item;  ///< file name, or "worker 3"
   std::string reason;
 };
 
@@ -96,19 +113,25 @@ struct DataFault {
 struct Effective {
   double cores = 0;
   std::vector<int> cpus;
-  int compute_threads = 0;      ///< of the trainer; 0: it has none (emulated)
-  std::string device;           ///< "cpu", "cuda:0", "emulated"
-  std::string device_name;      ///< marketing name or preset
+  int compute_threads = 0;  ///< of the trainer; 0: it has none (emulated)
+  std::string device;       ///< "cpu", "cuda:0", "emulated"
+  std::string device_name;  ///< marketing name or preset
   bool device_asynchronous = false;
   bool pinned = false;
   std::int64_t queue_capacity = 0;
   std::int64_t max_occupancy = 0;
   std::optional<base::Bytes> device_memory, device_memory_peak;
   std::int64_t model_parameters = 0;
-  /// Time the device computes in one full step when nothing else disturbs it (graph replay), if known.
+  /// Time the device computes in one full step when nothing else disturbs it (graph replay), if
+  /// known.
   std::optional<base::Duration> device_step;
   std::optional<double> nvml_utilization;  ///< 0..1, mean over the run
 };
+
+/// Full spans are kept of this many batches at either end of a run, at most kKeptSpans at each end:
+/// where batches hold more spans than that, of fewer batches.
+inline constexpr std::int64_t kSpanBatches = 2000;
+inline constexpr std::size_t kKeptSpans = 64 * kSpanBatches;
 
 struct RunTrace {
   base::Instant begin, end;  ///< of the run, by the engine's wall clock
@@ -122,16 +145,18 @@ struct RunTrace {
   std::vector<EpochRecord> epochs;  ///< the first 4,096
   std::array<Reservoir, kSeriesCount> series;
   std::vector<ResourceSample> resources;
-  std::vector<Span> first_spans, last_spans;  ///< of the first and last 2,000 batches
+  /// Of the first and last kSpanBatches, in the order recorded. No span is in both; last_spans is
+  /// filled when the run has ended.
+  std::vector<Span> first_spans, last_spans;
   EndReason end_reason = EndReason::kEnough;
-  std::string failure;                  ///< set when end_reason is kFailed or kOutOfMemory
-  std::vector<DataFault> bad_samples;   ///< the first 100
+  std::string failure;                 ///< set when end_reason is kFailed or kOutOfMemory
+  std::vector<DataFault> bad_samples;  ///< the first 100
   std::int64_t bad_sample_count = 0;
   Effective effective;
 };
 
 /// The time that a thread (or all of a role) spent in `state` during [from, to): edge buckets count
-/// by the share that lies inside.
+/// by the share of the thread's own time in them that lies inside.
 base::Duration TimeIn(const RunTrace& trace, const ThreadTotals& thread, State state,
                       base::Instant from, base::Instant to);
 base::Duration TimeIn(const RunTrace& trace, Role role, State state, base::Instant from,

@@ -11,18 +11,20 @@ namespace pipesim::trace {
 enum class Role : std::uint8_t { kConsumer, kWorker, kPin, kDevice };
 inline constexpr int kRoleCount = 4;
 
-/// A thread is in exactly one state at a time. Each state is begun and ended by its own clock reads;
-/// nothing is computed as a rest.
+/// A thread is in exactly one state at a time. Each state is begun and ended by its own clock
+/// reads; nothing is computed as a rest.
 enum class State : std::uint8_t {
   // consumer
-  kStarved,    ///< waits for a batch
-  kTransfer,   ///< waits for the pin stage or a copy to the device
-  kHost,       ///< dispatches work
-  kForward,    ///< synchronous devices: the parts of compute
+  kStarved,   ///< waits for a batch
+  kTransfer,  ///< waits for the pin stage or a copy to the device; recorded for Role::kDevice it is
+  ///< the copy itself by the device's clock: it stands beside the device's other states,
+  ///< feeds Series::kTransferTime and belongs to no partition
+  kHost,     ///< dispatches work
+  kForward,  ///< synchronous devices: the parts of compute
   kBackward,
   kOptimizer,
-  kCompute,    ///< waits for step n - in_flight
-  kSync,       ///< reads a result back
+  kCompute,  ///< waits for step n - in_flight
+  kSync,     ///< reads a result back
   // worker (and the consumer itself at 0 workers)
   kStartup,
   kRead,
@@ -44,7 +46,8 @@ enum class State : std::uint8_t {
 };
 inline constexpr int kStateCount = static_cast<int>(State::kContended) + 1;
 
-/// Half-open [begin, end). `contended` <= end - begin is the part that belongs to kContended instead.
+/// Half-open [begin, end). `contended` <= end - begin is the part that belongs to kContended
+/// instead.
 struct Span {
   base::Instant begin, end;
   base::Duration contended{};
@@ -75,11 +78,11 @@ struct BatchRecord {
   std::uint16_t worker = 0;
   std::int32_t samples = 0;
   std::int64_t reads = 0;
-  base::Bytes bytes;              ///< read from storage
-  base::Duration read{};          ///< waiting for storage, wall without contention
-  base::Duration prepare{};       ///< CPU time (burn, decode) or waiting (wait), without contention
-  base::Duration collate{};       ///< CPU time
-  base::Duration contended{};     ///< summed over the three
+  base::Bytes bytes;           ///< read from storage
+  base::Duration read{};       ///< waiting for storage, wall without contention
+  base::Duration prepare{};    ///< CPU time (burn, decode) or waiting (wait), without contention
+  base::Duration collate{};    ///< CPU time
+  base::Duration contended{};  ///< summed over the three
   std::int32_t cache_hits = 0;
 };
 
