@@ -1,1 +1,214 @@
-// (being written)
+// The document of one run: context, what was asked for, what applied, and the sections in order.
+#include "report/json_parts.h"
+#include "report/report.h"
+
+namespace pipesim::report {
+namespace {
+
+std::string_view TextOf(Reality reality) {
+  switch (reality) {
+    case Reality::kReal:
+      return "real";
+    case Reality::kEmulated:
+      return "emulated";
+    case Reality::kPredicted:
+      break;
+  }
+  return "predicted";
+}
+
+std::string_view TextOf(spec::Origin origin) {
+  switch (origin) {
+    case spec::Origin::kDefault:
+      return "default";
+    case spec::Origin::kModel:
+      return "model";
+    case spec::Origin::kPreset:
+      return "preset";
+    case spec::Origin::kData:
+      return "data";
+    case spec::Origin::kEnvironment:
+      return "environment";
+    case spec::Origin::kFile:
+      return "file";
+    case spec::Origin::kFlag:
+      break;
+  }
+  return "flag";
+}
+
+std::string_view TextOf(spec::StorageKind kind) {
+  switch (kind) {
+    case spec::StorageKind::kNone:
+      return "none";
+    case spec::StorageKind::kEmulated:
+      return "emulated";
+    case spec::StorageKind::kFiles:
+      break;
+  }
+  return "files";
+}
+
+std::string_view TextOf(spec::PrepareKind kind) {
+  switch (kind) {
+    case spec::PrepareKind::kNone:
+      return "none";
+    case spec::PrepareKind::kBurn:
+      return "burn";
+    case spec::PrepareKind::kWait:
+      return "wait";
+    case spec::PrepareKind::kDecode:
+      break;
+  }
+  return "decode";
+}
+
+std::string_view TextOf(spec::FileCacheState state) {
+  switch (state) {
+    case spec::FileCacheState::kAsIs:
+      return "as_is";
+    case spec::FileCacheState::kCold:
+      return "cold";
+    case spec::FileCacheState::kWarm:
+      break;
+  }
+  return "warm";
+}
+
+std::string RequestedDevice(const spec::Device& device) {
+  switch (device.kind) {
+    case spec::DeviceKind::kAuto:
+      return "auto";
+    case spec::DeviceKind::kCpu:
+      return "cpu";
+    case spec::DeviceKind::kCuda:
+      return "cuda:" + std::to_string(device.cuda_index);
+    case spec::DeviceKind::kEmulated:
+      break;
+  }
+  return "emulated";
+}
+
+/// How the emulated device's step cost is known; null for a device that is there.
+Document DeviceCost(const spec::Device& device) {
+  if (device.kind != spec::DeviceKind::kEmulated) return nullptr;
+  return device.step_base ? "stated" : "roofline";
+}
+
+Document StorageUsed(const spec::Storage& storage) {
+  const bool files = storage.kind == spec::StorageKind::kFiles;
+  return {{"kind", TextOf(storage.kind)},
+          {"name", files ? TextValue(storage.path.string()) : TextOrNull(storage.preset)},
+          {"file_cache", files ? Document(TextOf(storage.file_cache)) : Document(nullptr)}};
+}
+
+Document ContextSection(const Context& context) {
+  return {{"date", TextValue(context.date)},
+          {"host", TextValue(context.host)},
+          {"cpu", TextValue(context.cpu)},
+          {"os", TextValue(context.os)},
+          {"load_average_1min", NumberValue(context.load_average_1min)},
+          {"argv", TextArray(context.argv)},
+          {"libtorch_version", TextOrNull(context.libtorch_version)}};
+}
+
+Document ExperimentSection(const spec::Experiment& experiment) {
+  Document section = Document::object();
+  for (const auto& [path, setting] : experiment.settings)
+    section[TextValue(path).get<std::string>()] = {{"value", TextValue(setting.text)},
+                                                   {"origin", TextOf(setting.origin)}};
+  return section;
+}
+
+Document FailureSection(const measure::Measurement& measurement) {
+  Document items = Document::array();
+  for (const trace::DataFault& fault : measurement.bad_samples)
+    items.push_back({{"item", TextValue(fault.item)}, {"reason", TextValue(fault.reason)}});
+  return {{"failure", TextOrNull(measurement.failure)},
+          {"bad_sample_count", measurement.bad_sample_count},
+          {"bad_samples", items}};
+}
+
+Document WarningsSection(const std::vector<measure::Warning>& warnings) {
+  Document array = Document::array();
+  for (const measure::Warning& warning : warnings)
+    array.push_back({{"code", TextValue(warning.code)}, {"text", TextValue(warning.text)}});
+  return array;
+}
+
+Document NumbersArray(const std::vector<double>& numbers) {
+  Document array = Document::array();
+  for (const double number : numbers) array.push_back(NumberValue(number));
+  return array;
+}
+
+Document RepeatsSection(const std::vector<measure::Result>& repeats) {
+  Document array = Document::array();
+  for (const measure::Result& repeat : repeats) array.push_back(ResultSection(repeat));
+  return array;
+}
+
+}  // namespace
+
+Document EffectiveSection(const RunReport& report) {
+  const spec::Experiment& asked = report.experiment;
+  const trace::Effective& effective = report.measurement.effective;
+  const bool known = !effective.device.empty();  // the run got as far as having a device
+  return {{"workers", asked.loader.workers},
+          {"batch_size", asked.loader.batch_size},
+          {"prefetch_factor", asked.loader.prefetch_factor},
+          {"storage", StorageUsed(asked.storage)},
+          {"prepare", TextOf(asked.prepare.kind)},
+          {"model", TextOrNull(asked.model.name)},
+          {"model_parameters",
+           effective.model_parameters > 0 ? Document(effective.model_parameters) : nullptr},
+          {"device_requested", RequestedDevice(asked.device)},
+          {"device", TextOrNull(effective.device)},
+          {"device_name", TextOrNull(effective.device_name)},
+          {"device_asynchronous", known ? Document(effective.device_asynchronous) : nullptr},
+          {"device_cost", DeviceCost(asked.device)},
+          {"pinned", known ? Document(effective.pinned) : nullptr},
+          {"compute_threads",
+           effective.compute_threads > 0 ? Document(effective.compute_threads) : nullptr},
+          {"cpus", effective.cpus}};
+}
+
+Document ToJson(const RunReport& report) {
+  const measure::Measurement& measured = report.measurement;
+  const Context& context = report.context;
+  Document result = ResultSection(measured.result);
+  result.update(FailureSection(measured));
+  return {{"pipesim",
+           {{"version", TextValue(context.version)},
+            {"commit", TextOrNull(context.commit)},
+            {"build", TextOrNull(context.build)}}},
+          {"schema_version", kSchemaVersion},
+          {"kind", "run"},
+          {"context", ContextSection(context)},
+          {"experiment", ExperimentSection(report.experiment)},
+          {"effective", EffectiveSection(report)},
+          {"reality",
+           {{"storage", TextOf(report.storage)},
+            {"prepare", TextOf(report.prepare)},
+            {"device", TextOf(report.device)},
+            {"engine", TextOf(report.engine)}}},
+          {"result", result},
+          {"consumer", ConsumerSection(measured.consumer)},
+          {"device", DeviceSection(measured.device)},
+          {"workers", WorkersSection(measured.workers)},
+          {"queue", QueueSection(measured.queue)},
+          {"pin", PinSection(measured.pin)},
+          {"transfer", TransferSection(measured.transfer)},
+          {"memory", MemorySection(measured.memory)},
+          {"resources", ResourcesSection(measured.resources)},
+          {"demands", DemandsSection(measured.demands)},
+          {"ladder", LadderSection(report.diagnosis)},
+          {"diagnosis", DiagnosisSection(report.diagnosis, report.next_argv)},
+          {"warnings", WarningsSection(measured.warnings)},
+          {"samples",
+           {{"step_time_s", NumbersArray(measured.step_time_samples_s)},
+            {"occupancy", NumbersArray(measured.occupancy_samples)}}},
+          {"repeats", RepeatsSection(report.repeats)}};
+}
+
+}  // namespace pipesim::report

@@ -1,0 +1,152 @@
+// What was concluded.
+#include "report/json_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+std::string_view TextOf(diagnose::Confidence confidence) {
+  switch (confidence) {
+    case diagnose::Confidence::kHigh:
+      return "high";
+    case diagnose::Confidence::kLow:
+      return "low";
+    case diagnose::Confidence::kNone:
+      break;
+  }
+  return "none";
+}
+
+std::string_view TextOf(diagnose::Side side) {
+  switch (side) {
+    case diagnose::Side::kInput:
+      return "input";
+    case diagnose::Side::kTransfer:
+      return "transfer";
+    case diagnose::Side::kHost:
+      return "host";
+    case diagnose::Side::kCompute:
+      break;
+  }
+  return "compute";
+}
+
+std::string_view TextOf(diagnose::Takes takes) {
+  switch (takes) {
+    case diagnose::Takes::kFlag:
+      return "flag";
+    case diagnose::Takes::kCode:
+      return "code";
+    case diagnose::Takes::kDevice:
+      return "device";
+    case diagnose::Takes::kMemory:
+      break;
+  }
+  return "memory";
+}
+
+Document FullValue(diagnose::Full full) {
+  switch (full) {
+    case diagnose::Full::kYes:
+      return "yes";
+    case diagnose::Full::kNo:
+      return "no";
+    case diagnose::Full::kUnsure:
+      return "unsure";
+    case diagnose::Full::kUnknown:
+      break;
+  }
+  return nullptr;
+}
+
+Document VerdictOrNull(const std::optional<diagnose::Verdict>& verdict) {
+  if (!verdict) return nullptr;
+  return diagnose::ToText(*verdict);
+}
+
+Document EvidenceValue(const std::vector<diagnose::Evidence>& evidence) {
+  Document array = Document::array();
+  for (const diagnose::Evidence& item : evidence)
+    array.push_back({{"text", TextValue(item.text)},
+                     {"field", TextValue(item.field)},
+                     {"value", NumberValue(item.value)},
+                     {"limit", NumberValue(item.limit)}});
+  return array;
+}
+
+Document MissingValue(const std::vector<diagnose::Missing>& missing) {
+  Document array = Document::array();
+  for (const diagnose::Missing& item : missing)
+    array.push_back({{"signal", TextValue(item.signal)}, {"reason", TextValue(item.reason)}});
+  return array;
+}
+
+Document WhatIfValue(const std::vector<diagnose::WhatIf>& changes) {
+  Document array = Document::array();
+  for (const diagnose::WhatIf& change : changes)
+    array.push_back(
+        {{"change", TextValue(change.change)},
+         {"set", SettingsValue(change.set)},
+         {"samples_per_s", NumberValue(change.samples_per_s)},
+         {"gain", NumberValue(change.gain)},
+         {"gain_interval", IntervalValue(change.gain_interval)},
+         {"then", VerdictOrNull(change.then)},
+         {"takes", TextOf(change.takes)},
+         {"changes_training", change.changes_training},
+         {"feasible_here", change.feasible_here ? Document(*change.feasible_here) : nullptr}});
+  return array;
+}
+
+Document RecommendationValue(const std::optional<diagnose::Recommendation>& recommendation,
+                             const std::vector<std::string>& next_argv) {
+  if (!recommendation) return nullptr;
+  return {{"argv", TextArray(next_argv)},
+          {"set", SettingsValue(recommendation->set)},
+          {"pytorch", TextOrNull(recommendation->pytorch)},
+          {"text", TextValue(recommendation->text)},
+          {"samples_per_s", NumberValue(recommendation->samples_per_s)},
+          {"gain", NumberValue(recommendation->gain)}};
+}
+
+Document EnoughValue(const std::optional<diagnose::Enough>& enough) {
+  if (!enough) return nullptr;
+  return {{"workers", enough->workers},
+          {"prefetch_factor", enough->prefetch_factor},
+          {"share_of_best", NumberValue(enough->share_of_best)},
+          {"bytes_per_worker", enough->bytes_per_worker}};
+}
+
+}  // namespace
+
+Document LadderSection(const diagnose::Diagnosis& diagnosis) {
+  Document array = Document::array();
+  for (const diagnose::Rung& rung : diagnosis.ladder)
+    array.push_back({{"resource", TextValue(rung.resource)},
+                     {"used", NumberValue(rung.used)},
+                     {"limit", NumberValue(rung.limit)},
+                     {"unit", TextValue(rung.unit)},
+                     {"full", FullValue(rung.full)},
+                     {"is_limit", rung.is_limit}});
+  return array;
+}
+
+Document DiagnosisSection(const diagnose::Diagnosis& diagnosis,
+                          const std::vector<std::string>& next_argv) {
+  Document candidates = Document::array();
+  for (const diagnose::Verdict verdict : diagnosis.candidates)
+    candidates.push_back(diagnose::ToText(verdict));
+  return {{"bottleneck", diagnose::ToText(diagnosis.bottleneck)},
+          {"confidence", TextOf(diagnosis.confidence)},
+          {"side", diagnosis.side ? Document(TextOf(*diagnosis.side)) : Document(nullptr)},
+          {"second", VerdictOrNull(diagnosis.second)},
+          {"headline", TextValue(diagnosis.headline)},
+          {"evidence", EvidenceValue(diagnosis.evidence)},
+          {"ruled_out", TextArray(diagnosis.ruled_out)},
+          {"candidates", candidates},
+          {"missing", MissingValue(diagnosis.missing)},
+          {"what_if", WhatIfValue(diagnosis.what_if)},
+          {"recommendation", RecommendationValue(diagnosis.recommendation, next_argv)},
+          {"enough", EnoughValue(diagnosis.enough)},
+          {"model_error", NumberValue(diagnosis.model_error)}};
+}
+
+}  // namespace pipesim::report

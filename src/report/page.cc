@@ -1,0 +1,106 @@
+#include "report/page.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace pipesim::report {
+namespace {
+
+/// How many bytes of `text` fit into `columns`, in whole characters.
+std::size_t BytesThatFit(std::string_view text, std::size_t columns) {
+  std::size_t at = 0, used = 0;
+  while (at < text.size()) {
+    const base::Utf8Char character = base::FirstChar(text.substr(at));
+    used += static_cast<std::size_t>(base::DisplayWidth(character.code));
+    if (used > columns) return at;
+    at += character.size;
+  }
+  return at;
+}
+
+/// Where to end a line that may hold `fit` bytes of `text`: at its last space that is not before a
+/// per cent sign, else in the middle of the word.
+std::size_t BreakAt(std::string_view text, std::size_t fit) {
+  for (std::size_t space = text.rfind(' ', fit); space != std::string_view::npos && space > 0;
+       space = text.rfind(' ', space - 1)) {
+    const bool before_percent = space + 1 < text.size() && text[space + 1] == '%';
+    const bool leading = text.find_first_not_of(' ') > space;
+    if (!before_percent && !leading) return space;
+  }
+  return fit;
+}
+
+std::string_view Ansi(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kStrong:
+      return "\x1b[1m";
+    case Style::kGood:
+      return "\x1b[1;32m";
+    case Style::kAttention:
+      return "\x1b[1;33m";
+    case Style::kBad:
+      return "\x1b[1;31m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent) {
+  std::vector<std::string> lines;
+  std::string prefix;
+  while (base::DisplayWidth(text) + prefix.size() > columns) {
+    const std::size_t fit = BytesThatFit(text, columns - prefix.size());
+    const std::size_t end = BreakAt(text, fit);
+    std::string_view line = text.substr(0, end);
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    lines.push_back(prefix + std::string(line));
+    text.remove_prefix(end);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    prefix = indent;
+  }
+  if (!text.empty() || lines.empty()) lines.push_back(prefix + std::string(text));
+  return lines;
+}
+
+std::string PadRight(std::string_view text, std::size_t columns) {
+  const std::size_t width = base::DisplayWidth(text);
+  return std::string(text) + std::string(width < columns ? columns - width : 0, ' ');
+}
+
+std::string PadLeft(std::string_view text, std::size_t columns) {
+  const std::size_t width = base::DisplayWidth(text);
+  return std::string(width < columns ? columns - width : 0, ' ') + std::string(text);
+}
+
+void Page::Add(std::string_view text, Style style, std::string_view indent) {
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
+  for (const std::string& line : Wrap(text, kColumns, indent)) {
+    const bool paint = colour_ && style != Style::kPlain;
+    if (paint) text_ += Ansi(style);
+    text_ += line;
+    if (paint) text_ += "\x1b[0m";
+    text_ += '\n';
+  }
+  blank_ = false;
+}
+
+void Page::AddCommand(std::string_view command) {
+  text_ += "  ";
+  text_ += command;
+  text_ += '\n';
+  blank_ = false;
+}
+
+void Page::AddBlank() {
+  if (!blank_) text_ += '\n';
+  blank_ = true;
+}
+
+std::string Page::Take() { return std::move(text_); }
+
+}  // namespace pipesim::report

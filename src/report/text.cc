@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <cctype>
+
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+
+std::string DeviceWord(View document) {
+  return document.At("effective.device").Text().starts_with("cuda") ? "GPU" : "device";
+}
+
+bool HasMeasurement(View document) {
+  return document.At("result.steps").NumberOr(0) > 0 &&
+         document.At("result.samples_per_s").IsPresent();
+}
+
+TimeScale StepScale(View document) {
+  return TimeScale::For(document.At("result.step_time_s.mean").NumberOr(0));
+}
+
+std::string ReasonMissing(View document, std::string_view word) {
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  for (const View missing : document.At("diagnosis.missing").Items())
+    if (lower(missing.At("signal").Text()).find(word) != std::string::npos)
+      return missing.At("reason").Text();
+  return {};
+}
+
+std::string Capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string ToText(const Document& report, const TextOptions& options) {
+  Page page(options.colour);
+  const Sheet sheet{View(&report, options.utf8), page, options.utf8,
+                    options.detail == Detail::kFull};
+  AddVerdict(sheet);
+  if (options.detail == Detail::kBrief) return page.Take();
+  AddRates(sheet);
+  AddSteps(sheet);
+  AddLadder(sheet);
+  AddWorkers(sheet);
+  if (sheet.full) AddHostSide(sheet);
+  if (sheet.full) AddEachWorker(sheet);
+  AddWhatIf(sheet);
+  AddEnough(sheet);
+  AddNotes(sheet);
+  if (sheet.full) AddDetails(sheet);
+  return page.Take();
+}
+
+}  // namespace pipesim::report

@@ -1,0 +1,131 @@
+// GPU, CPU, IO: which of them is full.
+#include <cmath>
+
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+constexpr std::size_t kTextColumn = 8, kFullColumn = 67;
+// Other programs below this are the reading's own grain (a scheduler tick in a hundred).
+constexpr double kForeignCoresShown = 0.05;
+
+std::string GpuMemory(View document) {
+  const auto used = document.At("memory.device_peak_bytes").Number();
+  const auto total = document.At("memory.device_total_bytes").Number();
+  return used && total ? ", memory " + AmountOf(*used, *total) : "";
+}
+
+std::string NvmlText(View document) {
+  if (const auto nvml = document.At("resources.gpu_utilization_nvml").Number())
+    return " (NVML: " + Percent(*nvml) + ")";
+  const std::string reason = ReasonMissing(document, "nvml");
+  return " (NVML: n/a" + (reason.empty() ? "" : ", " + reason) + ")";
+}
+
+std::string GpuText(View document) {
+  const std::string device = document.At("effective.device").Text();
+  const std::string name = document.At("effective.device_name").Text();
+  const auto busy = document.At("result.accelerator_utilization").Number();
+  const std::string share = busy ? Percent(*busy) + " busy" : "n/a";
+  if (device.starts_with("cuda")) return share + NvmlText(document) + GpuMemory(document);
+  if (device == "emulated") {
+    const bool named = !name.empty() && name != "emulated";
+    return share + " (emulated" + (named ? " " + name : "") + ")" + GpuMemory(document);
+  }
+  if (device.empty()) return "n/a, no device was opened";
+  return document.At("effective.device_requested").Text() == "auto"
+             ? "none visible, device auto chose " + device
+             : "not used, device " + device + " was asked for";
+}
+
+std::string CpuText(View document) {
+  const View resources = document.At("resources");
+  const auto used = resources.At("cores_used").Number();
+  const double cores = resources.At("cores").NumberOr(0);
+  const std::string of = Significant(cores, 3) + (cores == 1 ? " core" : " cores");
+  if (!used) return "n/a, CPU time cannot be read here (" + of + ")";
+  std::string text = cores > 0 ? Percent(*used / cores) + ", " : "";
+  text += Fixed(*used, 1) + " of " + of;
+  const auto train = resources.At("cores_used_training").Number();
+  const auto load = resources.At("cores_used_loading").Number();
+  if (train && load) text += ": " + Fixed(*train, 1) + " train, " + Fixed(*load, 1) + " load";
+  const double foreign = resources.At("foreign_cores").NumberOr(0);
+  if (foreign >= kForeignCoresShown) text += "; other programs " + Fixed(foreign, 1);
+  return text;
+}
+
+std::string CacheText(View document) {
+  const std::string cache = document.At("effective.storage.file_cache").Text();
+  if (cache.empty()) return {};
+  return cache == "as_is" ? ", page cache as it was" : ", page cache " + cache;
+}
+
+std::string IoText(View document, View rung) {
+  const View resources = document.At("resources");
+  if (document.At("effective.storage.kind").Text() == "none") return "none, data in memory";
+  const auto busy = resources.At("storage_utilization").Number();
+  const double bytes = resources.At("storage_bytes_per_s").NumberOr(0);
+  const double reads = resources.At("reads_per_s").NumberOr(0);
+  const auto limit = rung.At("limit").Number();
+  const std::string unit = rung.At("unit").Text();
+  std::string text = busy ? Percent(*busy) + " busy, " : "";
+  text += limit && unit == "bytes/s" ? RateOf(bytes, *limit) : Amount(bytes) + "/s";
+  text += ", " + Significant(reads, 3);
+  if (limit && unit.starts_with("reads")) text += " of " + Significant(*limit, 3);
+  return text + " reads/s" + CacheText(document);
+}
+
+/// Whether the device spends most of its unused time without a batch.
+bool DeviceWaits(View document) {
+  const View device = document.At("device");
+  const double starved = device.At("starved_s").NumberOr(0);
+  const double idle = device.At("wall_s").NumberOr(0) - device.At("busy_s").NumberOr(0);
+  return starved > 0 && starved > idle / 2;
+}
+
+std::string FullText(View document, View rung) {
+  const std::string full = rung.At("full").Text();
+  std::string text = full == "yes"      ? "YES"
+                     : full == "no"     ? "no"
+                     : full == "unsure" ? "not sure"
+                                        : "-";
+  if (full == "no" && rung.At("resource").Text() == "GPU" && DeviceWaits(document))
+    text += ": it waits";
+  if (rung.At("is_limit").IsTrue()) text = PadRight(text, 5) + "<- limit";
+  return text;
+}
+
+std::string RungText(View document, View rung) {
+  const std::string resource = rung.At("resource").Text();
+  if (resource == "GPU") return GpuText(document);
+  if (!HasMeasurement(document)) return "n/a";
+  if (resource == "CPU") return CpuText(document);
+  if (resource == "IO") return IoText(document, rung);
+  const auto used = rung.At("used").Number(), limit = rung.At("limit").Number();
+  return (used ? Significant(*used, 3) : "n/a") + (limit ? " of " + Significant(*limit, 3) : "") +
+         " " + rung.At("unit").Text();
+}
+
+}  // namespace
+
+void AddLadder(const Sheet& sheet) {
+  const std::vector<View> rungs = sheet.document.At("ladder").Items();
+  if (rungs.empty() || !HasMeasurement(sheet.document)) return;
+  sheet.page.AddBlank();
+  sheet.page.Add(PadRight("Ladder", kFullColumn) + "full?", Style::kStrong);
+  for (const View rung : rungs) {
+    const std::string name = "  " + rung.At("resource").Text() + " ";
+    const std::vector<std::string> lines =
+        Wrap(PadRight(name, kTextColumn) + RungText(sheet.document, rung), kFullColumn - 1,
+             std::string(kTextColumn, ' '));
+    const bool limit = rung.At("is_limit").IsTrue();
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      sheet.page.Add(
+          i == 0 ? PadRight(lines[i], kFullColumn) + FullText(sheet.document, rung) : lines[i],
+          limit ? Style::kAttention : Style::kPlain);
+  }
+}
+
+}  // namespace pipesim::report

@@ -1,0 +1,59 @@
+// The blocks of the text, in the order in which they are printed. Each adds what the document holds
+// for it and nothing when that is nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/format.h"
+#include "report/page.h"
+#include "report/view.h"
+
+namespace pipesim::report {
+
+/// What every block works on.
+struct Sheet {
+  View document;
+  Page& page;
+  bool utf8 = true;
+  bool full = false;
+};
+
+void AddVerdict(const Sheet& sheet);   ///< what happened, verdict, Why, Next
+void AddRates(const Sheet& sheet);     ///< samples/s, step time, AU; window; what was real
+void AddSteps(const Sheet& sheet);     ///< where a step goes
+void AddHostSide(const Sheet& sheet);  ///< the consumer's time, where the step table shows a device
+void AddLadder(const Sheet& sheet);
+void AddWorkers(const Sheet& sheet);  ///< where a worker's time goes
+void AddEachWorker(const Sheet& sheet);
+void AddWhatIf(const Sheet& sheet);
+void AddEnough(const Sheet& sheet);   ///< enough workers, the same for PyTorch
+void AddNotes(const Sheet& sheet);    ///< missing evidence, warnings, skipped samples, more
+void AddDetails(const Sheet& sheet);  ///< queue, memory, epochs, settings, program and machine
+
+/// "GPU", or "device" when it is an emulated one.
+std::string DeviceWord(View document);
+/// Whether any step was measured.
+bool HasMeasurement(View document);
+/// The scale of all tables of times: that of the mean step.
+TimeScale StepScale(View document);
+/// Why a signal whose name contains `word` is missing; empty when the diagnosis does not say.
+std::string ReasonMissing(View document, std::string_view word);
+/// A clause with its first letter in upper case.
+std::string Capitalised(std::string text);
+
+/// One line of a table of times.
+struct TimeRow {
+  std::string name, gloss;
+  std::optional<double> seconds;                      ///< nullopt: not measured; the gloss says why
+  bool always = false;                                ///< shown even when it is 0
+  std::vector<std::pair<std::string, double>> parts;  ///< on a line of its own below
+};
+/// A title with the total, and the rows below it, largest first ("other" last): rows add up to the
+/// total and whole per cents to 100 as printed.
+void AddTimeTable(const Sheet& sheet, const std::string& title, std::vector<TimeRow> rows,
+                  const TimeScale& scale, std::string_view tail);
+
+}  // namespace pipesim::report

@@ -1,0 +1,186 @@
+// The rates, the window they were measured in, and which parts of the pipeline were real.
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+constexpr std::size_t kStepColumn = 28;
+
+std::string RateText(const Sheet& sheet) {
+  const View result = sheet.document.At("result");
+  const double rate = result.At("samples_per_s").NumberOr(0);
+  std::string text = Significant(rate, 3) + " samples/s";
+  const auto low = result.At("samples_per_s_interval.low").Number();
+  const auto high = result.At("samples_per_s_interval.high").Number();
+  if (low && high && rate > 0)
+    text += (sheet.utf8 ? " ±" : " +-") + Noise((*high - *low) / 2 / rate);
+  return text;
+}
+
+std::string StepText(const Sheet& sheet) {
+  const View step = sheet.document.At("result.step_time_s");
+  const auto mean = step.At("mean").Number();
+  if (!mean) return {};
+  const TimeScale scale = StepScale(sheet.document);
+  const auto shown = [&](std::string_view name) {
+    const auto value = step.At(name).Number();
+    return value ? Significant(*value * scale.per_second, 3) : std::string("n/a");
+  };
+  return shown("mean") + " " + std::string(scale.unit) + " a step (p50 " + shown("p50") + ", p95 " +
+         shown("p95") + ")";
+}
+
+void AddRateLine(const Sheet& sheet) {
+  const auto au = sheet.document.At("result.accelerator_utilization").Number();
+  std::string line = RateText(sheet);
+  const std::string step = StepText(sheet);
+  if (!step.empty()) line = PadRight(line + "  ", kStepColumn) + step;
+  const std::string share = "AU " + (au ? Percent(*au) : "n/a");
+  const std::size_t used = base::DisplayWidth(line) + 2;
+  if (used + share.size() > kColumns) {
+    sheet.page.Add(line);
+    line.clear();
+  }
+  sheet.page.Add(line + PadLeft(share, kColumns - base::DisplayWidth(line)));
+}
+
+void AddWindow(const Sheet& sheet) {
+  const View result = sheet.document.At("result");
+  const auto steps = static_cast<std::int64_t>(result.At("steps").NumberOr(0));
+  const auto first = result.At("time_to_first_batch_s").Number();
+  std::string line = WithCommas(steps) + (steps == 1 ? " step in " : " steps in ") +
+                     Seconds(result.At("measured_s").NumberOr(0), 3);
+  const double warmup = result.At("warmup_s").NumberOr(0);
+  line += warmup > 0 ? " after " + Seconds(warmup, 2) + " of warm-up" : " without warm-up";
+  line += "; first batch after " + (first ? Seconds(*first, 2) : "n/a");
+  sheet.page.Add(line);
+}
+
+/// The parts of the pipeline by how they came about.
+struct Parts {
+  std::vector<std::string> real, emulated, predicted;
+
+  void Add(const std::string& reality, std::string part) {
+    if (part.empty()) return;
+    auto& list = reality == "real" ? real : reality == "emulated" ? emulated : predicted;
+    list.push_back(std::move(part));
+  }
+};
+
+std::string PreparePart(const std::string& kind) {
+  if (kind == "decode") return "JPEG decoding";
+  if (kind == "wait") return "prepare (waits)";
+  return kind == "burn" ? "CPU work" : "";
+}
+
+std::string StoragePart(View effective) {
+  const std::string kind = effective.At("storage.kind").Text();
+  const std::string name = effective.At("storage.name").Text();
+  if (kind == "none") return "storage (none, data in memory)";
+  if (kind == "files") return "files";
+  return "storage (" + (name.empty() ? "own figures" : name) + ")";
+}
+
+std::string DevicePart(View effective) {
+  const std::string device = effective.At("device").Text();
+  if (device.starts_with("cuda")) return "GPU step";
+  if (device == "emulated") {
+    const std::string name = effective.At("device_name").Text();
+    const bool estimated = effective.At("device_cost").Text() == "roofline";
+    if (name.empty() || name == "emulated") return "device";
+    return "device (" + name + (estimated ? ", estimated by its roofline)" : ")");
+  }
+  const auto threads = effective.At("compute_threads").Number();
+  if (!threads) return "training";
+  return "training on " + Significant(*threads, 4) + (*threads == 1 ? " thread" : " threads");
+}
+
+Parts PartsOf(View document) {
+  const View effective = document.At("effective"), reality = document.At("reality");
+  const std::string engine = reality.At("engine").Text(), device = reality.At("device").Text();
+  const bool workers = effective.At("workers").NumberOr(0) > 0;
+  Parts parts;
+  parts.Add(engine, workers ? "workers" : "");
+  parts.Add(reality.At("prepare").Text(), PreparePart(effective.At("prepare").Text()));
+  parts.Add(engine, workers ? "queue" : "");
+  if (effective.At("device_asynchronous").IsTrue()) parts.Add(device, "copies");
+  parts.Add(device, DevicePart(effective));
+  parts.Add(reality.At("storage").Text(), StoragePart(effective));
+  return parts;
+}
+
+void AddReality(const Sheet& sheet) {
+  const Parts parts = PartsOf(sheet.document);
+  std::string line;
+  const auto add = [&](std::string_view label, const std::vector<std::string>& list) {
+    if (list.empty()) return;
+    if (!line.empty()) line += "  ";
+    line += std::string(label) + ": " + base::Join(list, ", ") + ".";
+  };
+  add("Real", parts.real);
+  add("Emulated", parts.emulated);
+  add("Predicted", parts.predicted);
+  if (!line.empty()) sheet.page.Add(line);
+}
+
+/// "[3, 224, 224]" as "3x224x224".
+std::string ShapeText(std::string text) {
+  std::erase_if(text, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  std::replace(text.begin(), text.end(), ',', 'x');
+  return text;
+}
+
+std::string CountText(const std::string& text) {
+  const bool digits = !text.empty() && text.size() < 16 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? WithCommas(std::stoll(text)) : text;
+}
+
+/// What the model's file brought along because the user did not say it.
+void AddAssumed(const Sheet& sheet) {
+  std::vector<std::string> assumed;
+  std::string samples, bytes;
+  for (const auto& [path, setting] : sheet.document.At("experiment").Members()) {
+    if (setting.At("origin").Text() != "model") continue;
+    const std::string value = setting.At("value").Text();
+    if (path == "dataset.samples")
+      samples = CountText(value) + " samples";
+    else if (path == "dataset.sample_bytes")
+      bytes = "samples of " + value;
+    else if (path == "dataset.shape")
+      assumed.push_back(ShapeText(value));
+    else if (path == "dataset.dtype")
+      assumed.push_back(value);
+    else
+      assumed.push_back(path + " " + value);
+  }
+  if (!bytes.empty()) {
+    const std::string of = bytes.substr(std::string_view("samples").size());
+    assumed.insert(assumed.begin(), samples.empty() ? bytes : samples + of);
+  } else if (!samples.empty()) {
+    assumed.insert(assumed.begin(), samples);
+  }
+  if (assumed.empty()) return;
+  const std::string model = sheet.document.At("effective.model").Text();
+  sheet.page.Add("Assumed" + (model.empty() ? "" : " (model " + model + ")") + ": " +
+                 base::Join(assumed, ", ") + ".");
+}
+
+}  // namespace
+
+void AddRates(const Sheet& sheet) {
+  sheet.page.AddBlank();
+  if (HasMeasurement(sheet.document)) {
+    AddRateLine(sheet);
+    AddWindow(sheet);
+  } else {
+    sheet.page.Add("samples/s, step time, AU: n/a, no step was measured");
+  }
+  AddReality(sheet);
+  AddAssumed(sheet);
+}
+
+}  // namespace pipesim::report

@@ -1,0 +1,126 @@
+// What happened, the verdict, why, and what to do next: the block that `--brief` prints alone.
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+constexpr std::string_view kHanging = "      ";  // below "Why   " and "Next  "
+
+bool EndsSentence(const std::string& text) {
+  return !text.empty() && std::string_view(".?!:").find(text.back()) != std::string_view::npos;
+}
+
+/// Clauses as sentences: a clause that brings its own full stop ends one, the others are joined.
+std::string Sentences(const std::vector<std::string>& clauses) {
+  std::string text;
+  for (const std::string& clause : clauses) {
+    if (clause.empty()) continue;
+    const bool begins = text.empty() || EndsSentence(text);
+    if (!text.empty()) text += begins ? " " : "; ";
+    text += begins ? Capitalised(clause) : clause;
+  }
+  if (!text.empty() && !EndsSentence(text)) text += '.';
+  return text;
+}
+
+std::vector<std::string> EvidenceTexts(View document) {
+  std::vector<std::string> texts;
+  for (const View item : document.At("diagnosis.evidence").Items())
+    texts.push_back(item.At("text").Text());
+  return texts;
+}
+
+Style StyleOf(const std::string& bottleneck) {
+  return bottleneck == "compute-bound" || bottleneck == "balanced" ? Style::kGood
+                                                                   : Style::kAttention;
+}
+
+std::string VerdictLine(View document) {
+  const View diagnosis = document.At("diagnosis");
+  const std::string bottleneck = diagnosis.At("bottleneck").Text();
+  const std::string confidence = diagnosis.At("confidence").Text();
+  const std::string headline = diagnosis.At("headline").Text();
+  std::string line = bottleneck.empty() ? "no verdict" : bottleneck;
+  if (bottleneck != "inconclusive" && (confidence == "high" || confidence == "low"))
+    line += " (confidence " + confidence + ")";
+  if (!headline.empty()) line += ": " + headline;
+  return line;
+}
+
+void AddWhy(const Sheet& sheet) {
+  const View diagnosis = sheet.document.At("diagnosis");
+  const std::string evidence = Sentences(EvidenceTexts(sheet.document));
+  if (diagnosis.At("bottleneck").Text() != "inconclusive") {
+    if (!evidence.empty()) sheet.page.Add("Why   " + evidence, Style::kPlain, kHanging);
+    return;
+  }
+  std::vector<std::string> certain;
+  if (!evidence.empty()) certain.push_back(evidence);
+  for (const std::string& out : diagnosis.At("ruled_out").Texts()) certain.push_back(out);
+  std::string label = "Why   ";
+  if (!certain.empty()) {
+    sheet.page.Add(label + "Certain: " + Sentences(certain), Style::kPlain, kHanging);
+    label = kHanging;
+  }
+  std::vector<std::string> open = diagnosis.At("candidates").Texts();
+  if (open.empty()) return;
+  if (open.size() > 1) open[0] += " (leads)";
+  sheet.page.Add(label + "Open: " + base::Join(open, ", ") + ".", Style::kPlain, kHanging);
+}
+
+void AddNext(const Sheet& sheet) {
+  const View next = sheet.document.At("diagnosis.recommendation");
+  if (!next.IsPresent()) return;
+  std::string text = next.At("text").Text();
+  const auto rate = next.At("samples_per_s").Number(), gain = next.At("gain").Number();
+  if (rate && gain && !EndsSentence(text))
+    text += (text.empty() ? "" : "; ") + ("estimated " + Significant(*rate, 4)) + " samples/s (" +
+            Gain(*gain) + ")";
+  const std::vector<std::string> argv = next.At("argv").Texts();
+  if (!EndsSentence(text)) text += argv.empty() ? "." : ":";
+  sheet.page.Add("Next  " + text, Style::kPlain, kHanging);
+  if (!argv.empty()) sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+void AddAgain(const Sheet& sheet, const std::string& what) {
+  sheet.page.Add("Next  " + what, Style::kPlain, kHanging);
+  std::vector<std::string> argv{"pipesim"};
+  for (const std::string& word : sheet.document.At("context.argv").Texts()) argv.push_back(word);
+  if (argv.size() > 1) sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+/// Of a run that did not end by itself: what, where, what to do.
+void AddFailure(const Sheet& sheet, const std::string& status) {
+  const std::string failure = sheet.document.At("result.failure").Text();
+  const std::string because = failure.empty() ? "" : ": " + failure;
+  const std::string steps =
+      WithCommas(static_cast<std::int64_t>(sheet.document.At("result.steps").NumberOr(0)));
+  if (status == "interrupted") {
+    sheet.page.Add("interrupted after " + steps + " measured steps" + because, Style::kAttention);
+    AddAgain(sheet, "the figures hold for the part that ran; for all of it run again:");
+  } else if (status == "oom") {
+    sheet.page.Add("out of memory" + because, Style::kBad);
+    AddAgain(sheet,
+             "a smaller batch, fewer workers or a lower prefetch factor keep less in memory; "
+             "this is what ran:");
+  } else {
+    sheet.page.Add("failed" + because, Style::kBad);
+    AddAgain(sheet, "put right what the line above names, then run again:");
+  }
+}
+
+}  // namespace
+
+void AddVerdict(const Sheet& sheet) {
+  const std::string status = sheet.document.At("result.status").Text();
+  const bool ended = status.empty() || status == "ok";
+  if (!ended) AddFailure(sheet, status);
+  if (!ended && !HasMeasurement(sheet.document)) return;
+  const std::string bottleneck = sheet.document.At("diagnosis.bottleneck").Text();
+  sheet.page.Add((ended ? "" : "Until then: ") + VerdictLine(sheet.document), StyleOf(bottleneck));
+  AddWhy(sheet);
+  if (ended) AddNext(sheet);
+}
+
+}  // namespace pipesim::report

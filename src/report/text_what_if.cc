@@ -1,0 +1,120 @@
+// What each change would give, and how many workers are enough.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+constexpr double kShownAlone = 0.01;  // changes that matter less share one line
+constexpr std::size_t kChangeWidth = 24, kShortestChange = 21;
+
+std::string TakesText(View change) {
+  std::string takes = change.At("takes").Text();
+  if (takes == "flag" || takes == "device") takes = "a " + takes;
+  if (change.At("changes_training").IsTrue()) takes = "changes training";
+  const View feasible = change.At("feasible_here");
+  return feasible.IsPresent() && !feasible.IsTrue() ? takes + ", not here" : takes;
+}
+
+/// The change in its column; what is too long for it goes on before the row.
+std::string ChangeCell(const Sheet& sheet, const std::string& change, std::size_t width) {
+  std::vector<std::string> lines = Wrap("  " + change, width + 2, "    ");
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) sheet.page.Add(lines[i]);
+  return PadRight(lines.back(), width + 2);
+}
+
+std::size_t WidestChange(const std::vector<View>& changes) {
+  std::size_t widest = kShortestChange;
+  for (const View change : changes)
+    widest = std::max(widest, base::DisplayWidth(change.At("change").Text()));
+  return std::min(widest, kChangeWidth);
+}
+
+void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
+  sheet.page.Add("What if (estimated from this run's costs)", Style::kStrong);
+  const std::size_t width = WidestChange(changes);
+  if (!changes.empty())
+    sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain   then           takes");
+  for (const View change : changes) {
+    const std::string then = change.At("then").Text();
+    const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
+    sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
+                   fmt::format("{:>10}{:>8}   {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
+                               gain ? Gain(*gain) : "n/a", then.empty() ? "n/a" : then,
+                               TakesText(change)));
+  }
+}
+
+/// Rows with the interval of their gain; one that lies wholly below the first's cannot be the best.
+void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
+  sheet.page.Add("What if (estimated from this run's costs; interval of the gain)", Style::kStrong);
+  const std::size_t width = WidestChange(changes);
+  const double leading = changes.front().At("gain_interval.low").NumberOr(-HUGE_VAL);
+  for (const View change : changes) {
+    const auto low = change.At("gain_interval.low").Number();
+    const auto high = change.At("gain_interval.high").Number();
+    const auto gain = change.At("gain").Number();
+    const std::string range = low && high ? fmt::format("{:>7} .. {:>7}", Gain(*low), Gain(*high))
+                                          : fmt::format("{:>18}", gain ? Gain(*gain) : "n/a");
+    const bool out = high && *high < leading;
+    sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) + range + "   " +
+                   (out ? "ruled out" : TakesText(change)));
+  }
+}
+
+}  // namespace
+
+void AddWhatIf(const Sheet& sheet) {
+  const std::vector<View> changes = sheet.document.At("diagnosis.what_if").Items();
+  if (changes.empty()) return;
+  std::vector<View> shown;
+  std::vector<std::string> small;
+  bool intervals = false;
+  for (const View change : changes) {
+    const bool has_interval = change.At("gain_interval").IsPresent();
+    intervals |= has_interval;
+    if (!has_interval && std::abs(change.At("gain").NumberOr(1)) < kShownAlone)
+      small.push_back(change.At("change").Text());
+    else
+      shown.push_back(change);
+  }
+  sheet.page.AddBlank();
+  if (intervals)
+    AddIntervals(sheet, shown);
+  else
+    AddRows(sheet, shown);
+  if (!small.empty())
+    sheet.page.Add(
+        "  " + base::Join(small, ", ") + ": below 1 %" + (small.size() > 1 ? " each" : ""),
+        Style::kPlain, "    ");
+}
+
+void AddEnough(const Sheet& sheet) {
+  const View enough = sheet.document.At("diagnosis.enough");
+  const View effective = sheet.document.At("effective");
+  const std::string pytorch = sheet.document.At("diagnosis.recommendation.pytorch").Text();
+  if (!enough.IsPresent() && pytorch.empty()) return;
+  sheet.page.AddBlank();
+  if (enough.IsPresent()) {
+    const auto workers = static_cast<std::int64_t>(enough.At("workers").NumberOr(0));
+    const auto now = static_cast<std::int64_t>(effective.At("workers").NumberOr(0));
+    std::string line = "Enough workers: " + WithCommas(workers);
+    line += workers == now ? ", as now" : ", now " + WithCommas(now);
+    line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of what any number gives";
+    const auto prefetch = enough.At("prefetch_factor").Number();
+    if (prefetch && workers > 0 && *prefetch != effective.At("prefetch_factor").NumberOr(*prefetch))
+      line += ", with prefetch_factor " + Significant(*prefetch, 3);
+    sheet.page.Add(line + ").");
+    const auto bytes = enough.At("bytes_per_worker").Number();
+    if (bytes && *bytes > 0 && workers > 0)
+      sheet.page.Add("  Each worker keeps " + Amount(*bytes) + " of finished batches in memory.");
+  }
+  if (!pytorch.empty()) sheet.page.Add("In PyTorch: " + pytorch);
+}
+
+}  // namespace pipesim::report

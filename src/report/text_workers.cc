@@ -1,0 +1,89 @@
+// Where the workers' time goes, for each batch.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+bool IsUnmeasured(View workers, const std::string& state) {
+  const std::vector<std::string> names = workers.At("unmeasured").Texts();
+  return std::find(names.begin(), names.end(), state) != names.end();
+}
+
+std::vector<TimeRow> WorkerRows(View document, View workers, double steps) {
+  const bool loads_itself = document.At("workers.count").NumberOr(0) == 0;
+  const bool files = document.At("effective.storage.kind").Text() == "files";
+  const auto row = [&](std::string name, std::string gloss, const std::string& state, bool always) {
+    TimeRow time{std::move(name), std::move(gloss), 0.0, always, {}};
+    if (IsUnmeasured(workers, state)) {
+      const std::string reason = ReasonMissing(document, "run-queue");
+      time.gloss =
+          "n/a: " + (reason.empty() ? "cannot be read here" : reason) + "; counted under prepare";
+      time.seconds = std::nullopt;
+    } else {
+      time.seconds = steps > 0 ? workers.At(state + "_s").NumberOr(0) / steps : 0;
+    }
+    return time;
+  };
+  return {row("read", files ? "reads files" : "waits for storage", "read", true),
+          row("prepare", "decodes, transforms", "prepare", true),
+          row("collate", "builds the batch", "collate", true),
+          row("contended", "waits for a core", "contended", false),
+          row("blocked", "waits for room in the queue", "blocked_on_consumer", !loads_itself),
+          row("blocked", "waits for an earlier batch", "blocked_on_order", false),
+          row("startup", "starts", "startup", false),
+          row("idle", "the epoch is over", "idle", false),
+          row("other", "", "other", false)};
+}
+
+double Sum(const std::vector<TimeRow>& rows) {
+  double sum = 0;
+  for (const TimeRow& row : rows) sum += std::max(row.seconds.value_or(0), 0.0);
+  return sum;
+}
+
+}  // namespace
+
+void AddWorkers(const Sheet& sheet) {
+  const View document = sheet.document, workers = document.At("workers");
+  if (!HasMeasurement(document)) return;
+  const auto count = static_cast<std::int64_t>(workers.At("count").NumberOr(0));
+  const auto rows = WorkerRows(document, workers, document.At("result.steps").NumberOr(0));
+  const double total = Sum(rows);
+  if (total <= 0) return;
+  const std::string title = count == 0 ? "Where loading time goes (no workers)"
+                            : count == 1
+                                ? "Where the worker's time goes"
+                                : fmt::format("Where a worker's time goes (mean of {})", count);
+  AddTimeTable(sheet, title, rows, StepScale(document).Fitting(total), "for each batch");
+}
+
+void AddEachWorker(const Sheet& sheet) {
+  const View document = sheet.document;
+  const std::vector<View> each = document.At("workers.each").Items();
+  if (each.empty() || !HasMeasurement(document)) return;
+  sheet.page.AddBlank();
+  sheet.page.Add("Each worker, shares of its time", Style::kStrong);
+  sheet.page.Add("  worker   read  prepare  collate  contended  blocked  idle  other");
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const auto time = [&](const char* name) { return std::max(each[i].At(name).NumberOr(0), 0.0); };
+    const std::vector<double> parts = {time("read_s"),
+                                       time("prepare_s"),
+                                       time("collate_s"),
+                                       time("contended_s"),
+                                       time("blocked_on_consumer_s") + time("blocked_on_order_s"),
+                                       time("idle_s"),
+                                       time("startup_s") + time("other_s")};
+    std::vector<std::string> shares = WholePercents(parts);
+    if (IsUnmeasured(each[i], "contended") || IsUnmeasured(document.At("workers"), "contended"))
+      shares[3] = "n/a";
+    sheet.page.Add(fmt::format("  {:>6} {:>6} {:>8} {:>8} {:>10} {:>8} {:>5} {:>6}", i, shares[0],
+                               shares[1], shares[2], shares[3], shares[4], shares[5], shares[6]));
+  }
+}
+
+}  // namespace pipesim::report

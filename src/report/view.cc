@@ -1,0 +1,105 @@
+#include "report/view.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace pipesim::report {
+
+View View::At(std::string_view path) const {
+  View at = *this;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    at = at.Member(path.substr(0, dot));
+    if (dot == std::string_view::npos) return at;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+View View::Member(std::string_view name) const {
+  if (value_ == nullptr || !value_->is_object()) return {nullptr, utf8_};
+  const auto found = value_->find(std::string(name));
+  return {found == value_->end() ? nullptr : &*found, utf8_};
+}
+
+std::optional<double> View::Number() const {
+  if (value_ == nullptr || !value_->is_number()) return std::nullopt;
+  const double number = value_->get<double>();
+  if (!std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+bool View::IsTrue() const {
+  return value_ != nullptr && value_->is_boolean() && value_->get<bool>();
+}
+
+std::string View::Text() const {
+  if (value_ == nullptr || !value_->is_string()) return {};
+  const std::string text = base::Printable(value_->get_ref<const std::string&>());
+  return utf8_ ? text : ToAscii(text);
+}
+
+std::vector<View> View::Items() const {
+  std::vector<View> items;
+  if (value_ == nullptr || !value_->is_array()) return items;
+  for (const Document& item : *value_) items.emplace_back(&item, utf8_);
+  return items;
+}
+
+std::vector<std::string> View::Texts() const {
+  std::vector<std::string> texts;
+  for (const View item : Items()) texts.push_back(item.Text());
+  return texts;
+}
+
+std::vector<std::pair<std::string, View>> View::Members() const {
+  std::vector<std::pair<std::string, View>> members;
+  if (value_ == nullptr || !value_->is_object()) return members;
+  for (const auto& [name, member] : value_->items()) {
+    const std::string shown = base::Printable(name);
+    members.emplace_back(utf8_ ? shown : ToAscii(shown), View(&member, utf8_));
+  }
+  return members;
+}
+
+std::string Setting(View document, std::string_view path) {
+  return document.At("experiment").Member(path).At("value").Text();
+}
+
+std::string ToAscii(std::string_view text) {
+  struct Spelling {
+    std::string_view sign, ascii;
+  };
+  static constexpr std::array<Spelling, 12> kSpellings = {{{"±", "+-"},
+                                                           {"µ", "u"},
+                                                           {"μ", "u"},
+                                                           {"×", "x"},
+                                                           {"–", "-"},
+                                                           {"—", "-"},
+                                                           {"−", "-"},
+                                                           {"…", "..."},
+                                                           {"→", "->"},
+                                                           {"≤", "<="},
+                                                           {"≥", ">="},
+                                                           {"½", "1/2"}}};
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ascii += text[at++];
+      continue;
+    }
+    std::string_view spelling = "?";
+    std::size_t length = 1;
+    while (at + length < text.size() &&
+           (static_cast<unsigned char>(text[at + length]) & 0xC0) == 0x80)
+      ++length;
+    for (const Spelling& known : kSpellings)
+      if (text.substr(at, length) == known.sign) spelling = known.ascii;
+    ascii += spelling;
+    at += length;
+  }
+  return ascii;
+}
+
+}  // namespace pipesim::report
