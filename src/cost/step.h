@@ -1,8 +1,11 @@
 // What a training step and a host-to-device copy cost on a device that is described, not there:
-// a stated cost, or a roofline over the model's layers. Never sleeps.
+// a stated cost, or a roofline over the model's layers. Never sleeps. An estimate: it knows nothing
+// of caches, of kernels that are fused, or of the casts that mixed precision adds.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "base/units.h"
 #include "spec/experiment.h"
@@ -14,17 +17,43 @@ struct StepEstimate {
   base::Duration device{};  ///< time the device computes
   base::Duration host{};    ///< time the host needs to launch it
   int launches = 0;
-  double flops = 0;
+  double flops = 0;  ///< forward and backward
 };
 
-/// Forward + backward (2 × forward) + optimizer of `samples` samples: for each layer the larger of
-/// FLOPs / (efficiency × peak) and bytes moved / memory bandwidth; launches × launch time on the host.
-/// Source of the roofline: Williams, Waterman, Patterson, CACM 52(4), 2009.
+/// The roofline of one model on one device, for any number of samples. Each layer takes the larger
+/// of FLOPs / (efficiency × peak) and bytes moved / memory bandwidth, three times over: forward,
+/// and the gradients of its input and of its parameters, each as large as the forward pass (twice
+/// only up to the first layer with parameters, whose input needs no gradient). The input's cast and
+/// normalisation and the optimizer move memory alone. Launches × launch time on the host.
+/// Source of the roofline: Williams, Waterman, Patterson, CACM 52(4), 2009; of backward = 2 ×
+/// forward: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1. Immutable;
+/// thread-safe.
+class Roofline {
+ public:
+  /// Throws std::invalid_argument when a layer does not fit its input.
+  Roofline(const spec::Model& model, const spec::Shape& input, const spec::Training& training,
+           const spec::DevicePreset& device);
+  StepEstimate Estimate(std::int64_t samples) const;
+
+ private:
+  struct Part {
+    double compute_s_per_sample = 0;
+    double memory_s_per_sample = 0, memory_s_fixed = 0;
+    int times = 1;
+  };
+  std::vector<Part> parts_;
+  double flops_per_sample_ = 0;
+  int launches_ = 0;
+  base::Duration host_{};
+};
+
+/// Roofline(…).Estimate(samples).
 StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
                           const spec::Training& training, const spec::DevicePreset& device,
                           std::int64_t samples);
 
-/// The cost of steps on the emulated device of an experiment. Thread-safe.
+/// The cost of steps on the emulated device of an experiment: the stated one if there is one (base
+/// and per-sample cost drawn once a step), else the preset's roofline. Thread-safe.
 class StepModel {
  public:
   explicit StepModel(const spec::Experiment& experiment);
@@ -38,8 +67,9 @@ class StepModel {
  private:
   spec::Device device_;
   std::uint64_t seed_ = 0;
-  StepEstimate full_, one_;  ///< the preset's estimate at the batch size and at one sample
   std::int64_t batch_size_ = 1;
+  std::optional<Roofline> roofline_;
+  StepEstimate full_;  ///< the roofline at the batch size, what almost every step asks for
 };
 
 }  // namespace pipesim::cost

@@ -2,14 +2,19 @@
 // no threads; both engines use this one formula.
 //
 // Service of one ask of n reads and b bytes at time t, first in first out:
-//   a queue-depth slot is held for the summed latency;
-//   then one bandwidth clock (b / bandwidth) and one IOPS clock (n / iops) run side by side;
-//   done when both are.
+//   one bandwidth clock (b / bandwidth) and one IOPS clock (n / iops) run side by side;
+//   when both are through, a queue-depth slot is held for the summed latency;
+//   done when the latency is over.
+// The clocks come first because asks reach them in the order of their time: with drawn latencies in
+// front of them, a long one would keep the clocks idle for all that were asked later, and every ask
+// would wait for the slowest before it. What comes first in a cycle does not change its rate.
 // Throughput of W askers that each read one sample after another:
-//   min(bandwidth, IOPS × size, W × size / (latency + size / bandwidth)).
+//   min(bandwidth, IOPS × size, queue depth × size / latency,
+//       W × size / (latency + max(size / bandwidth, 1 / IOPS))).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -21,7 +26,8 @@ struct StorageAsk {
   base::Instant at;
   std::int64_t reads = 1;
   base::Bytes bytes;
-  base::Duration latency{};  ///< summed over the reads (drawn by the caller, keyed), open cost included
+  base::Duration
+      latency{};  ///< summed over the reads (drawn by the caller, keyed), open cost included
 };
 
 /// Totals since construction.
@@ -32,22 +38,36 @@ struct StorageUse {
   base::Duration iops_busy{};
 };
 
+/// One server, first in first out. Fractions of a nanosecond are carried over, so that many small
+/// services add up to the stated rate.
+class ServiceClock {
+ public:
+  explicit ServiceClock(double per_s) : ns_each_(1e9 / per_s) {}
+  /// When `amount` asked for at `at` is served. `at` never goes back.
+  base::Instant Serve(base::Instant at, std::int64_t amount);
+  base::Duration busy() const { return busy_; }
+
+ private:
+  double ns_each_;
+  double carried_ns_ = 0;
+  base::Instant free_{base::Duration::min()};
+  base::Duration busy_{};
+};
+
 /// Not thread-safe: the threaded engine holds one lock around it.
 class StorageModel {
  public:
   explicit StorageModel(const spec::Storage& storage);
-  /// When the ask is done. Asks are served in call order; one that is earlier than the last is served
-  /// as if it came with it.
+  /// When the ask is done. Asks are served in call order; one that is earlier than the last is
+  /// served as if it came with it.
   base::Instant Ask(const StorageAsk& ask);
   const StorageUse& use() const { return use_; }
 
  private:
-  std::optional<base::BytesPerSecond> bandwidth_;
-  std::optional<double> iops_per_s_;
-  std::vector<base::Instant> slots_;  ///< min-heap of when each queue slot is free; empty: unlimited
+  std::optional<ServiceClock> bandwidth_, iops_;
+  std::vector<base::Instant>
+      slots_;  ///< min-heap of when each queue slot is free; empty: unlimited
   base::Instant last_ask_{base::Duration::min()};
-  base::Instant bandwidth_free_{base::Duration::min()};
-  base::Instant iops_free_{base::Duration::min()};
   StorageUse use_;
 };
 

@@ -1,0 +1,145 @@
+#include "cost/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace pipesim::cost {
+namespace {
+
+using base::Duration;
+using spec::Optimizer;
+
+// Forward, gradient of the input, gradient of the parameters.
+constexpr int kPasses = 3;
+// Without the gradient of the input.
+constexpr int kPassesOfFirst = 2;
+// Layers in front of all parameters (flatten) have no gradient at all.
+constexpr int kPassesBeforeFirst = 1;
+
+// Bytes for each element of the input until the first layer reads it, as the trainer prepares
+// images: cast from one byte to fp32 (1 + 4), scaled and shifted (4 + 4 each).
+constexpr double kInputBytes = 21;
+// Cast, scale, shift; log-softmax and likelihood forward; the first gradient and the two backward.
+constexpr int kInputAndLossLaunches = 3 + 2 + 3;
+
+constexpr double kMasterBytes = 4;  // parameters are updated in fp32 at any precision
+
+// What the optimizers do in PyTorch's multi-tensor form: elementwise kernels over all parameters.
+struct Update {
+  int passes;      // arrays of the parameters' size read or written
+  int operations;  // kernels, as long as one covers all parameters
+};
+Update UpdateOf(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kSgd:
+      return {3, 1};  // p += a g: reads p and g, writes p
+    case Optimizer::kMomentum:
+      return {2 + 3 + 3, 3};  // m *= b; m += g; p += a m
+    case Optimizer::kAdam:
+      // lerp(m, g); v *= b; v += c g g; s = sqrt v; s /= d; s += e; p += a m / s
+      return {3 + 2 + 4 + 2 + 2 + 2 + 4, 7};
+  }
+  return {0, 0};
+}
+
+// One multi-tensor kernel covers at most 320 blocks of 65,536 elements (ATen,
+// MultiTensorApply.cuh).
+constexpr double kElementsOfOneUpdate = 320.0 * 65536.0;
+
+double PeakFlops(const spec::Training& training, const spec::DevicePreset& device) {
+  const bool bf16 = training.precision == spec::Precision::kBf16 && device.bf16_flops_per_s > 0;
+  return device.efficiency * (bf16 ? device.bf16_flops_per_s : device.fp32_flops_per_s);
+}
+
+double ElementBytes(const spec::Training& training) {
+  return training.precision == spec::Precision::kBf16 ? 2 : 4;
+}
+
+}  // namespace
+
+Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
+                   const spec::Training& training, const spec::DevicePreset& device) {
+  const double s_per_flop = 1 / PeakFlops(training, device);
+  const double s_per_byte = 1 / device.memory_bandwidth.per_s;
+  const double s_per_element = ElementBytes(training) * s_per_byte;
+  parts_.push_back({.memory_s_per_sample =
+                        kInputBytes * static_cast<double>(spec::Elements(input)) * s_per_byte});
+  launches_ = kInputAndLossLaunches;
+  double parameters = 0;
+  for (const spec::LayerCost& layer : spec::CostsOf(model, input)) {
+    const bool is_first = parameters == 0 && layer.parameters > 0;
+    parameters += static_cast<double>(layer.parameters);
+    const int times = is_first ? kPassesOfFirst : parameters == 0 ? kPassesBeforeFirst : kPasses;
+    parts_.push_back(
+        {.compute_s_per_sample = layer.forward_flops * s_per_flop,
+         .memory_s_per_sample =
+             static_cast<double>(layer.elements_in + layer.elements_out) * s_per_element,
+         .memory_s_fixed = static_cast<double>(layer.parameters) * s_per_element,
+         .times = times});
+    flops_per_sample_ += times * layer.forward_flops;
+    launches_ += times * layer.forward_launches;
+  }
+  if (parameters > 0) {
+    const Update update = UpdateOf(training.optimizer);
+    parts_.push_back({.memory_s_fixed = update.passes * parameters * kMasterBytes * s_per_byte});
+    launches_ += update.operations * static_cast<int>(std::ceil(parameters / kElementsOfOneUpdate));
+  }
+  host_ = device.launch * launches_;
+}
+
+StepEstimate Roofline::Estimate(std::int64_t samples) const {
+  const auto n = static_cast<double>(samples);
+  double device_s = 0;
+  for (const Part& part : parts_) {
+    const double memory_s = part.memory_s_per_sample * n + part.memory_s_fixed;
+    device_s += part.times * std::max(part.compute_s_per_sample * n, memory_s);
+  }
+  return {.device = base::FromSeconds(device_s),
+          .host = host_,
+          .launches = launches_,
+          .flops = flops_per_sample_ * n};
+}
+
+StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
+                          const spec::Training& training, const spec::DevicePreset& device,
+                          std::int64_t samples) {
+  return Roofline(model, input, training, device).Estimate(samples);
+}
+
+StepModel::StepModel(const spec::Experiment& experiment)
+    : device_(experiment.device),
+      seed_(experiment.run.seed),
+      batch_size_(experiment.loader.batch_size) {
+  if (device_.step_base || !device_.preset) return;
+  roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training,
+                    *device_.preset);
+  full_ = roofline_->Estimate(batch_size_);
+}
+
+Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
+  if (roofline_) {
+    return samples == batch_size_ ? full_.device : roofline_->Estimate(samples).device;
+  }
+  const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
+    return cost.Draw(
+        base::KeyedStream(seed_, base::Stage::kStep, static_cast<std::uint64_t>(step), which));
+  };
+  const Duration base_cost = device_.step_base ? draw(*device_.step_base, 0) : Duration::zero();
+  return base_cost + draw(device_.step_per_sample, 1) * samples;
+}
+
+Duration StepModel::Host(std::int64_t) const { return full_.host; }
+
+Duration StepModel::HostToDevice(base::Bytes bytes, bool pinned) const {
+  // The driver copies pageable memory through a pinned buffer of its own: every byte crosses the
+  // host's memory once more, at about the link's speed (CUDA C++ Best Practices Guide, "Pinned
+  // memory"; 26 against 53 GB/s measured over PCIe 5 with an H200).
+  constexpr int kPageableFactor = 2;
+  if (!device_.preset || device_.preset->h2d_bandwidth.per_s <= 0) return Duration::zero();
+  const Duration time = bytes / device_.preset->h2d_bandwidth;
+  return pinned ? time : time * kPageableFactor;
+}
+
+}  // namespace pipesim::cost
