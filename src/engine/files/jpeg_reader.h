@@ -38,8 +38,9 @@ class JpegReader {
 
   /// The stored size. `data` must stay until Finish.
   ImageSize ReadHeader(std::span<const std::byte> data);
-  /// Decodes to `channels` = 1 (luma) or 3 (RGB), scaled in the DCT by the smallest of 1/8, 2/8, …,
-  /// 8/8 that is no smaller than `least` (> 0). Returns that scale; size() is known from here on.
+  /// Decodes to `channels` = 1 (luma) or 3 (RGB), scaled in the DCT by the smallest of 1/8, 1/4,
+  /// 1/2 and 1 that is no smaller than `least` (> 0). Returns that scale; size() is known from here
+  /// on.
   double Start(int channels, double least);
   /// Of the decoded picture: ceil(stored × scale).
   ImageSize size() const;

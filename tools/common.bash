@@ -1,0 +1,90 @@
+# Sourced by setup, run, test and make_dataset: where things are, how they speak and how they build.
+# Everything said goes to stderr; stdout belongs to the program that is run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+
+say() { printf 'pipesim: %s\n' "$*" >&2; }
+
+# Ends with 3, pipesim's own exit code for a missing input.
+fail() {
+  printf 'pipesim: %s\n' "$@" >&2
+  exit 3
+}
+
+# first_match PATTERN…: the first existing file among the patterns' matches, or nothing.
+first_match() {
+  local path
+  for path in "$@"; do
+    if [ -e "$path" ]; then
+      printf '%s\n' "$path"
+      return
+    fi
+  done
+}
+
+# PyPI's cmake puts a slow Python wrapper into bin/; this is the program behind it. Both work after
+# the clone was moved, which the wrapper does not.
+cmake_program() { first_match "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake; }
+ninja_program() { first_match "$venv"/bin/ninja; }
+
+# How many compilers at once: one a core, but one per 1.5 GB of memory (a translation unit with
+# LibTorch takes about that).
+build_jobs() {
+  local cores by_memory
+  cores=$(nproc)
+  by_memory=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo)
+  if [ "$by_memory" -lt 1 ]; then by_memory=1; fi
+  if [ "$by_memory" -lt "$cores" ]; then echo "$by_memory"; else echo "$cores"; fi
+}
+
+# configure PRESET NAME=VALUE…: cmake, only when build/PRESET is not configured with these values.
+configure() {
+  local preset=$1 build=$root/build/$1 setting changed=no
+  shift
+  local cmake
+  cmake=$(cmake_program)
+  for setting in "$@"; do
+    if ! grep -qs "^${setting%%=*}:[A-Z]*=${setting#*=}\$" "$build/CMakeCache.txt"; then changed=yes; fi
+  done
+  if [ "$changed" = no ] && [ -e "$build/build.ninja" ]; then return; fi
+  mkdir -p "$build"
+  # Only for a new folder: the compiler's launcher cannot change later without compiling all again.
+  if command -v ccache >/dev/null && [ ! -e "$build/CMakeCache.txt" ]; then
+    set -- "$@" CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+  say "configuring build/$preset"
+  if ! (cd "$root" && "$cmake" --preset "$preset" "-DCMAKE_MAKE_PROGRAM=$(ninja_program)" \
+    "${@/#/-D}") >"$build/configure.log" 2>&1; then
+    cat "$build/configure.log" >&2
+    fail "configuring failed, see above (kept in build/$preset/configure.log)."
+  fi
+}
+
+# Shows ninja's progress: one line that counts up on a terminal, else a line when there is work.
+show_progress() {
+  local what=$1 line said=no
+  while IFS= read -r line; do
+    if ! [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (Building|Linking) ]]; then continue; fi
+    if [ -t 2 ]; then
+      printf '\rpipesim: building %s %s of %s ' "$what" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" >&2
+    elif [ "$said" = no ]; then
+      say "building $what: ${BASH_REMATCH[2]} steps"
+    fi
+    said=yes
+  done
+  if [ "$said" = yes ] && [ -t 2 ]; then printf '\n' >&2; fi
+}
+
+# build PRESET TARGET…: compiles quietly; all output is kept in build/PRESET/build.log.
+build() {
+  local preset=$1 build=$root/build/$1
+  shift
+  if ! "${build_wrapper[@]}" "$(ninja_program)" -C "$build" -j "$(build_jobs)" "$@" 2>&1 |
+    tee "$build/build.log" | show_progress "build/$preset"; then
+    # From the first failure on; before it stand steps that went well.
+    sed -n '/FAILED\|^ninja: error\|^CMake Error/,$p' "$build/build.log" >&2
+    fail "building failed, see above (all of it in build/$preset/build.log)."
+  fi
+}
+build_wrapper=(env)
