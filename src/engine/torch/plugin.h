@@ -1,5 +1,5 @@
-// The border of libpipesim_torch.so: everything the app may ask of LibTorch, without its headers. The
-// library is opened when a command needs it, after affinity and OMP variables are set.
+// The border of libpipesim_torch.so: everything the app may ask of LibTorch, without its headers.
+// The library is opened when a command needs it, after affinity and OMP variables are set.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ struct TorchDevice {
   base::Bytes memory, memory_free;
 };
 
-/// One table of functions, found under the symbol kTorchPluginSymbol. Same compiler and same sources
-/// on both sides (kTorchPluginVersion is checked).
+/// One table of functions, found under the symbol kTorchPluginSymbol. Same compiler and same
+/// sources on both sides (kTorchPluginVersion is checked).
 struct TorchPlugin {
   int version = 0;
   std::string libtorch_version;

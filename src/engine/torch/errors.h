@@ -1,0 +1,33 @@
+// Keeps LibTorch's exception types inside this library: what crosses its border is OutOfMemory,
+// base's errors or std::runtime_error with one line of text.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/units.h"
+
+namespace pipesim::engine {
+
+/// The amount in the largest binary unit that keeps it above 1: "1.50 GiB".
+std::string MemoryText(base::Bytes amount);
+
+/// What this machine can still give to a program (MemAvailable): "3.10 GiB free".
+std::string FreeHostMemory();
+
+/// Call inside a catch block. `free_memory` tells what was free on the device.
+[[noreturn]] void RethrowTranslated(const std::string& device,
+                                    const std::function<std::string()>& free_memory);
+
+/// Runs `work` and lets none of LibTorch's own exceptions out of it.
+template <class Work>
+auto Translated(const std::string& device, const std::function<std::string()>& free_memory,
+                Work&& work) {
+  try {
+    return work();
+  } catch (...) {
+    RethrowTranslated(device, free_memory);
+  }
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,21 @@
+#include "engine/torch/threads.h"
+
+#include <ATen/Parallel.h>
+
+namespace pipesim::engine {
+
+ComputeThreads::ComputeThreads(int count) : count_(count) {
+  // One operation runs at a time. LibTorch takes this setting once a process, and only before the
+  // first operation that asks for it.
+  if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
+  Apply();
+}
+
+void ComputeThreads::Apply() {
+  if (applied_in_ == std::this_thread::get_id()) return;
+  at::set_num_threads(count_);
+  effective_ = at::get_num_threads();
+  applied_in_ = std::this_thread::get_id();
+}
+
+}  // namespace pipesim::engine

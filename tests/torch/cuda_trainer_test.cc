@@ -1,0 +1,172 @@
+// The training step on a GPU, and what is asked of it where there is none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "support.h"
+
+namespace pipesim::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using trace::State;
+
+spec::Experiment OnGpu(std::vector<spec::Layer> layers) {
+  auto experiment = SmallExperiment(std::move(layers));
+  experiment.device.kind = spec::DeviceKind::kCuda;
+  return experiment;
+}
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (Plugin().devices().empty()) GTEST_SKIP() << "no CUDA device on this machine";
+  }
+};
+
+TEST(WithoutCuda, AGpuThatIsNotThereIsAnErrorInWords) {
+  auto experiment = OnGpu(SmallMlp());
+  experiment.device.cuda_index = static_cast<int>(Plugin().devices().size());
+  EXPECT_THROW(Consumer{experiment}, base::EnvironmentError);
+}
+
+TEST(WithoutCuda, PinnedMemoryNeedsADevice) {
+  if (!Plugin().devices().empty()) GTEST_SKIP() << "there is a CUDA device on this machine";
+  EXPECT_THROW(Plugin().make_pinned_memory(), base::EnvironmentError);
+}
+
+TEST_F(Cuda, DevicesHaveNamesAndMemory) {
+  const TorchDevice first = Plugin().devices().front();
+  EXPECT_EQ(first.name, "cuda:0");
+  EXPECT_FALSE(first.device_name.empty());
+  EXPECT_GT(first.memory.count, 0);
+  EXPECT_LE(first.memory_free, first.memory);
+}
+
+TEST_F(Cuda, PinnedMemoryIsAlignedAndGoesBack) {
+  const auto memory = Plugin().make_pinned_memory();
+  EXPECT_TRUE(memory->pinned());
+  std::byte* data = memory->Allocate({1 << 20});
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 64, 0U);
+  std::memset(data, 1, 1 << 20);
+  memory->Free(data, {1 << 20});
+}
+
+TEST_F(Cuda, LearnsALabelInFp32AndBf16WithEachOptimizer) {
+  for (const auto precision : {spec::Precision::kFp32, spec::Precision::kBf16}) {
+    for (const auto [optimizer, rate] : {std::pair(spec::Optimizer::kSgd, 0.1),
+                                         {spec::Optimizer::kMomentum, 0.02},
+                                         {spec::Optimizer::kAdam, 0.01}}) {
+      auto experiment = OnGpu(SmallMlp());
+      experiment.training = {.precision = precision, .optimizer = optimizer, .learning_rate = rate};
+      const auto [first, last] = Consumer(experiment).Train(60);
+      EXPECT_LT(last, first / 2);
+    }
+  }
+}
+
+TEST_F(Cuda, TheGpuComputesWhatTheCpuComputes) {
+  auto experiment = SmallExperiment(SmallMlp());
+  const auto cpu = Consumer(experiment).Train(5);
+  experiment.device.kind = spec::DeviceKind::kCuda;
+  const auto gpu = Consumer(experiment).Train(5);
+  EXPECT_NEAR(gpu.first, cpu.first, 1e-3 * cpu.first);
+  EXPECT_NEAR(gpu.second, cpu.second, 1e-2 * cpu.second);
+}
+
+TEST_F(Cuda, EntersTransferHostAndSyncOnlyToReadBack) {
+  Consumer consumer(OnGpu(SmallMlp()));
+  const LearnableBatch batch(OnGpu(SmallMlp()), 32);
+  consumer.trainer().Submit(batch.batch(), 0, /*read_back=*/false, consumer.timer);
+  consumer.trainer().Submit(batch.batch(), 1, /*read_back=*/true, consumer.timer);
+  EXPECT_THAT(consumer.timer.states, ElementsAre(State::kTransfer, State::kHost, State::kTransfer,
+                                                 State::kHost, State::kSync));
+}
+
+TEST_F(Cuda, StepsLieInOrderOnTheRunsClock) {
+  for (const bool overlap : {true, false}) {
+    auto experiment = OnGpu(SmallCnn());
+    experiment.transfer.overlap = overlap;
+    Consumer consumer(experiment);
+    const LearnableBatch batch(experiment, 32);
+    const base::StopFlag stop;
+    base::Instant last_end = consumer.clock().Now();
+    std::array<base::Instant, 2> submitted;  // of the steps in flight
+    // An anchor is off by half its width at most, a wait on an idle stream; a loaded machine may
+    // deschedule the thread in it.
+    const base::Duration slack = std::chrono::milliseconds(5);
+    for (std::int64_t step = 0; step < 50; ++step) {
+      if (step >= 2) {
+        const StepDone done = consumer.trainer().WaitDone(step - 2, consumer.timer, stop).value();
+        EXPECT_GE(done.begin, last_end - slack);
+        EXPECT_GE(done.begin, done.transfer_end.value() - base::Duration(1000));  // rounding
+        EXPECT_LE(done.transfer_begin.value(), done.transfer_end.value());
+        EXPECT_LT(done.begin, done.end);
+        EXPECT_GE(done.transfer_begin.value(), submitted[step % 2] - slack);
+        EXPECT_LE(done.end, consumer.clock().Now() + slack);
+        last_end = done.end;
+      }
+      submitted[step % 2] = consumer.clock().Now();
+      consumer.trainer().Submit(batch.batch(), step, false, consumer.timer);
+    }
+  }
+}
+
+TEST_F(Cuda, APartialBatchTrainsAsManySamplesAsItHas) {
+  const auto experiment = OnGpu(SmallMlp());
+  const LearnableBatch partial(experiment, 4), full(experiment, 32);
+  EXPECT_NEAR(Consumer(experiment).Step(partial.batch()), Consumer(experiment).Step(full.batch()),
+              1e-4);
+}
+
+TEST_F(Cuda, ReplayingTheCapturedStepIsShorterThanLaunchingIt) {
+  for (const auto precision : {spec::Precision::kFp32, spec::Precision::kBf16}) {
+    auto experiment = OnGpu(SmallCnn());
+    experiment.training.precision = precision;
+    experiment.training.optimizer = spec::Optimizer::kAdam;
+    Consumer consumer(experiment);
+    const LearnableBatch batch(experiment, 32);
+    const base::StopFlag stop;
+    base::Duration shortest = base::Duration::max();
+    for (std::int64_t step = 0; step < 30; ++step) {
+      consumer.trainer().Submit(batch.batch(), step, false, consumer.timer);
+      const StepDone done = consumer.trainer().WaitDone(step, consumer.timer, stop).value();
+      shortest = std::min(shortest, done.end - done.begin);
+    }
+    const auto replay = consumer.trainer().MeasureDeviceStep();
+    ASSERT_TRUE(replay.has_value());
+    EXPECT_GT(*replay, base::Duration(0));
+    EXPECT_LT(*replay, shortest);  // the same kernels without the gaps between launches
+    EXPECT_TRUE(std::isfinite(consumer.Train(1).first));  // and the trainer still works
+  }
+}
+
+TEST_F(Cuda, ABatchThatDoesNotFitSaysWhatWasAskedAndWhatIsFree) {
+  auto experiment = OnGpu({Flatten(), Linear(4)});
+  experiment.loader.batch_size = std::int64_t{1} << 40;  // 2^40 × 192 bytes = 192 TiB
+  try {
+    Consumer consumer(experiment);
+    FAIL() << "192 TiB were allocated";
+  } catch (const OutOfMemory& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cuda:0"));
+    EXPECT_THAT(error.what(), HasSubstr("free"));
+  }
+}
+
+TEST_F(Cuda, ReportsItsPeakOfDeviceMemory) {
+  Consumer consumer(OnGpu(SmallMlp()));
+  consumer.Train(2);
+  const auto info = consumer.trainer().info();
+  EXPECT_EQ(info.device, "cuda:0");
+  EXPECT_TRUE(info.asynchronous);
+  EXPECT_GT(consumer.trainer().DeviceMemoryPeak().value().count, 4 * info.parameters);
+  EXPECT_LT(consumer.trainer().DeviceMemoryPeak().value(), info.device_memory.value());
+}
+
+}  // namespace
+}  // namespace pipesim::engine
