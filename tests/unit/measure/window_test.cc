@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "measure/measurement.h"
+#include "support/trace_builder.h"
+
+namespace pipesim::measure {
+namespace {
+
+using tests::ExperimentOf;
+using tests::Ms;
+using tests::Pipeline;
+using tests::TraceOf;
+
+/// Four workers of 40 ms against steps of 1 ms: the loader limits, 4 batches each 40 ms.
+Pipeline Starving() { return {.workers = 4, .prepare = Ms(40), .forward = Ms(1)}; }
+
+std::int64_t Steps(const Window& window) { return window.last_step - window.first_step; }
+
+TEST(Window, LeavesOutTheFirstStepInWhichThePipelineFills) {
+  Pipeline pipeline = Starving();
+  pipeline.startup = Ms(500);
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_GE(window->first_step, 1);
+  // 396 = 99 cycles of 4 fit into the 399 steps that are left, unless MSER-5 cut more.
+  EXPECT_EQ(Steps(*window) % 4, 0);
+}
+
+TEST(Window, HoldsWholeCyclesSoThatBurstsDoNotBiasTheRate) {
+  for (const std::int64_t steps : {41, 42, 43, 44}) {
+    Pipeline pipeline = Starving();
+    pipeline.steps = steps;
+    const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+    ASSERT_TRUE(window);
+    EXPECT_EQ(window->first_step, 1);
+    EXPECT_EQ(window->last_step, 41);
+    // Ten cycles of 4 batches, 40 ms each.
+    EXPECT_EQ(window->to - window->from, Ms(400));
+  }
+}
+
+TEST(Window, BeginsWhereTheStatedWarmUpEnds) {
+  const Pipeline pipeline{.workers = 1, .steps = 100, .prepare = Ms(1), .forward = Ms(10)};
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.run.warmup = Ms(205);
+  // Step k is done 1 + 10 (k + 1) ms after the begin: the first at or after 205 ms is the 21st.
+  EXPECT_EQ(MeasuredWindow(TraceOf(pipeline), experiment)->first_step, 21);
+}
+
+TEST(Window, CountsTheFirstStepFromTheBeginOfTheRunWithoutWarmUp) {
+  const Pipeline pipeline{.workers = 1, .steps = 100, .prepare = Ms(1), .forward = Ms(10)};
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.run.warmup = Duration::zero();
+  const trace::RunTrace trace = TraceOf(pipeline);
+  const auto window = MeasuredWindow(trace, experiment);
+  EXPECT_EQ(window->from, trace.begin);
+  EXPECT_EQ(Steps(*window), 100);
+  EXPECT_EQ(window->samples, 100 * 64);
+}
+
+TEST(Window, CutsSlowFirstStepsByMser) {
+  Pipeline pipeline{.workers = 1, .prepare = Ms(1), .forward = Ms(10)};
+  pipeline.extra = [](std::int64_t step) { return step < 40 ? Ms(90) : Duration::zero(); };
+  // 40 slow steps are 8 whole means of five; behind them every mean is equal.
+  EXPECT_EQ(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 40);
+}
+
+TEST(Window, NeverTakesMoreThanHalfForWarmUp) {
+  Pipeline pipeline{.workers = 1, .prepare = Ms(1), .forward = Ms(10)};
+  pipeline.extra = [](std::int64_t step) { return step < 390 ? Ms(90) : Duration::zero(); };
+  EXPECT_LE(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 200);
+}
+
+TEST(Window, NeverWarmsUpBeyondTheFirstEpoch) {
+  Pipeline pipeline{.workers = 1, .epoch_batches = 70, .prepare = Ms(1), .forward = Ms(10)};
+  pipeline.extra = [](std::int64_t step) { return step < 100 ? Ms(90) : Duration::zero(); };
+  // A cold second epoch is what a user waits for: only the first one may go.
+  EXPECT_EQ(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 70);
+}
+
+TEST(Window, HoldsWholeEpochsWhereTheyAreShort) {
+  Pipeline pipeline = Starving();
+  pipeline.epoch_batches = 7;
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(Steps(*window) % 7, 0);
+  // An epoch of 7: the second round of batches is ready after 80 ms, and its three steps take 1 ms
+  // each.
+  EXPECT_EQ((window->to - window->from) / (Steps(*window) / 7), Ms(83));
+}
+
+TEST(Window, StaysWithinOneKeptStepOfWholeCyclesInALongRun) {
+  Pipeline pipeline = Starving();
+  pipeline.workers = 7;
+  pipeline.steps = 30'001;
+  const trace::RunTrace trace = TraceOf(pipeline);
+  ASSERT_GT(trace.checkpoint_stride, 1);
+  const auto window = MeasuredWindow(trace, ExperimentOf(pipeline));
+  EXPECT_LT(Steps(*window) % 7, trace.checkpoint_stride);
+  EXPECT_GT(Steps(*window), 30'001 / 2 - 7 - trace.checkpoint_stride);
+}
+
+TEST(Window, TakesWhatThereIsWhenNotOneCycleFits) {
+  Pipeline pipeline = Starving();
+  pipeline.workers = 64;
+  pipeline.steps = 10;
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first_step, 1);
+  EXPECT_EQ(window->last_step, 10);
+}
+
+TEST(Window, TakesTheOnlyStepOfARunFromItsBegin) {
+  Pipeline pipeline = Starving();
+  pipeline.steps = 1;
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->to - window->from, Ms(41));
+}
+
+TEST(Window, IsNotThereWithoutStepsOrWhenTheWarmUpOutlastsTheRun) {
+  Pipeline pipeline = Starving();
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.run.warmup = std::chrono::hours(1);
+  EXPECT_FALSE(MeasuredWindow(TraceOf(pipeline), experiment));
+  pipeline.steps = 0;
+  EXPECT_FALSE(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline)));
+}
+
+RC_GTEST_PROP(Window, LiesInsideTheRunWithWholeCyclesAndAtMostHalfWarmUp, ()) {
+  Pipeline pipeline;
+  pipeline.workers = *rc::gen::inRange(0, 9);
+  pipeline.steps = *rc::gen::inRange<std::int64_t>(2, 600);
+  pipeline.prepare = Ms(*rc::gen::inRange(1, 50));
+  pipeline.forward = Ms(*rc::gen::inRange(1, 20));
+  const trace::RunTrace trace = TraceOf(pipeline);
+  const auto window = MeasuredWindow(trace, ExperimentOf(pipeline));
+  RC_ASSERT(window.has_value());
+  RC_ASSERT(window->from >= trace.begin && window->to <= trace.end && window->from < window->to);
+  RC_ASSERT(window->first_step <= pipeline.steps / 2);
+  const std::int64_t cycle = std::max(1, pipeline.workers);
+  if (pipeline.steps - window->first_step >= cycle) {
+    RC_ASSERT(Steps(*window) % cycle == 0);
+    RC_ASSERT(pipeline.steps - window->last_step < cycle);
+  }
+  RC_ASSERT(window->samples == Steps(*window) * pipeline.batch_size);
+}
+
+}  // namespace
+}  // namespace pipesim::measure
