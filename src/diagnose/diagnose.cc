@@ -1,1 +1,106 @@
-// (being written)
+#include <fmt/core.h>
+
+#include <array>
+
+#include "diagnose/contention.h"
+#include "diagnose/decide.h"
+#include "diagnose/doubt.h"
+#include "diagnose/enough.h"
+#include "diagnose/evidence.h"
+#include "diagnose/ladder.h"
+#include "diagnose/recommend.h"
+#include "diagnose/texts.h"
+#include "diagnose/timeline.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+Confidence ConfidenceOf(Verdict verdict, const Doubt& doubt) {
+  if (verdict == Verdict::kInconclusive) return Confidence::kNone;
+  return doubt.weak ? Confidence::kLow : Confidence::kHigh;
+}
+
+/// What a demand is called in "no faster GPU, copies or launches can gain 5 %".
+std::string_view PartOf(Verdict verdict, const Question& q) {
+  switch (verdict) {
+    case Verdict::kIoBound:
+      return "storage";
+    case Verdict::kCpuBound:
+      return "prepare";
+    case Verdict::kH2dBound:
+      return "copies";
+    case Verdict::kLaunchBound:
+      return "launches";
+    case Verdict::kSyncBound:
+      return "read-backs";
+    case Verdict::kHostBound:
+      return "training loop";
+    default:
+      return TrainerWord(q.measurement);
+  }
+}
+
+/// One clause about the demands that are there and would not gain enough by being free, even at the
+/// upper end of the interval. None while the predictor itself is in doubt.
+std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
+  for (const auto& missing : doubt.missing) {
+    const bool blind = missing.signal == "diagnosis.model_error" ||
+                       missing.signal.starts_with("demands.") ||
+                       missing.signal == "device.launch_s";
+    if (blind) return {};
+  }
+  std::vector<std::string> parts;
+  for (const auto& freed : FreedDemands(q.scenario, q.predict)) {
+    const auto range = GainInterval(q, freed.change);
+    const double most = range ? range->high : freed.gain;
+    if (most >= q.thresholds.gain_that_counts || !IsThere(q.scenario, freed.verdict)) continue;
+    parts.emplace_back(PartOf(freed.verdict, q));
+  }
+  if (parts.empty()) return {};
+  std::string list = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    list += (i + 1 < parts.size() ? ", " : " or ") + parts[i];
+  }
+  return {fmt::format("no faster {} can gain {}", list, ShareText(q.thresholds.gain_that_counts))};
+}
+
+}  // namespace
+
+std::string_view ToText(Verdict verdict) {
+  static constexpr std::array<std::string_view, 11> kTexts = {
+      "loader-bound", "cpu-contention", "io-bound",      "cpu-bound", "h2d-bound",   "launch-bound",
+      "sync-bound",   "host-bound",     "compute-bound", "balanced",  "inconclusive"};
+  return kTexts.at(static_cast<std::size_t>(verdict));
+}
+
+Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
+                   const Predictor& predict, const Thresholds& thresholds) {
+  const Scenario scenario = ScenarioOf(experiment, measurement);
+  const Question q{experiment, measurement, scenario, predict, thresholds};
+  const Decision decision = WithMeasuredContention(Decide(scenario, predict, thresholds), q);
+  Doubt doubt = DoubtsAbout(decision, q);
+  const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
+  Diagnosis d;
+  d.bottleneck = verdict;
+  d.confidence = ConfidenceOf(verdict, doubt);
+  d.side = verdict == Verdict::kInconclusive
+               ? CertainSide(TimelineOf(measurement), thresholds.side_share)
+               : SideOf(verdict);
+  if (verdict != Verdict::kInconclusive) {
+    d.second = SecondVerdict(decision, scenario, predict, thresholds);
+  }
+  d.what_if = WhatIfs(q, decision);
+  d.headline = Headline(verdict, d.side, q, decision);
+  d.evidence = EvidenceFor(verdict, q, decision, d.what_if);
+  d.ruled_out = RuledOut(q, doubt);
+  d.recommendation = Recommend(verdict, q, decision, doubt, d.what_if);
+  d.enough = EnoughWorkers(q);
+  d.model_error = ModelError(q);
+  d.ladder = Ladder(q, verdict);
+  d.candidates = std::move(doubt.open);
+  d.missing = std::move(doubt.missing);
+  return d;
+}
+
+}  // namespace pipesim::diagnose

@@ -90,9 +90,10 @@ struct Missing {
 
 struct Recommendation {
   std::string text;  ///< what the command does, or why nothing is to be done
-  std::vector<std::pair<std::string, std::string>> set;  ///< what to change; app makes argv of it
-  std::string pytorch;  ///< "DataLoader(..., num_workers=6, prefetch_factor=2)"; may be empty
-  std::optional<double> samples_per_s, gain;
+  std::vector<std::pair<std::string, std::string>> set =
+      {};                    ///< what to change; app makes argv of it
+  std::string pytorch = {};  ///< "DataLoader(..., num_workers=6, prefetch_factor=2)"; may be empty
+  std::optional<double> samples_per_s = {}, gain = {};
 };
 
 /// The smallest number of workers within `share_of_best` of the best.

@@ -1,0 +1,91 @@
+#include "diagnose/contention.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace pipesim::diagnose {
+namespace {
+
+int WholeCores(const Scenario& s) { return std::max(1, static_cast<int>(std::min(s.cores, 1e6))); }
+
+bool Oversubscribed(const Scenario& s) { return s.cores > 0 && RunnableThreads(s) > s.cores; }
+
+Scenario WithThreads(Scenario s, int workers, int threads) {
+  s.workers = workers;
+  if (s.device_asynchronous || threads == s.compute_threads) return s;
+  if (s.demands.step_s) *s.demands.step_s *= static_cast<double>(s.compute_threads) / threads;
+  s.compute_threads = threads;
+  return s;
+}
+
+/// `threads` of the trainer's and as many workers as the other cores hold: at least one, so that
+/// loading still runs beside training; never more than now.
+Setting FewerThreadsOn(const Scenario& now, int threads) {
+  Setting setting;
+  const int workers = now.workers > 0 ? std::clamp(WholeCores(now) - threads, 1, now.workers) : 0;
+  if (workers != now.workers) {
+    setting.text = fmt::format("workers {} to {}", now.workers, workers);
+    setting.set.emplace_back("loader.workers", std::to_string(workers));
+  }
+  if (!now.device_asynchronous && threads != now.compute_threads) {
+    setting.text += fmt::format("{}compute threads {} to {}", setting.text.empty() ? "" : ", ",
+                                now.compute_threads, threads);
+    setting.set.emplace_back("limits.compute_threads", std::to_string(threads));
+  }
+  setting.change = [workers, threads](const Scenario& s) {
+    return WithThreads(s, workers, threads);
+  };
+  return setting;
+}
+
+}  // namespace
+
+double TrainerContendedShare(const measure::Measurement& measurement) {
+  const auto& consumer = measurement.consumer;
+  return consumer.wall_s > 0 ? std::clamp(consumer.contended_s / consumer.wall_s, 0.0, 1.0) : 0;
+}
+
+std::optional<Tried> MeasuredContention(const Question& question) {
+  const Scenario& now = question.scenario;
+  const auto measured = question.measurement.result.samples_per_s;
+  const double contended = TrainerContendedShare(question.measurement);
+  if (!Oversubscribed(now) || !measured || contended >= 1) return std::nullopt;
+  const double most = contended / (1 - contended);
+  std::optional<Tried> best;
+  const int now_threads = now.device_asynchronous ? 1 : std::max(1, now.compute_threads);
+  const int fewest = now.device_asynchronous ? now_threads : 1;
+  for (int threads = std::min(now_threads, WholeCores(now)); threads >= fewest; --threads) {
+    Setting fewer = FewerThreadsOn(now, threads);
+    if (fewer.set.empty()) continue;
+    const double gain = std::min(most, Gain(*measured, question.predict(fewer.change(now))));
+    if (!best || gain > best->gain) best = Tried{std::move(fewer), gain};
+  }
+  return best;
+}
+
+Decision WithMeasuredContention(Decision decision, const Question& question) {
+  if (decision.verdict == Verdict::kLoaderBound || decision.verdict == Verdict::kCpuContention) {
+    return decision;
+  }
+  const auto fewer = MeasuredContention(question);
+  if (!fewer || fewer->gain < question.thresholds.gain_that_counts) return decision;
+  decision.verdict = Verdict::kCpuContention;
+  decision.gain = fewer->gain;
+  decision.tie = false;
+  decision.setting = fewer;
+  decision.candidates.insert(
+      decision.candidates.begin(),
+      Candidate{Verdict::kCpuContention, fewer->gain, fewer->setting.change});
+  return decision;
+}
+
+bool StepMayHoldContention(const Question& question) {
+  const Scenario& now = question.scenario;
+  const auto& workers = question.measurement.workers;
+  if (now.device_asynchronous || now.compute_threads < 2 || !Oversubscribed(now)) return false;
+  return workers.wall_s > 0 &&
+         workers.contended_s / workers.wall_s >= question.thresholds.gain_that_counts;
+}
+
+}  // namespace pipesim::diagnose

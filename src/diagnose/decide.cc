@@ -1,0 +1,98 @@
+#include "diagnose/decide.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/question.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+/// Both infinite counts as a tie: neither leaves anything that limits.
+bool IsTie(double larger, double smaller, double tie) {
+  if (std::isinf(larger)) return std::isinf(smaller);
+  return larger - smaller < tie;
+}
+
+double BestPairGain(const Scenario& scenario, const Predictor& predict) {
+  const double now = predict(scenario);
+  double best = 0;
+  for (const Demand a : kDemands) {
+    for (const Demand b : kDemands) {
+      if (b > a) best = std::max(best, Gain(now, predict(Free(Free(scenario, a), b))));
+    }
+  }
+  return best;
+}
+
+void Lead(Decision& decision, Verdict verdict, const Tried& tried) {
+  decision.verdict = verdict;
+  decision.gain = tried.gain;
+  decision.setting = tried;
+  decision.candidates.insert(decision.candidates.begin(),
+                             Candidate{verdict, tried.gain, tried.setting.change});
+}
+
+}  // namespace
+
+std::vector<Candidate> FreedDemands(const Scenario& scenario, const Predictor& predict) {
+  const double now = predict(scenario);
+  std::vector<Candidate> freed;
+  for (const Demand demand : kDemands) {
+    const Change change = [demand](const Scenario& s) { return Free(s, demand); };
+    freed.push_back({VerdictOf(demand), Gain(now, predict(change(scenario))), change});
+  }
+  std::stable_sort(freed.begin(), freed.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+  return freed;
+}
+
+Decision Decide(const Scenario& scenario, const Predictor& predict, const Thresholds& thresholds) {
+  Decision decision;
+  const double now = predict(scenario);
+  if (std::isinf(now) || !(now > 0)) return decision;
+  const std::vector<Candidate> freed = FreedDemands(scenario, predict);
+  for (const auto& candidate : freed) {
+    if (candidate.gain >= thresholds.gain_that_counts) decision.candidates.push_back(candidate);
+  }
+  const auto loader =
+      SmallestNearBest(LoaderSettings(scenario), scenario, predict, thresholds.enough_share);
+  if (loader && loader->gain >= thresholds.gain_that_counts) {
+    Lead(decision, Verdict::kLoaderBound, *loader);
+    return decision;
+  }
+  const auto fewer =
+      SmallestNearBest(FewerThreads(scenario), scenario, predict, thresholds.enough_share);
+  if (fewer && fewer->gain >= thresholds.gain_that_counts) {
+    Lead(decision, Verdict::kCpuContention, *fewer);
+    return decision;
+  }
+  if (!decision.candidates.empty()) {
+    decision.verdict = freed.front().verdict;
+    decision.gain = freed.front().gain;
+    decision.tie = IsTie(freed[0].gain, freed[1].gain, thresholds.tie);
+    return decision;
+  }
+  decision.gain = BestPairGain(scenario, predict);
+  decision.verdict = Verdict::kBalanced;
+  // Not even a pair: three or more parts limit alike, which is balanced all the more.
+  decision.tie = decision.gain < thresholds.pair_gain_for_balanced;
+  return decision;
+}
+
+std::optional<Verdict> SecondVerdict(const Decision& decision, const Scenario& scenario,
+                                     const Predictor& predict, const Thresholds& thresholds) {
+  if (decision.candidates.empty()) return std::nullopt;
+  constexpr int kMostRounds = 3;  // each may quadruple the workers: up to 64 x as many
+  Scenario without = decision.candidates.front().change(scenario);
+  for (int round = 0; round < kMostRounds; ++round) {
+    const Decision next = Decide(without, predict, thresholds);
+    if (next.verdict != Verdict::kLoaderBound || decision.verdict != Verdict::kLoaderBound) {
+      return next.verdict;
+    }
+    without = next.candidates.front().change(without);
+  }
+  return Verdict::kLoaderBound;
+}
+
+}  // namespace pipesim::diagnose

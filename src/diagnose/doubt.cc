@@ -1,0 +1,193 @@
+#include "diagnose/doubt.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/contention.h"
+#include "diagnose/texts.h"
+#include "diagnose/timeline.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+void AddMissingDemands(const Question& q, Doubt& doubt) {
+  const auto& d = q.measurement.demands;
+  const auto& e = q.experiment;
+  auto miss = [&](bool needed, std::string signal, std::string what) {
+    if (!needed) return;
+    doubt.missing.push_back({std::move(signal), what + " could not be measured"});
+    doubt.undecided = true;
+  };
+  miss(!q.measurement.result.samples_per_s, "result.samples_per_s", "the throughput");
+  miss(!d.step_s, "demands.step_s", "the step's own time");
+  miss(e.storage.kind != spec::StorageKind::kNone && !d.read_s, "demands.read_s",
+       "the time of a read");
+  miss(e.prepare.kind != spec::PrepareKind::kNone && !d.prepare_cpu_s && !d.prepare_wait_s,
+       "demands.prepare_cpu_s", "the time of prepare");
+}
+
+void AddFewSteps(const Question& q, Doubt& doubt) {
+  const auto& result = q.measurement.result;
+  if (result.steps >= q.thresholds.min_steps) return;
+  doubt.missing.push_back(
+      {"result.steps", fmt::format("{} measured step{} (at least {} are needed)", result.steps,
+                                   result.steps == 1 ? "" : "s", q.thresholds.min_steps)});
+  doubt.undecided = doubt.needs_steps = true;
+}
+
+void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
+  const auto error = ModelError(q);
+  if (!error) return;
+  // What contention costs is no error of a model that leaves it out.
+  const bool contention = decision.verdict == Verdict::kCpuContention;
+  const double unexplained = contention ? (1 + *error) / (1 + decision.gain) - 1 : *error;
+  if (!(std::abs(unexplained) > q.thresholds.model_error)) return;
+  std::string reason =
+      fmt::format("the model of this run is {} off what was measured ({} is allowed)",
+                  GainText(unexplained), ShareText(q.thresholds.model_error));
+  const auto foreign = q.measurement.resources.foreign_cores;
+  if (foreign && *foreign > 0.05 * q.scenario.cores) {
+    reason +=
+        fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.scenario.cores);
+  }
+  doubt.missing.push_back({"diagnosis.model_error", std::move(reason)});
+  doubt.undecided = true;
+}
+
+/// Launch gaps inside the step's bracket take at most the host's own time per step. If the step
+/// still leads with that much taken off, the verdict stands; if not, step and launch are both open.
+void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
+  const auto& device = q.measurement.device;
+  const bool about_it =
+      decision.verdict == Verdict::kComputeBound || decision.verdict == Verdict::kLaunchBound;
+  if (!device || device->launch_s || !about_it || !q.scenario.demands.step_s) return;
+  Scenario least = q.scenario;
+  const double host_s = least.demands.host_s.value_or(0);
+  least.demands.step_s = std::max(0.0, *least.demands.step_s - host_s);
+  const auto then = Decide(least, q.predict, q.thresholds);
+  if (host_s > 0 && (then.verdict != decision.verdict || then.tie)) {
+    doubt.missing.push_back(
+        {"device.launch_s", "launch gaps inside the step could not be told apart from computing"});
+    doubt.undecided = true;
+  } else if (host_s == 0 && !least.demands.host_s) {
+    doubt.missing.push_back({"demands.host_s", "the host's time to launch a step is unknown"});
+    doubt.undecided = true;
+  }
+}
+
+/// Candidates whose gain overlaps the leader's; the leader first.
+std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
+  if (decision.candidates.empty()) return {};
+  std::vector<Candidate> open = {decision.candidates.front()};
+  // Contention's gain comes from what was measured, which no change of demands can vary.
+  const bool contention = open.front().verdict == Verdict::kCpuContention;
+  const auto lead = contention ? std::nullopt : GainInterval(q, open.front().change);
+  for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
+    const auto& other = decision.candidates[i];
+    const auto range = GainInterval(q, other.change);
+    const bool apart = lead && range && (range->high < lead->low || lead->high < range->low);
+    if (!apart) open.push_back(other);
+  }
+  return open;
+}
+
+void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
+  const auto half_width = RelativeHalfWidth(q.measurement);
+  if (!half_width) {
+    if (q.measurement.result.steps >= q.thresholds.min_steps) {
+      doubt.missing.push_back(
+          {"result.samples_per_s_interval", "the throughput's interval is unknown"});
+      doubt.weak = true;
+    }
+    return;
+  }
+  if (*half_width <= q.thresholds.rank_interval) return;
+  doubt.weak = true;
+  doubt.needs_steps = true;
+  doubt.missing.push_back(
+      {"result.samples_per_s_interval",
+       fmt::format("interval ±{} ({} is needed to rank)", ShareText(*half_width),
+                   ShareText(q.thresholds.rank_interval))});
+  if (Overlapping(decision, q).size() > 1) doubt.undecided = true;
+}
+
+void AddUnmeasured(const Question& q, Doubt& doubt) {
+  for (const auto& what : q.measurement.workers.unmeasured) {
+    doubt.missing.push_back(
+        {"workers." + what + "_s", what == "contended" ? "run-queue wait unknown"
+                                                       : "the workers' " + what + " time unknown"});
+    if (RunnableThreads(q.scenario) > q.scenario.cores) doubt.weak = true;
+  }
+}
+
+/// What is open: the overlapping candidates, and when launch is unknown both of its sides; only
+/// those of the certain side, where there is one.
+std::vector<Verdict> Open(const Decision& decision, const Question& q, bool launch_unknown) {
+  std::vector<Verdict> open;
+  for (const auto& candidate : Overlapping(decision, q)) open.push_back(candidate.verdict);
+  if (launch_unknown) {
+    for (const Verdict v : {Verdict::kComputeBound, Verdict::kLaunchBound}) {
+      if (std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
+    }
+  }
+  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  if (!side) return open;
+  std::erase_if(open, [&](Verdict v) { return v != Verdict::kCpuContention && SideOf(v) != side; });
+  return open.empty() ? VerdictsOf(*side) : open;
+}
+
+}  // namespace
+
+std::optional<double> ModelError(const Question& q) {
+  const auto measured = q.measurement.result.samples_per_s;
+  const double predicted = q.predict(q.scenario);
+  if (!measured || !(*measured > 0) || !std::isfinite(predicted) || !(predicted > 0)) {
+    return std::nullopt;
+  }
+  return predicted / *measured - 1;
+}
+
+std::optional<measure::Interval> GainInterval(const Question& q, const Change& change) {
+  const auto half_width = RelativeHalfWidth(q.measurement);
+  if (!half_width) return std::nullopt;
+  auto gain = [&](const Scenario& s) { return Gain(q.predict(s), q.predict(change(s))); };
+  double low = gain(q.scenario), high = low;
+  for (const Demand demand : kDemands) {
+    // A demand below zero means nothing: an interval beyond ±99 % says "any".
+    for (const double by : {-std::min(*half_width, 0.99), *half_width}) {
+      const double other = gain(Scaled(q.scenario, demand, 1 + by));
+      low = std::min(low, other);
+      high = std::max(high, other);
+    }
+  }
+  if (!std::isfinite(high)) return std::nullopt;
+  const auto& interval = *q.measurement.result.samples_per_s_interval;
+  return measure::Interval{low, high, interval.level, interval.method};
+}
+
+Doubt DoubtsAbout(const Decision& decision, const Question& q) {
+  Doubt doubt;
+  AddFewSteps(q, doubt);
+  AddWideInterval(decision, q, doubt);
+  AddMissingDemands(q, doubt);
+  AddModelError(decision, q, doubt);
+  const std::size_t before = doubt.missing.size();
+  AddUnknownLaunch(decision, q, doubt);
+  const bool launch_unknown = doubt.missing.size() > before;
+  AddUnmeasured(q, doubt);
+  if (decision.tie) doubt.weak = true;
+  if (!decision.verdict) doubt.undecided = true;
+  if (decision.verdict == Verdict::kComputeBound && StepMayHoldContention(q)) {
+    doubt.weak = true;
+    doubt.missing.push_back(
+        {"demands.step_s", fmt::format("{} threads share {:.0f} cores, so the step's time may "
+                                       "hold contention; fewer workers would show it",
+                                       RunnableThreads(q.scenario), q.scenario.cores)});
+  }
+  if (doubt.undecided) doubt.open = Open(decision, q, launch_unknown);
+  return doubt;
+}
+
+}  // namespace pipesim::diagnose

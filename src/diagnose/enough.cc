@@ -1,0 +1,30 @@
+#include "diagnose/enough.h"
+
+#include <vector>
+
+#include "diagnose/settings.h"
+
+namespace pipesim::diagnose {
+
+std::optional<Enough> EnoughWorkers(const Question& q) {
+  std::vector<double> rates;
+  double best = 0;
+  for (int workers = 0; workers <= MostWorkers(q.scenario); ++workers) {
+    Scenario s = q.scenario;
+    s.workers = workers;
+    rates.push_back(q.predict(s));
+    best = std::max(best, rates.back());
+  }
+  if (!(best > 0) || std::isinf(best)) return std::nullopt;
+  Enough enough;
+  while (rates[static_cast<std::size_t>(enough.workers)] < q.thresholds.enough_share * best) {
+    ++enough.workers;
+  }
+  enough.share_of_best = rates[static_cast<std::size_t>(enough.workers)] / best;
+  enough.prefetch_factor = q.experiment.loader.prefetch_factor;
+  enough.bytes_per_worker = enough.prefetch_factor * q.experiment.loader.batch_size *
+                            spec::PreparedBytes(q.experiment.dataset).count;
+  return enough;
+}
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,44 @@
+// What every part of the diagnosis looks at: one run, its scenario, and the predictor to ask.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "diagnose/diagnosis.h"
+
+namespace pipesim::diagnose {
+
+/// Refers to the caller's objects, and lives no longer than they do.
+struct Question {
+  const spec::Experiment& experiment;
+  const measure::Measurement& measurement;
+  const Scenario& scenario;
+  const Predictor& predict;
+  const Thresholds& thresholds;
+};
+
+/// after / before − 1. Infinite when only `after` is; 0 when neither limits or nothing runs.
+inline double Gain(double before, double after) {
+  if (std::isinf(before)) return 0;
+  if (before <= 0) return after > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return after / before - 1;
+}
+
+/// Half-width of the throughput's interval over the throughput; nullopt when it has none.
+inline std::optional<double> RelativeHalfWidth(const measure::Measurement& measurement) {
+  const auto& interval = measurement.result.samples_per_s_interval;
+  const auto rate = measurement.result.samples_per_s;
+  if (!interval || !rate || !(*rate > 0)) return std::nullopt;
+  return (interval->high - interval->low) / 2 / *rate;
+}
+
+/// Threads that can be runnable at once: the workers and the trainer's own (one that only
+/// dispatches, where the device is not a CPU).
+inline int RunnableThreads(const Scenario& scenario) {
+  const int trainer = scenario.device_asynchronous ? 1 : std::max(1, scenario.compute_threads);
+  return scenario.workers + trainer;
+}
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,109 @@
+#include "diagnose/settings.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/question.h"
+
+namespace pipesim::diagnose {
+
+int MostWorkers(const Scenario& s) {
+  const double cores = std::clamp(std::floor(s.cores), 1.0, 1e6);
+  return std::max(static_cast<int>(cores), 4 * s.workers);
+}
+
+Setting Workers(const Scenario& s, int workers) {
+  return {.text = fmt::format("workers {} to {}", s.workers, workers),
+          .set = {{"loader.workers", std::to_string(workers)}},
+          .change = [workers](Scenario after) {
+            after.workers = workers;
+            return after;
+          }};
+}
+
+std::optional<Setting> Prefetch(const Scenario& s, int prefetch_factor) {
+  if (s.workers == 0) return std::nullopt;
+  return Setting{.text = fmt::format("prefetch {} to {}", s.prefetch_factor, prefetch_factor),
+                 .set = {{"loader.prefetch_factor", std::to_string(prefetch_factor)}},
+                 .change = [prefetch_factor](Scenario after) {
+                   after.prefetch_factor = prefetch_factor;
+                   return after;
+                 }};
+}
+
+std::vector<Setting> OtherLoaderSettings(const Scenario& s) {
+  std::vector<Setting> settings;
+  if (s.workers == 0) return settings;
+  if (s.dispatch != spec::Dispatch::kShared) {
+    settings.push_back({"shared dispatch", {{"loader.dispatch", "shared"}}, [](Scenario after) {
+                          after.dispatch = spec::Dispatch::kShared;
+                          return after;
+                        }});
+  }
+  if (s.in_order) {
+    settings.push_back({"completion order", {{"loader.in_order", "false"}}, [](Scenario after) {
+                          after.in_order = false;
+                          return after;
+                        }});
+  }
+  if (!s.persistent_workers) {
+    settings.push_back(
+        {"persistent workers", {{"loader.persistent_workers", "true"}}, [](Scenario after) {
+           after.persistent_workers = true;
+           return after;
+         }});
+  }
+  return settings;
+}
+
+std::vector<Setting> MoreWorkers(const Scenario& s) {
+  std::vector<Setting> settings;
+  const int most = MostWorkers(s);
+  for (int workers = s.workers + 1; workers <= most; ++workers) {
+    settings.push_back(Workers(s, workers));
+  }
+  return settings;
+}
+
+std::vector<Setting> LoaderSettings(const Scenario& s) {
+  std::vector<Setting> settings = MoreWorkers(s);
+  for (const int factor : {2, 4}) {
+    if (auto deeper = Prefetch(s, s.prefetch_factor * factor)) settings.push_back(*deeper);
+  }
+  for (auto& other : OtherLoaderSettings(s)) settings.push_back(std::move(other));
+  return settings;
+}
+
+std::vector<Setting> FewerThreads(const Scenario& s) {
+  std::vector<Setting> settings;
+  for (int workers = s.workers - 1; workers >= 1; --workers) {
+    settings.push_back(Workers(s, workers));
+  }
+  if (s.device_asynchronous) return settings;
+  for (int threads = s.compute_threads - 1; threads >= 1; --threads) {
+    settings.push_back({fmt::format("compute threads {} to {}", s.compute_threads, threads),
+                        {{"limits.compute_threads", std::to_string(threads)}},
+                        [threads](Scenario after) {
+                          after.compute_threads = threads;
+                          return after;
+                        }});
+  }
+  return settings;
+}
+
+std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Scenario& now,
+                                      const Predictor& predict, double share) {
+  if (settings.empty()) return std::nullopt;
+  std::vector<double> rates;
+  rates.reserve(settings.size());
+  for (const auto& setting : settings) rates.push_back(predict(setting.change(now)));
+  const double best = *std::max_element(rates.begin(), rates.end());
+  const auto near = std::find_if(rates.begin(), rates.end(),
+                                 [&](double rate) { return rate >= best || rate >= share * best; });
+  const auto& setting = settings[static_cast<std::size_t>(near - rates.begin())];
+  return Tried{setting, Gain(predict(now), *near)};
+}
+
+}  // namespace pipesim::diagnose

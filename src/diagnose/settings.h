@@ -1,0 +1,47 @@
+// The settings that the decision tries: loader settings that may gain, and fewer threads.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+
+namespace pipesim::diagnose {
+
+using Change = std::function<Scenario(const Scenario&)>;
+
+struct Setting {
+  std::string text;                                      ///< "workers 4 to 8"
+  std::vector<std::pair<std::string, std::string>> set;  ///< paths and values
+  Change change;
+};
+
+/// The most workers that count as a setting: max(cores, 4 × now), at least 1 (design section 2).
+int MostWorkers(const Scenario& scenario);
+
+Setting Workers(const Scenario& scenario, int workers);
+/// Nothing to prefetch at 0 workers: nullopt.
+std::optional<Setting> Prefetch(const Scenario& scenario, int prefetch_factor);
+/// shared dispatch, completion order, persistent workers: where they are not what the run had.
+std::vector<Setting> OtherLoaderSettings(const Scenario& scenario);
+
+/// Every count above the present one, ascending.
+std::vector<Setting> MoreWorkers(const Scenario& scenario);
+/// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
+/// others.
+std::vector<Setting> LoaderSettings(const Scenario& scenario);
+/// Fewer workers, most first; fewer compute threads where the CPU trains.
+std::vector<Setting> FewerThreads(const Scenario& scenario);
+
+struct Tried {
+  Setting setting;
+  double gain = 0;
+};
+/// The first of `settings` that reaches `share` of the best one's prediction; nullopt without any.
+std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Scenario& now,
+                                      const Predictor& predict, double share);
+
+}  // namespace pipesim::diagnose

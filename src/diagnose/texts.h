@@ -1,0 +1,24 @@
+// How numbers are spoken in clauses: shares as whole per cent, gains with a sign, rates with three
+// digits. The report's own tables format themselves.
+#pragma once
+
+#include <string>
+
+#include "diagnose/diagnosis.h"
+
+namespace pipesim::diagnose {
+
+std::string ShareText(double share);       ///< "75 %", "<1 %" for a trace, "0 %" only for nothing
+std::string GainText(double gain);         ///< "+155 %", "+0.3 %" below 1 %, "+0 %"
+std::string CountText(double count);       ///< "16,500": three digits that carry meaning
+std::string RateText(double bytes_per_s);  ///< "527 MB/s"
+std::string AmountText(double bytes);      ///< "144 GB"
+std::string OfRateText(double used, double limit);  ///< "527 of its 550 MB/s", one unit for both
+std::string SecondsText(double seconds);            ///< "75 s", "4 min"
+
+/// What trains, for a sentence: "GPU", "emulated device", "CPU".
+std::string_view TrainerWord(const measure::Measurement& measurement);
+/// "the GPU is 28 % busy", "the CPU trains 28 % of the time"; empty when not measured.
+std::string TrainerUse(const measure::Measurement& measurement);
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,36 @@
+// Where a step's time went, on the one clock that tells it best: the device's own, else the
+// training thread's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/diagnosis.h"
+
+namespace pipesim::diagnose {
+
+struct TimelinePart {
+  Side side = Side::kInput;
+  std::string field;  ///< JSON path: "device.starved_s"
+  double seconds = 0;
+};
+
+struct Timeline {
+  double wall_s = 0;
+  std::vector<TimelinePart> parts;  ///< contended and other have no side, and are not here
+  double Share(Side side) const;    ///< 0 when nothing was measured
+};
+
+Timeline TimelineOf(const measure::Measurement& measurement);
+
+/// The side that takes more than `share` of the timeline, if one does.
+std::optional<Side> CertainSide(const Timeline& timeline, double share);
+
+/// nullopt for balanced and inconclusive.
+std::optional<Side> SideOf(Verdict verdict);
+/// All verdicts on a side that a demand or a loader setting can name, in the order of the decision.
+std::vector<Verdict> VerdictsOf(Side side);
+std::string_view ToText(Side side);  ///< "input", "transfer", "host", "compute"
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,214 @@
+#include "diagnose/what_if.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/doubt.h"
+#include "diagnose/texts.h"
+#include "spec/units_text.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+struct Row {
+  Setting setting;
+  Takes takes = Takes::kFlag;
+  bool changes_training = false;
+  std::optional<bool> feasible_here = {};
+};
+
+using Set = std::vector<std::pair<std::string, std::string>>;
+
+bool IsFixed(const base::Distribution& d) { return d.kind == base::DistributionKind::kFixed; }
+
+Row FreeRow(std::string_view text, Demand demand, Takes takes) {
+  return {{std::string(text), {}, [demand](const Scenario& s) { return Free(s, demand); }}, takes};
+}
+
+/// The values of a storage twice as fast, where it is emulated and its costs are plain numbers.
+Set StorageTwiceAsFast(const spec::Storage& storage) {
+  if (storage.kind != spec::StorageKind::kEmulated) return {};
+  const auto& latency = storage.latency.in_units;
+  const auto& open = storage.open_cost.in_units;
+  if (!IsFixed(latency) || !IsFixed(open)) return {};
+  Set set;
+  if (storage.bandwidth) {
+    set.emplace_back("storage.bandwidth",
+                     spec::ToText(base::BytesPerSecond{2 * storage.bandwidth->per_s}));
+  }
+  if (storage.iops_per_s) {
+    set.emplace_back("storage.iops", fmt::format("{}", 2 * *storage.iops_per_s));
+  }
+  if (!latency.IsZero()) {
+    set.emplace_back("storage.latency", spec::ToText(storage.latency.Mean() / 2));
+  }
+  if (!open.IsZero()) {
+    set.emplace_back("storage.open_cost", spec::ToText(storage.open_cost.Mean() / 2));
+  }
+  return set;
+}
+
+Set PrepareHalved(const spec::Prepare& prepare) {
+  const bool stated =
+      prepare.kind == spec::PrepareKind::kBurn || prepare.kind == spec::PrepareKind::kWait;
+  if (!stated || !IsFixed(prepare.cost.in_units)) return {};
+  return {{"prepare.cost", spec::ToText(prepare.cost.Mean() / 2)}};
+}
+
+void AddWorkers(std::vector<Row>& rows, const Question& q) {
+  const Scenario& now = q.scenario;
+  std::vector<int> counts = {now.workers == 0 ? 1 : 2 * now.workers};
+  if (const auto useful =
+          SmallestNearBest(MoreWorkers(now), now, q.predict, q.thresholds.enough_share)) {
+    const int count = useful->setting.change(now).workers;
+    if (count != counts.front()) counts.push_back(count);
+  }
+  for (const int count : counts) rows.push_back({Workers(now, count), Takes::kFlag, false, true});
+}
+
+void AddLoaderSettings(std::vector<Row>& rows, const Question& q) {
+  if (auto prefetch = Prefetch(q.scenario, 2 * q.scenario.prefetch_factor)) {
+    rows.push_back({*prefetch, Takes::kFlag, false, true});
+  }
+  // A predictor that cannot see these settings has nothing to say about them.
+  const double now = q.predict(q.scenario);
+  for (auto& other : OtherLoaderSettings(q.scenario)) {
+    if (q.predict(other.change(q.scenario)) == now) continue;
+    rows.push_back({std::move(other), Takes::kFlag, false, true});
+  }
+}
+
+void AddLoading(std::vector<Row>& rows, const Question& q) {
+  const auto& e = q.experiment;
+  if (e.storage.kind != spec::StorageKind::kNone) {
+    rows.push_back({{std::string(kStorageX2), StorageTwiceAsFast(e.storage),
+                     [](const Scenario& s) { return Scaled(s, Demand::kStorage, 0.5); }},
+                    Takes::kDevice});
+    const double bytes = static_cast<double>(e.dataset.samples) *
+                         static_cast<double>(e.dataset.sample_bytes.Mean().count);
+    rows.push_back(FreeRow(fmt::format("all in page cache ({})", AmountText(bytes)),
+                           Demand::kStorage, Takes::kMemory));
+  }
+  if (e.prepare.kind != spec::PrepareKind::kNone) {
+    rows.push_back({{std::string(kPrepareHalf), PrepareHalved(e.prepare),
+                     [](Scenario s) {
+                       if (s.demands.prepare_cpu_s) *s.demands.prepare_cpu_s /= 2;
+                       if (s.demands.prepare_wait_s) *s.demands.prepare_wait_s /= 2;
+                       return s;
+                     }},
+                    Takes::kCode});
+  }
+  rows.push_back({{std::string(kFreeData), {}, FreeData}, Takes::kDevice});
+}
+
+void AddTraining(std::vector<Row>& rows, const Question& q) {
+  const auto word = TrainerWord(q.measurement);
+  rows.push_back({{word == "CPU" ? "device x2" : fmt::format("{} x2", word),
+                   {},
+                   [](const Scenario& s) { return Scaled(s, Demand::kStep, 0.5); }},
+                  Takes::kDevice});
+  rows.push_back(FreeRow(kFreeTraining, Demand::kStep, Takes::kDevice));
+  const auto& d = q.scenario.demands;
+  if (d.h2d_s.value_or(0) > 0 || d.pin_s.value_or(0) > 0) {
+    rows.push_back(FreeRow(kFreeCopies, Demand::kTransfer, Takes::kDevice));
+  }
+  if (q.experiment.training.sync_every > 0) {
+    rows.push_back(FreeRow(kNoSync, Demand::kSync, Takes::kFlag));
+    rows.back().setting.set = {{"model.sync_every", "0"}};
+    rows.back().feasible_here = true;
+  }
+}
+
+/// Share of the step that does not grow with the batch, as far as it is known: the optimizer's on a
+/// CPU, the stated base of an emulated device. The rest is taken to grow in proportion.
+double FixedShareOfStep(const Question& q) {
+  const auto& c = q.measurement.consumer;
+  if (c.optimizer_s && c.compute_s > 0) return std::clamp(*c.optimizer_s / c.compute_s, 0.0, 1.0);
+  const auto& base = q.experiment.device.step_base;
+  const double step_s = q.scenario.demands.step_s.value_or(0);
+  if (!base || !(step_s > 0)) return 0;
+  return std::clamp(base::ToSeconds(base->Mean()) / step_s, 0.0, 1.0);
+}
+
+Scenario BatchTwiceAsLarge(Scenario s, double fixed_share) {
+  auto& d = s.demands;
+  for (auto* part : {&d.read_s, &d.read_cpu_s, &d.prepare_cpu_s, &d.prepare_wait_s, &d.collate_s,
+                     &d.pin_s, &d.h2d_s}) {
+    if (*part) **part *= 2;
+  }
+  for (auto* part : {&d.step_s, &d.step_cpu_s}) {
+    if (*part) **part *= 2 - fixed_share;
+  }
+  d.batch_samples *= 2;
+  d.reads *= 2;
+  d.bytes *= 2;
+  return s;
+}
+
+void AddBatch(std::vector<Row>& rows, const Question& q) {
+  const auto batch = q.experiment.loader.batch_size;
+  const double fixed = FixedShareOfStep(q);
+  rows.push_back({{fmt::format("batch {} to {}", batch, 2 * batch),
+                   {{"loader.batch_size", std::to_string(2 * batch)}},
+                   [fixed](const Scenario& s) { return BatchTwiceAsLarge(s, fixed); }},
+                  Takes::kFlag,
+                  true});
+}
+
+WhatIf Predicted(const Row& row, const Question& q) {
+  const Scenario after = row.setting.change(q.scenario);
+  WhatIf what_if;
+  what_if.change = row.setting.text;
+  what_if.set = row.setting.set;
+  what_if.gain = Gain(q.predict(q.scenario), q.predict(after));
+  what_if.gain_interval = GainInterval(q, row.setting.change);
+  what_if.then = Decide(after, q.predict, q.thresholds).verdict;
+  what_if.takes = row.takes;
+  what_if.changes_training = row.changes_training;
+  what_if.feasible_here = row.feasible_here;
+  return what_if;
+}
+
+/// cpu-contention found by measurement: its gain is no prediction of the model.
+WhatIf ContentionRow(const Question& q, const Decision& decision) {
+  WhatIf what_if;
+  what_if.change = decision.setting->setting.text;
+  what_if.set = decision.setting->setting.set;
+  what_if.gain = decision.gain;
+  what_if.then =
+      Decide(decision.setting->setting.change(q.scenario), q.predict, q.thresholds).verdict;
+  what_if.feasible_here = true;
+  return what_if;
+}
+
+}  // namespace
+
+std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
+  const auto measured = q.measurement.result.samples_per_s;
+  if (!measured || !(*measured > 0) || !decision.verdict) return {};
+  std::vector<Row> rows;
+  AddWorkers(rows, q);
+  AddLoaderSettings(rows, q);
+  AddLoading(rows, q);
+  AddTraining(rows, q);
+  AddBatch(rows, q);
+  std::vector<WhatIf> table;
+  for (const auto& row : rows) table.push_back(Predicted(row, q));
+  if (decision.verdict == Verdict::kCpuContention) table.push_back(ContentionRow(q, decision));
+  std::erase_if(table, [](const WhatIf& row) { return std::isinf(row.gain); });
+  for (auto& row : table) row.samples_per_s = *measured * (1 + row.gain);
+  std::stable_sort(table.begin(), table.end(),
+                   [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
+  return table;
+}
+
+std::optional<std::size_t> FindRow(const std::vector<WhatIf>& rows, std::string_view change) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].change == change) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pipesim::diagnose
