@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Checks the arrows between pipesim's layers: tools/check_layers.py [SRC]
+
+Reads every #include under src/ and fails on one that points to the right in
+
+    base <- spec <- cost <- trace <- engine <- measure <- diagnose <- report <- app
+
+or that brings a library into a folder that must not know it. docs/architecture.md says why.
+"""
+
+import pathlib
+import re
+import sys
+
+ORDER = ["base", "spec", "cost", "trace", "engine", "measure", "diagnose", "report", "app"]
+
+# What stands behind engine's interfaces; they do not know each other.
+ENGINES = ["engine/files", "engine/threaded", "engine/torch", "engine/virtual_time"]
+
+# Layers to the right of engine that read what it left behind, never engine itself.
+NO_ENGINE = ["measure", "diagnose", "report"]
+
+# The one header of the LibTorch plugin that others may include; it must be free of LibTorch.
+PLUGIN_BORDER = "engine/torch/plugin.h"
+
+# Libraries that one folder alone may include, by how their headers begin.
+OWNERS = [
+    (r"(torch|ATen|c10|caffe2)/|cuda|nvml|cupti|nvtx", ["engine/torch"]),
+    (r"(oneapi/)?tbb/|boost/", ["engine/threaded"]),
+    (r"jpeglib\.h|jerror\.h|turbojpeg\.h", ["engine/files"]),
+    (r"yaml-cpp/", ["spec"]),
+    (r"nlohmann/", ["report", "app"]),
+    (r"cxxopts", ["app"]),
+    (r"spdlog/", ["app"]),
+    (r"hwloc", ["base"]),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def folder_of(path):
+    """'engine/torch' for 'engine/torch/plugin.h', 'spec' for 'spec/read.h'."""
+    for engine in ENGINES:
+        if path.startswith(engine + "/"):
+            return engine
+    return path.split("/")[0]
+
+
+def what_is_wrong(file, included):
+    """Why src/`file` must not include src/`included`, or None."""
+    here, there = folder_of(file), folder_of(included)
+    if here == there:
+        return None
+    if here.split("/")[0] not in ORDER:
+        return f"{here} is no layer"
+    if ORDER.index(there.split("/")[0]) > ORDER.index(here.split("/")[0]):
+        return f"{there} is to the right of {here}"
+    if here in NO_ENGINE and there.split("/")[0] == "engine":
+        return f"{here} must not know engine"
+    if there in ENGINES and here != "app":
+        return f"only app may include {there}"
+    if there == "engine/torch" and included != PLUGIN_BORDER:
+        return f"of {there} only {PLUGIN_BORDER} may be included"
+    return None
+
+
+def what_is_foreign(file, header):
+    """Why src/`file` must not include the library header `header`, or None."""
+    for pattern, owners in OWNERS:
+        if re.match(pattern, header) and (folder_of(file) not in owners or file == PLUGIN_BORDER):
+            return f"only {' and '.join(owners)} may include it" + (
+                ", and its border not at all" if file == PLUGIN_BORDER else "")
+    return None
+
+
+def problems_in(src):
+    files = sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc", ".in"))
+    for path in files:
+        file = path.relative_to(src).as_posix()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            header = match[2]
+            own = header.split("/")[0] in ORDER
+            wrong = what_is_wrong(file, header) if own else what_is_foreign(file, header)
+            if wrong:
+                yield f"src/{file}:{number}: {header}: {wrong}"
+    if not files:
+        yield f"{src}: no sources there"
+
+
+def main():
+    default = pathlib.Path(__file__).resolve().parent.parent / "src"
+    src = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    problems = list(problems_in(src))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
