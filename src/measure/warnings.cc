@@ -39,6 +39,11 @@ std::string Time(double seconds) {
   return fmt::format("{:.3g} us", seconds * 1e6);
 }
 
+/// A duration flag's value: whole seconds, enough of them, a microsecond of rounding forgiven.
+std::string FlagSeconds(double seconds) {
+  return fmt::format("{:.0f}s", std::max(1.0, std::ceil(seconds - 1e-6)));
+}
+
 std::optional<double> RelativeHalfWidth(const Result& result) {
   if (!result.samples_per_s_interval || !result.samples_per_s || *result.samples_per_s <= 0) {
     return std::nullopt;
@@ -56,12 +61,12 @@ std::string LongerRun(const Case& c) {
     return fmt::format(" --steps {} would do.", result.warmup_steps + 2 * kFewSteps);
   }
   if (result.stopped_by == trace::EndReason::kDuration && result.step_time) {
-    return fmt::format(" --duration {:.0f}s would do.",
-                       std::ceil(result.step_time->mean_s * 2 * kFewSteps));
+    return fmt::format(" --duration {} would do.",
+                       FlagSeconds(result.step_time->mean_s * 2 * kFewSteps));
   }
   if (result.stopped_by == trace::EndReason::kMaxDuration && result.step_time) {
-    return fmt::format(" --max-duration {:.0f}s would do.",
-                       std::ceil(result.warmup_s + result.step_time->mean_s * 2 * kFewSteps));
+    return fmt::format(" --max-duration {} would do.",
+                       FlagSeconds(result.warmup_s + result.step_time->mean_s * 2 * kFewSteps));
   }
   return "";
 }
@@ -82,8 +87,7 @@ Found PartialBatch(const Case& c) {
     return std::nullopt;
   }
   const std::int64_t last = spec::BatchSamples(c.experiment, batches - 1);
-  if (last == batch)
-    return std::nullopt;  // short for bad samples, which have a warning of their own
+  if (last == batch) return std::nullopt;  // bad samples are missing; they have their own warning
   return Warning{
       "partial-batch",
       fmt::format("The last batch of an epoch holds {} of {} samples; rates count its true "
@@ -136,9 +140,9 @@ Found Drift(const Case& c) {
       "drift",
       fmt::format("The rate {} by {} from the first half of the measurement to the "
                   "second: it had not settled. A longer warm-up may help: --set "
-                  "run.warmup={:.0f}s.",
+                  "run.warmup={}.",
                   change < 0 ? "fell" : "rose", Percent(std::abs(change)),
-                  std::ceil(c.measured.result.warmup_s + c.measured.result.measured_s / 2))};
+                  FlagSeconds(c.measured.result.warmup_s + c.measured.result.measured_s / 2))};
 }
 
 Found Bursts(const Case& c) {
@@ -209,12 +213,12 @@ Found MaxDuration(const Case& c) {
   if (c.trace.end_reason != trace::EndReason::kMaxDuration || run.duration) return std::nullopt;
   if (noise && *noise <= run.max_noise) return std::nullopt;
   const double most_s = base::ToSeconds(run.max_duration);
-  return Warning{
-      "max-duration",
-      fmt::format("{} passed before the interval was within {}{}. --max-duration {:.0f}s "
-                  "gives it more time.",
-                  Time(most_s), Percent(run.max_noise),
-                  noise ? fmt::format(" (it is {})", Percent(*noise)) : "", std::ceil(most_s * 2))};
+  return Warning{"max-duration",
+                 fmt::format("{} passed before the interval was within {}{}. --max-duration {} "
+                             "gives it more time.",
+                             Time(most_s), Percent(run.max_noise),
+                             noise ? fmt::format(" (it is {})", Percent(*noise)) : "",
+                             FlagSeconds(most_s * 2))};
 }
 
 Found LaunchUnmeasured(const Case& c) {

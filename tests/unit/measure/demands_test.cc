@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "measure/measurement.h"
+#include "support/trace_builder.h"
+
+namespace pipesim::measure {
+namespace {
+
+using tests::AddUse;
+using tests::ExperimentOf;
+using tests::Ms;
+using tests::Pipeline;
+using tests::TraceOf;
+
+TEST(Demands, AreTheCostsOfABatchWithoutContentionOrWaiting) {
+  const Pipeline pipeline{.workers = 2,
+                          .read = Ms(1),
+                          .prepare = Ms(3),
+                          .contended = Ms(5),
+                          .collate = Ms(2),
+                          .transfer = Ms(0.5),
+                          .host = Ms(0.25),
+                          .forward = Ms(4),
+                          .sync = Ms(0.125),
+                          .asynchronous = true};
+  const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;
+  EXPECT_EQ(d.batch_samples, 64);
+  EXPECT_NEAR(*d.prepare_cpu_s, 0.003, 1e-9);
+  EXPECT_EQ(*d.prepare_wait_s, 0);
+  EXPECT_NEAR(*d.collate_s, 0.002, 1e-9);
+  EXPECT_NEAR(*d.h2d_s, 0.0005, 0.00001);
+  EXPECT_NEAR(*d.host_s, 0.00025, 0.00001);
+  EXPECT_NEAR(*d.sync_s, 0.000125, 0.00001);
+  EXPECT_NEAR(*d.step_s, 0.004, 1e-6);
+  EXPECT_EQ(*d.step_cpu_s, 0);
+  EXPECT_EQ(*d.pin_s, 0);
+}
+
+TEST(Demands, PutWaitingPreparationApartFromCpuWork) {
+  const Pipeline pipeline{.workers = 2, .prepare = Ms(3), .forward = Ms(4)};
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.prepare.kind = spec::PrepareKind::kWait;
+  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
+  EXPECT_NEAR(*d.prepare_wait_s, 0.003, 1e-9);
+  EXPECT_EQ(*d.prepare_cpu_s, 0);
+}
+
+/// 64 reads of 1,000 bytes a batch; the run's 30 ms contain the wait behind other workers.
+Pipeline Reading() { return {.workers = 4, .read = Ms(30), .forward = Ms(1)}; }
+
+TEST(Demands, OfEmulatedReadingAreThoseOfOneWorkerAlone) {
+  spec::Experiment experiment = ExperimentOf(Reading());
+  experiment.storage.latency = {base::Distribution::Fixed(100e3)};
+  experiment.storage.bandwidth = base::BytesPerSecond{8e6};
+  const Demands d = Measure(TraceOf(Reading()), experiment).demands;
+  EXPECT_EQ(d.reads, 64);
+  EXPECT_EQ(d.bytes, 64'000);
+  // 64 latencies of 100 us, then 64,000 B at 8 MB/s.
+  EXPECT_NEAR(*d.read_s, 64 * 100e-6 + 0.008, 1e-9);
+  experiment.storage.iops_per_s = 1000;
+  // 64 reads at 1,000 a second outlast the bytes.
+  EXPECT_NEAR(*Measure(TraceOf(Reading()), experiment).demands.read_s, 64 * 100e-6 + 0.064, 1e-9);
+}
+
+TEST(Demands, OfRealReadingAreAsMeasured) {
+  spec::Experiment experiment = ExperimentOf(Reading());
+  experiment.storage.kind = spec::StorageKind::kFiles;
+  const Demands d = Measure(TraceOf(Reading()), experiment).demands;
+  EXPECT_NEAR(*d.read_s, 0.030, 1e-9);
+  EXPECT_FALSE(d.read_cpu_s);
+}
+
+TEST(Demands, TakeBytesPerReadFromTheStorageCounters) {
+  trace::RunTrace trace = TraceOf(Reading());
+  AddUse(trace, {.reads_per_s = 1000, .bytes_per_s = 3e6});
+  EXPECT_NEAR(Measure(trace, ExperimentOf(Reading())).demands.bytes, 64 * 3000, 64 * 3);
+}
+
+TEST(Demands, OfAMeanBatchWhereTheLastIsPartial) {
+  const Pipeline pipeline{.workers = 0, .epoch_batches = 2, .last_batch = 32, .forward = Ms(1)};
+  EXPECT_EQ(Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands.batch_samples, 48);
+}
+
+TEST(Demands, OfTrainingOnTheCpuAreWhatTheProcessUsedBeyondLoading) {
+  const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  trace.effective.compute_threads = 4;
+  const auto fit = [&] { return Measure(trace, ExperimentOf(pipeline)).demands; };
+  EXPECT_NEAR(*fit().step_cpu_s, 4 * 0.010, 1e-4);  // the bound, without counters
+  EXPECT_NE(fit().step_cpu_method.find("upper bound"), std::string::npos);
+  AddUse(trace, {.cores = 3});
+  // 3 cores for 10 ms a step, of which preparing takes 8 ms.
+  EXPECT_NEAR(*fit().step_cpu_s, 3 * 0.010 - 0.008, 1e-4);
+  EXPECT_EQ(fit().step_cpu_method.find("upper bound"), std::string::npos);
+}
+
+TEST(Demands, AreNotThereWithoutMeasurement) {
+  const Pipeline pipeline{.steps = 0};
+  const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;
+  EXPECT_FALSE(d.step_s);
+  EXPECT_FALSE(d.prepare_cpu_s);
+  EXPECT_FALSE(d.read_s);
+}
+
+}  // namespace
+}  // namespace pipesim::measure

@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "measure/measurement.h"
+#include "support/trace_builder.h"
+
+namespace pipesim::measure {
+namespace {
+
+using std::chrono::seconds;
+using tests::ExperimentOf;
+using tests::Ms;
+using tests::Pipeline;
+using tests::TraceOf;
+using trace::EndReason;
+
+/// Steps of exactly 100 ms, so that any two batches agree.
+Pipeline Even(std::int64_t steps) { return {.workers = 1, .steps = steps, .forward = Ms(100)}; }
+
+/// What the user asked of the run; the rest as by default.
+struct Asked {
+  std::optional<Duration> duration{}, warmup{};
+  std::optional<std::int64_t> steps{}, epochs{};
+  double max_noise = 0.02;
+  Duration max_duration = seconds(60);
+};
+
+std::optional<EndReason> AskAtEnd(const Pipeline& pipeline, const Asked& asked) {
+  const trace::RunTrace trace = TraceOf(pipeline);
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.run.duration = asked.duration;
+  experiment.run.warmup = asked.warmup;
+  experiment.run.steps = asked.steps;
+  experiment.run.epochs = asked.epochs;
+  experiment.run.max_noise = asked.max_noise;
+  experiment.run.max_duration = asked.max_duration;
+  return Enough(trace, trace.end, experiment);
+}
+
+TEST(Enough, AutoWaitsForTenSecondsOfMeasurement) {
+  // The first step is warm-up: 10 s are full with step 101.
+  EXPECT_EQ(AskAtEnd(Even(100), {}), std::nullopt);
+  EXPECT_EQ(AskAtEnd(Even(101), {}), EndReason::kEnough);
+}
+
+TEST(Enough, AutoWaitsForEnoughSteps) {
+  Pipeline pipeline = Even(25);
+  pipeline.forward = seconds(1);
+  EXPECT_EQ(AskAtEnd(pipeline, {}), std::nullopt);
+  pipeline.steps = 35;
+  EXPECT_EQ(AskAtEnd(pipeline, {}), EndReason::kEnough);
+}
+
+TEST(Enough, AutoWaitsForANarrowInterval) {
+  Pipeline pipeline = Even(300);
+  pipeline.extra = [](std::int64_t step) { return Ms((step * 7919) % 13 < 5 ? 150 : 0); };
+  EXPECT_EQ(AskAtEnd(pipeline, {.max_noise = 0.001}), std::nullopt);
+  EXPECT_EQ(AskAtEnd(pipeline, {.max_noise = 0.5}), EndReason::kEnough);
+}
+
+TEST(Enough, AutoGivesUpAtMaxDuration) {
+  EXPECT_EQ(AskAtEnd(Even(400), {.max_noise = -1}), std::nullopt);
+  EXPECT_EQ(AskAtEnd(Even(600), {.max_noise = -1}), EndReason::kMaxDuration);
+  EXPECT_EQ(AskAtEnd(Even(100), {.max_duration = seconds(5)}), EndReason::kMaxDuration);
+}
+
+TEST(Enough, ADurationCountsFromTheEndOfTheWarmUp) {
+  EXPECT_EQ(AskAtEnd(Even(30), {.duration = seconds(2), .warmup = seconds(1)}),
+            EndReason::kDuration);
+  EXPECT_EQ(AskAtEnd(Even(29), {.duration = seconds(2), .warmup = seconds(1)}), std::nullopt);
+}
+
+TEST(Enough, ADurationAsksForNoPrecision) {
+  Pipeline pipeline = Even(12);
+  EXPECT_EQ(AskAtEnd(pipeline, {.duration = seconds(1)}), EndReason::kDuration);
+}
+
+TEST(Enough, StepsAndEpochsIncludeTheWarmUp) {
+  EXPECT_EQ(AskAtEnd(Even(20), {.steps = 20}), EndReason::kSteps);
+  EXPECT_EQ(AskAtEnd(Even(19), {.steps = 20}), std::nullopt);
+  Pipeline epochs = Even(20);
+  epochs.epoch_batches = 10;
+  EXPECT_EQ(AskAtEnd(epochs, {.epochs = 2}), EndReason::kEpochs);
+  epochs.steps = 19;
+  EXPECT_EQ(AskAtEnd(epochs, {.epochs = 2}), std::nullopt);
+}
+
+TEST(Enough, StepsAloneRunAsLongAsTheyTake) {
+  EXPECT_EQ(AskAtEnd(Even(1000), {.steps = 2000}), std::nullopt);
+}
+
+TEST(Enough, TheFirstLimitReachedEndsTheRun) {
+  EXPECT_EQ(AskAtEnd(Even(50), {.duration = seconds(2), .steps = 2000}), EndReason::kDuration);
+  EXPECT_EQ(AskAtEnd(Even(50), {.duration = seconds(60), .steps = 50}), EndReason::kSteps);
+}
+
+TEST(Enough, EndsARunThatNeverMakesAStep) {
+  const Pipeline nothing{.steps = 0};
+  const trace::RunTrace trace = TraceOf(nothing);
+  spec::Experiment experiment = ExperimentOf(nothing);
+  EXPECT_EQ(Enough(trace, trace.begin + seconds(59), experiment), std::nullopt);
+  EXPECT_EQ(Enough(trace, trace.begin + seconds(60), experiment), EndReason::kMaxDuration);
+  experiment.run.duration = seconds(2);
+  EXPECT_EQ(Enough(trace, trace.begin + seconds(61), experiment), std::nullopt);
+  EXPECT_EQ(Enough(trace, trace.begin + seconds(62), experiment), EndReason::kMaxDuration);
+}
+
+}  // namespace
+}  // namespace pipesim::measure

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "measure/measurement.h"
+#include "support/trace_builder.h"
+
+namespace pipesim::measure {
+namespace {
+
+using tests::AddUse;
+using tests::EvenUse;
+using tests::ExperimentOf;
+using tests::Ms;
+using tests::Pipeline;
+using tests::TraceOf;
+
+Pipeline Reading() { return {.workers = 4, .read = Ms(30), .forward = Ms(1)}; }
+
+Resources With(const EvenUse& use, const spec::Experiment& experiment, int readings = 21) {
+  trace::RunTrace trace = TraceOf(Reading());
+  AddUse(trace, use, readings);
+  return Measure(trace, experiment).resources;
+}
+
+TEST(Resources, AreInterpolatedToTheWindowsBorders) {
+  // Few readings, none at the window's borders: an even use still shows as it is.
+  const Resources r =
+      With({.cores = 2, .reads_per_s = 5000, .bytes_per_s = 4e6}, ExperimentOf(Reading()), 3);
+  EXPECT_NEAR(*r.cores_used, 2, 1e-6);
+  EXPECT_NEAR(*r.cpu_utilization, 0.25, 1e-6);
+  EXPECT_NEAR(r.reads_per_s, 5000, 1);
+  EXPECT_NEAR(r.storage_bytes_per_s, 4e6, 1e3);
+}
+
+TEST(Resources, TellOtherProgramsFromThisOne) {
+  EXPECT_NEAR(*With({.cores = 2, .machine_cores = 2.5}, ExperimentOf(Reading())).foreign_cores, 0.5,
+              1e-6);
+  EXPECT_FALSE(With({.cores = 2}, ExperimentOf(Reading())).foreign_cores);
+}
+
+TEST(Resources, OfTheStorageAreItsBusiestLimit) {
+  spec::Experiment experiment = ExperimentOf(Reading());
+  const EvenUse use{.reads_per_s = 1000, .bandwidth_busy = 0.6, .iops_busy = 0.7};
+  EXPECT_FALSE(With(use, experiment).storage_utilization);  // no limit, nothing to be full
+  experiment.storage.bandwidth = base::BytesPerSecond{1e8};
+  EXPECT_NEAR(*With(use, experiment).storage_utilization, 0.6, 1e-6);
+  experiment.storage.iops_per_s = 1000;
+  EXPECT_NEAR(*With(use, experiment).storage_utilization, 0.7, 1e-6);
+  experiment.storage.queue_depth = 4;
+  experiment.storage.latency = {base::Distribution::Fixed(3.6e6)};
+  // Little: 1,000 reads/s of 3.6 ms each hold 3.6 of 4 slots.
+  EXPECT_NEAR(*With(use, experiment).storage_utilization, 0.9, 1e-3);
+}
+
+TEST(Resources, SplitCoresIntoLoadingAndTraining) {
+  const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .collate = Ms(2), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  AddUse(trace, {.cores = 3});
+  const Resources r = Measure(trace, ExperimentOf(pipeline)).resources;
+  EXPECT_NEAR(*r.cores_used_loading, 1.0, 1e-6);  // 10 ms of each 10 ms step
+  EXPECT_NEAR(*r.cores_used_training, 2.0, 1e-6);
+}
+
+TEST(Resources, AreUnknownWithoutReadings) {
+  const Resources r = Measure(TraceOf(Reading()), ExperimentOf(Reading())).resources;
+  EXPECT_EQ(r.cores, 8);
+  EXPECT_FALSE(r.cores_used);
+  EXPECT_FALSE(r.storage_utilization);
+  EXPECT_FALSE(r.throttled_fraction);
+  // One read a sample: 4 x 64 samples each 30 ms.
+  EXPECT_NEAR(r.reads_per_s, 4 * 64 / 0.030, 1e-6);
+}
+
+TEST(Resources, AreUnknownWhenReadingsCoverLessThanHalfOfTheWindow) {
+  trace::RunTrace trace = TraceOf(Reading());
+  AddUse(trace, {.cores = 2});
+  trace.resources.resize(8);
+  EXPECT_FALSE(Measure(trace, ExperimentOf(Reading())).resources.cores_used);
+}
+
+TEST(Memory, TellsThePeakAndWhatTheQueueHolds) {
+  trace::RunTrace trace = TraceOf(Reading());
+  AddUse(trace, {}, 21);
+  const Memory memory = Measure(trace, ExperimentOf(Reading())).memory;
+  EXPECT_EQ(memory.rss_peak_bytes, 1'000'020);
+  // 2 x 4 batches of 64 samples of 10 x 10 bytes.
+  EXPECT_EQ(memory.queued_bytes, 8 * 64 * 100);
+  EXPECT_FALSE(memory.device_peak_bytes);
+}
+
+TEST(TransferUse, CountsWhatGoesToADeviceOfItsOwn) {
+  Pipeline pipeline{.workers = 1, .prepare = Ms(1), .transfer = Ms(1), .forward = Ms(5)};
+  EXPECT_EQ(Measure(TraceOf(pipeline), ExperimentOf(pipeline)).transfer.bytes, 0);
+  pipeline.asynchronous = true;
+  const Measurement m = Measure(TraceOf(pipeline), ExperimentOf(pipeline));
+  EXPECT_EQ(m.transfer.bytes, m.result.samples * 100);
+}
+
+}  // namespace
+}  // namespace pipesim::measure
