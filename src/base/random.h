@@ -22,6 +22,7 @@ enum class Stage : std::uint64_t {
   kCache = 9,           ///< (seed, stage, epoch, position in epoch)
   kWeights = 10,        ///< initial weights of a model
   kReservoir = 11,      ///< which values a bounded series keeps
+  kWorkerStartup = 12,  ///< (seed, stage, epoch, worker)
 };
 
 /// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to make; not shared
@@ -44,8 +45,6 @@ std::uint64_t Mix64(std::uint64_t value);
 /// Thread-safe. Source: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
 class Shuffle {
  public:
-  static constexpr int kRounds = 6;
-
   Shuffle(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size);
   /// The item at `position` < size.
   std::uint64_t operator()(std::uint64_t position) const;
@@ -53,7 +52,8 @@ class Shuffle {
  private:
   std::uint64_t size_;
   int high_bits_ = 0, low_bits_ = 0;
-  std::array<std::uint64_t, kRounds> keys_{};
+  int rounds_ = 0;
+  std::array<std::uint64_t, 24> keys_{};  ///< one a round
 };
 
 enum class DistributionKind {

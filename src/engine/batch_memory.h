@@ -29,7 +29,7 @@ std::unique_ptr<BatchMemory> MakeHostMemory();
 struct Batch {
   std::int64_t number = 0;  ///< running number over the run
   std::int64_t epoch = 0;
-  std::int64_t index = 0;   ///< within the epoch
+  std::int64_t index = 0;  ///< within the epoch
   std::int32_t samples = 0;
   std::span<std::byte> data;
   std::span<std::int64_t> labels;

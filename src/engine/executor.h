@@ -22,17 +22,18 @@ struct Progress {
 /// What the caller wants to hear and to decide while a run goes on. Called from one thread of the
 /// engine's, never two at once.
 struct RunControl {
-  const base::StopFlag* stop = nullptr;                  ///< Ctrl-C: drain and report
-  std::function<void(const Progress&)> on_progress;      ///< about five times a second; may be empty
-  /// Asked about ten times a second with the trace so far: has it seen enough, and why? nullopt: go on.
+  const base::StopFlag* stop = nullptr;              ///< Ctrl-C: drain and report
+  std::function<void(const Progress&)> on_progress;  ///< about five times a second; may be empty
+  /// Asked about ten times a second with the trace so far: has it seen enough, and why? nullopt: go
+  /// on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
 };
 
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs to an end of its own: a failure inside the run is told in the trace (end_reason, failure),
-  /// with all that was measured until then.
+  /// Runs to an end of its own: a failure inside the run is told in the trace (end_reason,
+  /// failure), with all that was measured until then.
   virtual trace::RunTrace Run(const spec::Experiment& experiment, const RunControl& control) = 0;
 };
 

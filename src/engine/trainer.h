@@ -16,8 +16,8 @@
 
 namespace pipesim::engine {
 
-/// Marks which state the consumer is in; the engine gives one to the trainer, so that every second of
-/// a step has one owner. Leaving a state by entering the next costs one clock read.
+/// Marks which state the consumer is in; the engine gives one to the trainer, so that every second
+/// of a step has one owner. Leaving a state by entering the next costs one clock read.
 class StateTimer {
  public:
   virtual ~StateTimer() = default;
@@ -25,13 +25,13 @@ class StateTimer {
   virtual void Enter(trace::State state) = 0;
   /// The instant the present state began: where work that did not really wait is scheduled from.
   virtual base::Instant scheduled() const = 0;
-  /// After a wait to an emulated instant: the next state is scheduled from `end`, and what the clock
-  /// shows beyond it counts as contended.
+  /// After a wait to an emulated instant: the next state is scheduled from `end`, and what the
+  /// clock shows beyond it counts as contended.
   virtual void WaitedUntil(base::Instant end) = 0;
 };
 
 struct TrainerInfo {
-  std::string device;       ///< "cpu", "cuda:0", "emulated"
+  std::string device;  ///< "cpu", "cuda:0", "emulated"
   std::string device_name;
   bool asynchronous = false;
   int compute_threads = 0;
@@ -41,9 +41,9 @@ struct TrainerInfo {
 
 /// What the device did with one step, on the run's timeline.
 struct StepDone {
-  base::Instant begin, end;                        ///< of the step on the device
+  base::Instant begin, end;  ///< of the step on the device
   std::optional<base::Instant> transfer_begin, transfer_end;
-  std::optional<double> loss;                      ///< when this step was to be read back
+  std::optional<double> loss;  ///< when this step was to be read back
 };
 
 /// The model or a batch does not fit. The message says what was asked and what was free.
@@ -59,9 +59,9 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
   virtual TrainerInfo info() const = 0;
-  /// Copies the batch to the device and starts the step. Enters kTransfer, kHost and, when the device
-  /// is synchronous, kForward, kBackward, kOptimizer (compute); kSync when `read_back`, which waits
-  /// for the step's loss. The caller enters its next state when this returns.
+  /// Copies the batch to the device and starts the step. Enters kTransfer, kHost and, when the
+  /// device is synchronous, kForward, kBackward, kOptimizer (compute); kSync when `read_back`,
+  /// which waits for the step's loss. The caller enters its next state when this returns.
   virtual void Submit(const Batch& batch, std::int64_t step, bool read_back, StateTimer& timer) = 0;
   /// Waits until the step is done (the caller has entered kCompute) or `stop` is set (nullopt).
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,

@@ -1,1 +1,126 @@
-// (being written)
+#include "engine/threaded/threaded_executor.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <new>
+#include <string>
+
+#include "base/cpus.h"
+#include "engine/threaded/consumer.h"
+#include "engine/threaded/crew.h"
+#include "engine/threaded/monitor.h"
+#include "engine/threaded/run_state.h"
+
+namespace pipesim::engine {
+namespace {
+
+using base::Instant;
+using trace::EndReason;
+using trace::RunTrace;
+
+std::string Hanging(const std::vector<int>& workers) {
+  std::string text;
+  for (const int worker : workers) {
+    text += fmt::format("{}worker {} hangs in a read and was left behind", text.empty() ? "" : "; ",
+                        worker);
+  }
+  return text;
+}
+
+class ThreadedExecutor final : public Executor {
+ public:
+  explicit ThreadedExecutor(const ThreadedParts& parts) : parts_(parts) {}
+
+  RunTrace Run(const spec::Experiment& experiment, const RunControl& control) override {
+    const Instant begin = parts_.clock->Now();
+    try {
+      return RunThreads(experiment, control, begin);
+    } catch (const std::bad_alloc&) {
+      RunTrace trace;
+      trace.begin = begin;
+      trace.end = parts_.clock->Now();
+      trace.end_reason = EndReason::kOutOfMemory;
+      trace.failure = "not enough memory to set the run up";
+      return trace;
+    }
+  }
+
+ private:
+  RunTrace RunThreads(const spec::Experiment& experiment, const RunControl& control,
+                      Instant begin) {
+    const base::CpuAllowance cpus = base::ReadCpuAllowance();
+    const auto run = std::make_shared<RunState>(experiment, parts_, begin);
+    Consumer consumer(*run, *parts_.trainer);
+    Instant end;
+    std::string hanging;
+    {
+      const Monitor monitor(*run, control, cpus);
+      Crew crew(run);
+      end = consumer.Run();
+      run->Abort();
+      hanging = Hanging(crew.Join(Monitor::kGrace));
+    }
+    RunTrace trace = Finish(*run, end, hanging);
+    trace.effective = Effective(*run, cpus);
+    if (consumer.gave_up()) {
+      run->pool.Leave();
+    } else {
+      MeasureDevice(trace);
+      run->pool.FreeAll();
+    }
+    return trace;
+  }
+
+  static RunTrace Finish(RunState& run, Instant end, const std::string& hanging) {
+    EndReason reason = run.end_reason();
+    std::string failure = run.failure();
+    if (!hanging.empty()) {
+      if (reason != EndReason::kOutOfMemory && reason != EndReason::kInterrupted) {
+        reason = EndReason::kFailed;
+      }
+      failure += (failure.empty() ? "" : "; ") + hanging;
+    }
+    return run.rings.With([&](trace::TraceBuilder& builder) {
+      return builder.Finish(end, reason, std::move(failure));
+    });
+  }
+
+  trace::Effective Effective(const RunState& run, const base::CpuAllowance& cpus) const {
+    const TrainerInfo info = parts_.trainer->info();
+    trace::Effective effective;
+    effective.cores = cpus.Cores();
+    effective.cpus = cpus.cpus;
+    effective.compute_threads = info.compute_threads;
+    effective.device = info.device;
+    effective.device_name = info.device_name;
+    effective.device_asynchronous = info.asynchronous;
+    effective.pinned = parts_.memory->pinned();
+    effective.queue_capacity = run.queue_capacity;
+    effective.max_occupancy = run.max_occupancy();
+    effective.device_memory = info.device_memory;
+    effective.model_parameters = info.parameters;
+    return effective;
+  }
+
+  void MeasureDevice(RunTrace& trace) const {
+    trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
+    if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
+      return;
+    try {
+      trace.effective.device_step = parts_.trainer->MeasureDeviceStep();
+    } catch (const std::exception&) {
+      // An extra measurement after the run: without it the value stays unknown.
+    }
+  }
+
+  ThreadedParts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> MakeThreadedExecutor(const ThreadedParts& parts) {
+  return std::make_unique<ThreadedExecutor>(parts);
+}
+
+}  // namespace pipesim::engine

@@ -1,5 +1,5 @@
-// The pipeline on real threads: workers, queue, consumer. Knows no LibTorch: the trainer, the memory
-// and real samples come in through their interfaces.
+// The pipeline on real threads: workers, queue, consumer. Knows no LibTorch: the trainer, the
+// memory and real samples come in through their interfaces.
 #pragma once
 
 #include <functional>

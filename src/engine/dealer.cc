@@ -1,0 +1,48 @@
+#include "engine/dealer.h"
+
+namespace pipesim::engine {
+
+Dealer::Dealer(const spec::Loader& loader)
+    : shared_(loader.dispatch == spec::Dispatch::kShared),
+      in_order_(loader.in_order),
+      workers_(loader.workers),
+      window_(loader.Window()),
+      window_per_worker_(loader.prefetch_factor),
+      worker_holds_(static_cast<std::size_t>(loader.workers), 0) {}
+
+void Dealer::BeginEpoch(std::int64_t batches) {
+  batches_ = batches;
+  next_ = 0;
+  cycle_ = 0;
+}
+
+std::optional<Deal> Dealer::Next() {
+  if (DealtOut() || outstanding_ >= window_) return std::nullopt;
+  Deal deal{.index = next_};
+  if (!shared_) {
+    // Ends: less than the whole window is out, so some worker has room.
+    while (worker_holds_[static_cast<std::size_t>(cycle_)] >= window_per_worker_) {
+      cycle_ = (cycle_ + 1) % workers_;
+    }
+    deal.worker = cycle_;
+    cycle_ = (cycle_ + 1) % workers_;
+    ++worker_holds_[static_cast<std::size_t>(deal.worker)];
+  }
+  ++next_;
+  ++outstanding_;
+  return deal;
+}
+
+void Dealer::Taken(const Deal& deal) {
+  --outstanding_;
+  if (deal.worker != kAnyWorker) --worker_holds_[static_cast<std::size_t>(deal.worker)];
+}
+
+bool Dealer::NoMoreFor(int worker) const {
+  if (shared_ || !in_order_) return DealtOut();
+  // In order the cycle is strict: the worker's next batch lies `ahead` deals away.
+  const int ahead = (worker - cycle_ + workers_) % workers_;
+  return ahead >= batches_ - next_;
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,50 @@
+// When an emulated, asynchronous device copies and computes: one copy engine, one compute stream,
+// each serving first in first out. Says when, never sleeps; both engines get there in their own
+// way.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/units.h"
+#include "cost/step.h"
+#include "spec/experiment.h"
+
+namespace pipesim::engine {
+
+struct DeviceCopy {
+  base::Instant begin, end;
+  /// The host waits for the copy: a blocking one, or from pageable memory, which the driver stages.
+  bool host_waits = false;
+};
+
+struct DeviceWork {
+  base::Instant begin, end;
+};
+
+/// Not thread-safe.
+class EmulatedDevice {
+ public:
+  explicit EmulatedDevice(const spec::Experiment& experiment);
+
+  /// A copy of `bytes` asked for at `at`. Without overlap it stands in line behind the steps.
+  DeviceCopy Copy(base::Instant at, base::Bytes bytes);
+  /// Host time to launch a step.
+  base::Duration LaunchTime(std::int64_t samples) const { return cost_.Host(samples); }
+  /// The step that the host launches during [launch_begin, launch_end), on data copied by `data`.
+  /// It computes while it is being launched, and ends no earlier than its last launch.
+  DeviceWork Launch(std::int64_t step, std::int64_t samples, base::Instant data,
+                    base::Instant launch_begin, base::Instant launch_end);
+  /// Mean device time of a full step.
+  base::Duration FullStep() const { return full_step_; }
+
+ private:
+  cost::StepModel cost_;
+  base::Duration full_step_;
+  bool overlap_, host_waits_, pinned_;
+  // The far past, yet safe to add to.
+  base::Instant copy_free_{base::Duration(std::numeric_limits<base::Duration::rep>::min() / 2)};
+  base::Instant compute_free_ = copy_free_;
+};
+
+}  // namespace pipesim::engine

@@ -1,0 +1,59 @@
+#include "engine/sampler.h"
+
+#include <algorithm>
+
+namespace pipesim::engine {
+
+using base::KeyedStream;
+using base::Stage;
+
+namespace {
+std::uint64_t Key(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+}  // namespace
+
+Sampler::Sampler(const spec::Experiment& experiment)
+    : dataset_(experiment.dataset),
+      storage_(experiment.storage),
+      prepare_(experiment.prepare),
+      worker_startup_(experiment.loader.worker_startup),
+      shuffle_(experiment.loader.shuffle),
+      seed_(experiment.run.seed) {}
+
+Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
+  return Epoch(base::Shuffle(seed_, Key(epoch), Key(dataset_.samples)), shuffle_);
+}
+
+ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
+                            std::int64_t samples) const {
+  const bool reads = storage_.kind == spec::StorageKind::kEmulated;
+  const bool prepares =
+      prepare_.kind == spec::PrepareKind::kBurn || prepare_.kind == spec::PrepareKind::kWait;
+  ChunkDemand demand;
+  for (std::int64_t at = position; at < position + samples; ++at) {
+    const std::uint64_t sample = Key(order(at));
+    if (reads) {
+      ++demand.reads;
+      demand.bytes += dataset_.sample_bytes.Draw(KeyedStream(seed_, Stage::kSampleSize, sample));
+      demand.latency +=
+          storage_.latency.Draw(KeyedStream(seed_, Stage::kStorageLatency, Key(epoch), Key(at)));
+      demand.latency +=
+          storage_.open_cost.Draw(KeyedStream(seed_, Stage::kOpenCost, Key(epoch), Key(at)));
+    }
+    if (prepares) {
+      demand.prepare += prepare_.cost.Draw(KeyedStream(seed_, Stage::kPrepare, sample));
+    }
+  }
+  return demand;
+}
+
+std::int64_t Sampler::Label(std::int64_t sample) const {
+  const auto classes = static_cast<double>(std::max<std::int64_t>(dataset_.classes, 1));
+  const double unit = KeyedStream(seed_, Stage::kLabel, Key(sample)).NextUnit();
+  return static_cast<std::int64_t>(unit * classes);
+}
+
+base::Duration Sampler::WorkerStartup(std::int64_t epoch, int worker) const {
+  return worker_startup_.Draw(KeyedStream(seed_, Stage::kWorkerStartup, Key(epoch), Key(worker)));
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,109 @@
+#include "engine/threaded/batch_feed.h"
+
+#include "engine/order_buffer.h"
+#include "engine/threaded/batch_maker.h"
+
+namespace pipesim::engine {
+namespace {
+
+using base::Instant;
+using trace::State;
+
+/// 0 workers: the consumer reads, prepares and collates.
+class OwnFeed final : public BatchFeed {
+ public:
+  OwnFeed(RunState& run, ThreadTimer& timer, trace::SpanSink& sink)
+      : run_(run), timer_(timer), maker_(run, timer, sink, 0, run.ending_flag(), nullptr) {}
+
+  void BeginEpoch(std::int64_t epoch) override {
+    epoch_ = epoch;
+    next_ = 0;
+  }
+  std::optional<Taken> Next() override {
+    if (next_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
+    const Instant begin = timer_.Now();
+    const Task task{epoch_ * run_.batches_per_epoch + next_, epoch_, {next_, kAnyWorker}};
+    const std::optional<int> slot = maker_.Make(task);
+    if (!slot) return std::nullopt;
+    ++next_;
+    return Taken{.slot = *slot, .starved = timer_.Now() - begin};
+  }
+
+ private:
+  RunState& run_;
+  ThreadTimer& timer_;
+  BatchMaker maker_;
+  std::int64_t epoch_ = 0, next_ = 0;
+};
+
+class QueueFeed final : public BatchFeed {
+ public:
+  QueueFeed(RunState& run, ThreadTimer& timer)
+      : run_(run), timer_(timer), ready_(run.experiment.loader.in_order) {}
+
+  void BeginEpoch(std::int64_t epoch) override {
+    taken_ = 0;
+    ready_.BeginEpoch();
+    run_.board.BeginEpoch(epoch, run_.batches_per_epoch, epoch * run_.batches_per_epoch);
+  }
+
+  std::optional<Taken> Next() override {
+    if (taken_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
+    const std::int64_t queued = run_.queue->size();
+    Taken taken{.occupancy = queued + ready_.size()};
+    taken.full =
+        queued >= run_.queue_capacity || taken.occupancy >= run_.experiment.loader.Window();
+    std::optional<Instant> waits_since;
+    std::optional<int> slot;
+    while (!(slot = ready_.Take())) {
+      if (!Receive(waits_since)) break;
+    }
+    if (waits_since) {
+      const Instant now = timer_.Now();
+      run_.board.ConsumerGoesOn(now);
+      taken.starved = now - *waits_since;
+    }
+    if (!slot) return std::nullopt;
+    ++taken_;
+    taken.slot = *slot;
+    run_.board.Taken(run_.pool[*slot].deal);
+    return taken;
+  }
+
+ private:
+  /// Takes one batch out of the queue, its turn or not. False: the run is ending.
+  bool Receive(std::optional<Instant>& waits_since) {
+    int slot = 0;
+    if (!run_.queue->TryPop(slot)) {
+      if (!waits_since) {
+        timer_.Enter(State::kStarved);
+        timer_.WaitedForOther();
+        waits_since = timer_.begun();
+        run_.board.ConsumerWaits(*waits_since);
+      }
+      // The monitor watches this one: oneTBB's queue has no wait with a time limit.
+      run_.consumer_waits_since.store(timer_.Now().time_since_epoch().count());
+      const bool popped = run_.queue->Pop(slot);
+      run_.consumer_waits_since.store(0);
+      if (!popped) return false;
+    }
+    const Deal& deal = run_.pool[slot].deal;
+    run_.board.Arrived(deal);
+    ready_.Put(deal.index, slot);
+    return true;
+  }
+
+  RunState& run_;
+  ThreadTimer& timer_;
+  OrderBuffer<int> ready_;
+  std::int64_t taken_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchFeed> MakeBatchFeed(RunState& run, ThreadTimer& timer, trace::SpanSink& sink) {
+  if (run.queue == nullptr) return std::make_unique<OwnFeed>(run, timer, sink);
+  return std::make_unique<QueueFeed>(run, timer);
+}
+
+}  // namespace pipesim::engine

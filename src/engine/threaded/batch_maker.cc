@@ -1,0 +1,153 @@
+#include "engine/threaded/batch_maker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pipesim::engine {
+
+using base::Duration;
+using base::Instant;
+using trace::State;
+
+BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink, int worker,
+                       const base::StopFlag& stop, CallGuard* guard)
+    : run_(run),
+      timer_(timer),
+      sink_(sink),
+      stop_(stop),
+      guard_(guard),
+      worker_(worker),
+      chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
+      sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)) {}
+
+std::optional<int> BatchMaker::Make(const Task& task) {
+  const std::int64_t samples = spec::BatchSamples(run_.experiment, task.deal.index);
+  const std::int64_t position = task.deal.index * run_.experiment.loader.batch_size;
+  const Duration contended = timer_.contended();
+  const Duration prepared = timer_.busy(State::kPrepare), read = timer_.busy(State::kRead);
+  record_ = {};
+  record_.batch = task.number;
+  record_.worker = static_cast<std::uint16_t>(worker_);
+  kept_.clear();
+  decoded_.clear();
+  timer_.SetBatch(task.number, static_cast<std::int32_t>(samples));
+
+  if (!ReadAndPrepare(task, position, samples)) return std::nullopt;
+  timer_.EnterCpu(State::kCollate);
+  // What was emulated by sleeping is recorded as scheduled, all else as the clocks saw it.
+  if (run_.source != nullptr) record_.read = timer_.busy(State::kRead) - read;
+  if (run_.experiment.prepare.kind != spec::PrepareKind::kWait) {
+    record_.prepare = timer_.busy(State::kPrepare) - prepared;
+  }
+  record_.contended = timer_.contended() - contended;
+  return Collate(task);
+}
+
+bool BatchMaker::ReadAndPrepare(const Task& task, std::int64_t position, std::int64_t samples) {
+  const Sampler::Epoch order = run_.sampler.EpochOrder(task.epoch);
+  for (std::int64_t done = 0; done < samples;) {
+    const std::int64_t chunk =
+        run_.source != nullptr ? 1 : std::min(chunk_samples_, samples - done);
+    if (!Emulate(task, order, position + done, chunk)) return false;
+    done += chunk;
+    if (stop_.IsSet()) return false;
+  }
+  return true;
+}
+
+bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int64_t position,
+                         std::int64_t samples) {
+  const ChunkDemand demand = run_.sampler.Demand(task.epoch, order, position, samples);
+  if (run_.source != nullptr) {
+    if (!ReadFile(order(position))) return true;
+    return PrepareEmulated(demand.prepare);
+  }
+  if (demand.reads > 0) {
+    timer_.Enter(State::kRead);
+    const Instant at = timer_.scheduled();
+    const Instant done = run_.storage.Ask({at, demand.reads, demand.bytes, demand.latency});
+    record_.reads += demand.reads;
+    record_.bytes += demand.bytes;
+    record_.read += std::max(done - at, Duration::zero());
+    if (!timer_.SleepUntil(done, stop_)) return false;
+  }
+  if (!PrepareEmulated(demand.prepare)) return false;
+  for (std::int64_t i = 0; i < samples; ++i) kept_.push_back(order(position + i));
+  return true;
+}
+
+bool BatchMaker::PrepareEmulated(Duration cost) {
+  switch (run_.experiment.prepare.kind) {
+    case spec::PrepareKind::kBurn:
+      timer_.EnterCpu(State::kPrepare);
+      burner_.Burn(cost, stop_);
+      return !stop_.IsSet();
+    case spec::PrepareKind::kWait:
+      timer_.Enter(State::kPrepare);
+      record_.prepare += cost;
+      return timer_.SleepUntil(timer_.scheduled() + cost, stop_);
+    case spec::PrepareKind::kDecode:
+    case spec::PrepareKind::kNone:
+      return true;
+  }
+  return true;
+}
+
+void BatchMaker::CallSource(const std::function<void()>& call) {
+  if (guard_ == nullptr) return call();
+  guard_->Inside(call);
+}
+
+bool BatchMaker::ReadFile(std::int64_t sample) {
+  const bool decode = run_.experiment.prepare.kind == spec::PrepareKind::kDecode;
+  const std::size_t used = decoded_.size();
+  try {
+    timer_.Enter(State::kRead);
+    CallSource([&] { run_.source->Read(sample, raw_); });
+    ++record_.reads;
+    record_.bytes += {static_cast<std::int64_t>(raw_.size())};
+    if (decode) {
+      timer_.EnterCpu(State::kPrepare);
+      decoded_.resize(used + sample_bytes_);
+      CallSource([&] {
+        run_.source->Prepare(sample, raw_, std::span(decoded_).subspan(used, sample_bytes_));
+      });
+    }
+  } catch (const BadSample& bad) {
+    if (run_.experiment.storage.on_bad_file == spec::OnBadFile::kFail) throw;
+    decoded_.resize(used);
+    run_.rings.With([&](trace::TraceBuilder& builder) {
+      builder.RecordBadSample({bad.item, bad.reason});
+    });
+    return false;
+  }
+  kept_.push_back(sample);
+  return true;
+}
+
+int BatchMaker::Collate(const Task& task) {
+  const int slot = run_.pool.Acquire();
+  Slot& made = run_.pool[slot];
+  made.deal = task.deal;
+  made.batch.number = task.number;
+  made.batch.epoch = task.epoch;
+  made.batch.index = task.deal.index;
+  made.batch.samples = static_cast<std::int32_t>(kept_.size());
+  if (!decoded_.empty()) std::memcpy(made.batch.data.data(), decoded_.data(), decoded_.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (decoded_.empty()) {
+      const std::span<const std::byte> content = run_.content[kept_[i]];
+      std::memcpy(made.batch.data.data() + i * sample_bytes_, content.data(), content.size());
+    }
+    made.batch.labels[i] =
+        run_.source != nullptr ? run_.source->Label(kept_[i]) : run_.sampler.Label(kept_[i]);
+  }
+  // Before the batch can be seen: what is known of it must not come after its step.
+  record_.samples = made.batch.samples;
+  record_.collate = base::ThreadCpuTime() - timer_.cpu_begun();
+  record_.contended += std::max(timer_.Now() - timer_.begun() - record_.collate, Duration::zero());
+  sink_.Record(record_);
+  return slot;
+}
+
+}  // namespace pipesim::engine

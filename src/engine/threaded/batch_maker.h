@@ -1,0 +1,52 @@
+// Makes one batch: reads and prepares its samples chunk by chunk, then collates them into a slot.
+// A worker does it, or the consumer itself at 0 workers.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/threaded/burn.h"
+#include "engine/threaded/call_guard.h"
+#include "engine/threaded/run_state.h"
+#include "engine/threaded/thread_timer.h"
+
+namespace pipesim::engine {
+
+/// Belongs to one thread, whose timer and sink it uses.
+class BatchMaker {
+ public:
+  /// `stop` ends emulated waits and burns; `guard` may be nullptr.
+  BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink, int worker,
+             const base::StopFlag& stop, CallGuard* guard);
+
+  /// The slot of the finished batch; it may hold fewer samples than dealt, even none, where bad
+  /// ones are skipped. nullopt: `stop` was set. Throws BadSample where bad samples are fatal,
+  /// LeftBehind, std::bad_alloc, and whatever the source throws. The timer is left in kCollate.
+  std::optional<int> Make(const Task& task);
+
+ private:
+  bool ReadAndPrepare(const Task& task, std::int64_t position, std::int64_t samples);
+  bool Emulate(const Task& task, const Sampler::Epoch& order, std::int64_t position,
+               std::int64_t samples);
+  bool PrepareEmulated(base::Duration cost);
+  /// False: the sample was bad and is left out.
+  bool ReadFile(std::int64_t sample);
+  int Collate(const Task& task);
+  void CallSource(const std::function<void()>& call);
+
+  RunState& run_;
+  ThreadTimer& timer_;
+  trace::SpanSink& sink_;
+  const base::StopFlag& stop_;
+  CallGuard* guard_;
+  int worker_;
+  std::int64_t chunk_samples_;
+  std::size_t sample_bytes_;
+  Burner burner_;
+  trace::BatchRecord record_;
+  std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones
+  std::vector<std::byte> raw_;      ///< one stored sample
+  std::vector<std::byte> decoded_;  ///< prepared samples of a real data set, before collate
+};
+
+}  // namespace pipesim::engine

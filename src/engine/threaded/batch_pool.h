@@ -1,0 +1,56 @@
+// The slots that batches live in between a worker's collate and the end of their step. Slots travel
+// by number; their memory comes from BatchMemory, recycled or fresh for each batch.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "engine/batch_memory.h"
+#include "engine/dealer.h"
+#include "spec/experiment.h"
+
+namespace pipesim::engine {
+
+struct Slot {
+  Batch batch;
+  Deal deal;  ///< what it was made for
+};
+
+/// Thread-safe; a slot belongs to whoever acquired it, and goes on with its number.
+class BatchPool {
+ public:
+  /// Room for every batch that can exist at once: the window, what the trainer holds, and the one
+  /// being taken.
+  BatchPool(const spec::Experiment& experiment, BatchMemory& memory);
+  ~BatchPool() { FreeAll(); }
+  BatchPool(const BatchPool&) = delete;
+  BatchPool& operator=(const BatchPool&) = delete;
+
+  /// A slot with memory for a full batch. Throws std::bad_alloc.
+  int Acquire();
+  void Release(int slot);
+  Slot& operator[](int slot) { return entries_[static_cast<std::size_t>(slot)].slot; }
+  base::Bytes batch_bytes() const { return batch_bytes_; }
+  /// Gives all memory back, now. No slot is used after it.
+  void FreeAll();
+  /// Leaves all memory where it is, for ever: somebody who cannot be stopped may still touch it.
+  void Leave();
+
+ private:
+  struct Entry {
+    Slot slot;
+    std::byte* data = nullptr;
+    std::vector<std::int64_t> labels;
+  };
+
+  BatchMemory& memory_;
+  base::Bytes batch_bytes_;
+  std::size_t batch_size_;
+  bool fresh_;
+  std::vector<Entry> entries_;
+  std::mutex mutex_;
+  std::vector<int> free_;  ///< the last released is used first: it is warm
+};
+
+}  // namespace pipesim::engine

@@ -1,0 +1,68 @@
+#include "engine/threaded/crew.h"
+
+#include <chrono>
+
+#include "engine/threaded/worker.h"
+
+namespace pipesim::engine {
+
+Crew::Crew(std::shared_ptr<RunState> run) {
+  EndingOnFailure(*run, "starting the workers", [&] {
+    for (int worker = 0; worker < run->experiment.loader.workers; ++worker) {
+      auto post = std::make_shared<Post>();
+      post->run = run;
+      posts_.push_back(post);
+      threads_.reserve(posts_.size());
+      threads_.emplace_back([post, worker] { Work(post, worker); });
+    }
+  });
+}
+
+Crew::~Crew() {
+  // Only when something threw before Join: nobody may be left running on what is torn down.
+  if (!threads_.empty()) {
+    posts_.front()->run->Abort();
+    Join(base::Duration::zero());
+  }
+}
+
+void Crew::Work(const std::shared_ptr<Post>& post, int worker) {
+  try {
+    RunWorker(*post->run, worker, post->guard);
+  } catch (const LeftBehind&) {
+    return;
+  }
+  const std::lock_guard lock(post->mutex);
+  post->left = true;
+  post->changed.notify_all();
+}
+
+std::vector<int> Crew::Join(base::Duration grace) {
+  std::vector<int> left_behind;
+  const auto deadline = std::chrono::steady_clock::now() + grace;
+  for (std::size_t worker = 0; worker < threads_.size(); ++worker) {
+    Post& post = *posts_[worker];
+    bool abandoned = false;
+    {
+      std::unique_lock lock(post.mutex);
+      // Outside a call every wait is released, so it leaves; it may enter a call once more before.
+      auto until = deadline;
+      while (!post.changed.wait_until(lock, until, [&] { return post.left; })) {
+        abandoned = post.guard.Abandon();
+        if (abandoned) break;
+        until = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+      }
+    }
+    if (abandoned) {
+      left_behind.push_back(static_cast<int>(worker));
+      threads_[worker].detach();
+    } else {
+      threads_[worker].join();
+    }
+  }
+  threads_.clear();
+  posts_.clear();
+  return left_behind;
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,86 @@
+#include <deque>
+
+#include "engine/emulated_device.h"
+#include "engine/threaded/burn.h"
+#include "engine/threaded/thread_timer.h"
+#include "engine/threaded/threaded_executor.h"
+
+namespace pipesim::engine {
+namespace {
+
+using base::Instant;
+using trace::State;
+
+class EmulatedTrainer final : public Trainer {
+ public:
+  EmulatedTrainer(const spec::Experiment& experiment, const base::Clock& clock)
+      : experiment_(experiment), clock_(clock), device_(experiment) {}
+
+  TrainerInfo info() const override {
+    TrainerInfo info{.device = "emulated",
+                     .device_name = "emulated",
+                     .asynchronous = true,
+                     .device_memory = std::nullopt};
+    if (const auto& preset = experiment_.device.preset) {
+      info.device_name = preset->name;
+      info.device_memory = preset->memory;
+    }
+    return info;
+  }
+
+  void Submit(const Batch& batch, std::int64_t step, bool read_back, StateTimer& timer) override {
+    const base::Bytes bytes =
+        spec::PreparedBytes(experiment_.dataset) * static_cast<std::int64_t>(batch.samples);
+    timer.Enter(State::kTransfer);
+    const DeviceCopy copy = device_.Copy(timer.scheduled(), bytes);
+    if (copy.host_waits) SleepUntil(clock_, timer, copy.end, never_);
+
+    timer.Enter(State::kHost);
+    const Instant launch_begin = timer.scheduled();
+    // Launching is real work of the host: it takes a core, as a framework's own would.
+    const Instant burn_begin = clock_.Now();
+    launcher_.Burn(device_.LaunchTime(batch.samples), never_);
+    const Instant launch_end = launch_begin + (clock_.Now() - burn_begin);
+    const DeviceWork work = device_.Launch(step, batch.samples, copy.end, launch_begin, launch_end);
+    StepDone done{.begin = work.begin,
+                  .end = work.end,
+                  .transfer_begin = std::nullopt,
+                  .transfer_end = std::nullopt,
+                  .loss = std::nullopt};
+    if (copy.begin < copy.end) {
+      done.transfer_begin = copy.begin;
+      done.transfer_end = copy.end;
+    }
+    submitted_.push_back(done);
+    if (!read_back) return;
+    timer.Enter(State::kSync);
+    SleepUntil(clock_, timer, work.end, never_);
+  }
+
+  std::optional<StepDone> WaitDone(std::int64_t, StateTimer& timer,
+                                   const base::StopFlag& stop) override {
+    const StepDone done = submitted_.front();
+    if (!SleepUntil(clock_, timer, done.end, stop)) return std::nullopt;
+    submitted_.pop_front();
+    return done;
+  }
+
+  std::optional<base::Duration> MeasureDeviceStep() override { return device_.FullStep(); }
+
+ private:
+  const spec::Experiment experiment_;
+  const base::Clock& clock_;
+  EmulatedDevice device_;
+  Burner launcher_;
+  std::deque<StepDone> submitted_;
+  const base::StopFlag never_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
+                                             const base::Clock& clock) {
+  return std::make_unique<EmulatedTrainer>(experiment, clock);
+}
+
+}  // namespace pipesim::engine

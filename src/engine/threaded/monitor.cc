@@ -1,0 +1,137 @@
+#include "engine/threaded/monitor.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace pipesim::engine {
+
+using base::Duration;
+using base::Instant;
+using trace::Role;
+using trace::State;
+
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(10);
+constexpr Duration kSampleEvery = std::chrono::milliseconds(100);
+constexpr Duration kProgressEvery = std::chrono::milliseconds(200);
+constexpr Duration kLately = std::chrono::seconds(1);
+
+double Share(Duration part, Duration whole) {
+  return whole > Duration::zero() ? base::ToSeconds(part) / base::ToSeconds(whole) : 0;
+}
+
+}  // namespace
+
+Monitor::Monitor(RunState& run, const RunControl& control, const base::CpuAllowance& cpus)
+    : run_(run),
+      control_(control),
+      resources_(cpus, run.thread_ids),
+      next_sample_(run.begin),
+      next_progress_(run.begin + kProgressEvery) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Monitor::~Monitor() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stop_changed_.notify_all();
+  thread_.join();
+}
+
+void Monitor::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    lock.unlock();
+    EndingOnFailure(run_, "watching the run", [&] { Tick(run_.clock.Now()); });
+    lock.lock();
+    stop_changed_.wait_for(lock, kTick, [&] { return stop_; });
+  }
+  lock.unlock();
+  EndingOnFailure(run_, "watching the run", [&] { SampleResources(run_.clock.Now()); });
+}
+
+void Monitor::Tick(Instant now) {
+  run_.rings.Drain();
+  CheckStop(now);
+  if (run_.ending()) {
+    run_.ReleaseWaiters();
+  } else {
+    CheckTimeout(now);
+  }
+  if (now >= next_sample_) {
+    next_sample_ = now + kSampleEvery;
+    SampleResources(now);
+    AskEnough(now);
+  }
+  if (now >= next_progress_) {
+    next_progress_ = now + kProgressEvery;
+    ReportProgress(now);
+  }
+}
+
+void Monitor::CheckStop(Instant now) {
+  if (control_.stop != nullptr && control_.stop->IsSet()) run_.End(trace::EndReason::kInterrupted);
+  if (!run_.ending()) return;
+  if (!ending_since_) ending_since_ = now;
+  if (now - *ending_since_ >= kGrace) run_.give_up.Set();
+}
+
+void Monitor::CheckTimeout(Instant now) {
+  const Duration timeout = run_.experiment.loader.timeout;
+  const Instant since{Duration(run_.consumer_waits_since.load())};
+  if (timeout == Duration::zero() || since == Instant{} || now - since < timeout) return;
+  std::string missing = "none was dealt";
+  if (const auto oldest = run_.board.OldestMissing()) {
+    missing = fmt::format("batch {} of epoch {} is missing, ", oldest->index, oldest->epoch);
+    missing += oldest->worker == kAnyWorker ? "which no worker has begun"
+                                            : fmt::format("worker {} has it", oldest->worker);
+  }
+  run_.End(trace::EndReason::kFailed, fmt::format("no batch came within loader.timeout ({} s): {}",
+                                                  base::ToSeconds(timeout), missing));
+}
+
+void Monitor::SampleResources(Instant now) {
+  const trace::ResourceSample sample = resources_.Read(now, run_.storage.use());
+  run_.rings.With([&](trace::TraceBuilder& builder) { builder.Record(sample); });
+}
+
+void Monitor::AskEnough(Instant now) {
+  if (!control_.enough || run_.ending()) return;
+  const std::optional<trace::EndReason> reason = run_.rings.With(
+      [&](trace::TraceBuilder& builder) { return control_.enough(builder.trace(), now); });
+  if (reason) run_.End(*reason);
+}
+
+void Monitor::ReportProgress(Instant now) {
+  if (!control_.on_progress) return;
+  Progress progress;
+  progress.elapsed = now - run_.begin;
+  run_.rings.With([&](trace::TraceBuilder& builder) {
+    const trace::RunTrace& trace = builder.trace();
+    progress.steps = trace.steps;
+    progress.samples = trace.samples;
+    lately_.push_back({now, trace.samples});
+    while (lately_.size() > 2 && lately_[1].at <= now - kLately) lately_.pop_front();
+    const Instant from = lately_.front().at;
+    if (from < now) {
+      progress.samples_per_s = static_cast<double>(trace.samples - lately_.front().samples) /
+                               base::ToSeconds(now - from);
+    }
+    Duration starved{};
+    for (const State state : {State::kStarved, State::kRead, State::kPrepare, State::kCollate}) {
+      starved += trace::TimeIn(trace, Role::kConsumer, state, from, now);
+    }
+    progress.starved = Share(starved, now - from);
+    progress.device_busy =
+        Share(trace::TimeIn(trace, Role::kDevice, State::kBusy, from, now), now - from);
+  });
+  if (run_.queue) progress.occupancy = run_.queue->size();
+  progress.capacity = run_.queue_capacity;
+  control_.on_progress(progress);
+}
+
+}  // namespace pipesim::engine

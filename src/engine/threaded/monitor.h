@@ -1,0 +1,57 @@
+// Watches a run from a thread of its own: drains the recorders, samples resources, asks whether it
+// has seen enough, reports progress, and ends runs that would not end by themselves (a stop flag, a
+// timeout). Decides nothing about what is measured.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/cpus.h"
+#include "engine/executor.h"
+#include "engine/threaded/resource_reader.h"
+#include "engine/threaded/run_state.h"
+
+namespace pipesim::engine {
+
+class Monitor {
+ public:
+  /// How long a device or a worker may take to finish after a run's end, before it is given up.
+  static constexpr base::Duration kGrace = std::chrono::seconds(2);
+
+  /// Starts the thread. `run` and `control` outlive it.
+  Monitor(RunState& run, const RunControl& control, const base::CpuAllowance& cpus);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+ private:
+  struct Point {
+    base::Instant at;
+    std::int64_t samples = 0;
+  };
+
+  void Loop();
+  void Tick(base::Instant now);
+  void CheckStop(base::Instant now);
+  void CheckTimeout(base::Instant now);
+  void SampleResources(base::Instant now);
+  void AskEnough(base::Instant now);
+  void ReportProgress(base::Instant now);
+
+  RunState& run_;
+  const RunControl& control_;
+  ResourceReader resources_;
+  std::deque<Point> lately_;  ///< progress over about the last second
+  base::Instant next_sample_, next_progress_;
+  std::optional<base::Instant> ending_since_;
+
+  std::mutex mutex_;
+  std::condition_variable stop_changed_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pipesim::engine

@@ -1,0 +1,140 @@
+#include "engine/threaded/resource_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <string>
+
+#include "base/clock.h"
+
+namespace pipesim::engine {
+
+using base::Duration;
+
+namespace {
+
+// Files of /proc are read whole; "" when that fails.
+std::string ReadProc(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string text;
+  char part[4096];
+  for (ssize_t size; (size = read(fd, part, sizeof part)) > 0;) {
+    text.append(part, static_cast<std::size_t>(size));
+  }
+  close(fd);
+  return text;
+}
+
+// /proc/stat, "cpuN user nice system idle iowait irq softirq steal …" in clock ticks: busy is all
+// but idle and iowait, and what the hypervisor stole was nobody's here. Source: proc(5).
+std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
+  std::istringstream lines(ReadProc("/proc/stat"));
+  std::int64_t ticks = 0;
+  std::size_t found = 0;
+  for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
+    std::istringstream fields(line.substr(3));
+    int cpu = 0;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
+    if (line[3] == ' ' || !(fields >> cpu)) continue;  // the sum over all
+    if (!(fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq)) continue;
+    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) continue;
+    ++found;
+    ticks += user + nice + system + irq + softirq;
+  }
+  const long per_second = sysconf(_SC_CLK_TCK);
+  if (found == 0 || found != cpus.size() || per_second <= 0) return std::nullopt;
+  return base::FromSeconds(static_cast<double>(ticks) / static_cast<double>(per_second));
+}
+
+base::Bytes Resident() {
+  std::istringstream fields(ReadProc("/proc/self/statm"));
+  std::int64_t size = 0, resident = 0;
+  if (!(fields >> size >> resident)) return {-1};
+  return {resident * sysconf(_SC_PAGESIZE)};
+}
+
+// /proc/self/task/<tid>/schedstat: "<ns on a core> <ns runnable without one> <slices>".
+std::optional<Duration> RunQueueWait(pid_t thread) {
+  std::istringstream fields(ReadProc(fmt::format("/proc/self/task/{}/schedstat", thread)));
+  std::int64_t on_core_ns = 0, waited_ns = 0;
+  if (!(fields >> on_core_ns >> waited_ns)) return std::nullopt;
+  return Duration(waited_ns);
+}
+
+template <class Value>
+std::optional<Value> Since(const std::optional<Value>& begin, const std::optional<Value>& now) {
+  if (!begin || !now) return std::nullopt;
+  return *now - *begin;
+}
+
+}  // namespace
+
+void ThreadIds::AddSelf(trace::Role role) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({role, gettid()});
+}
+
+std::vector<ThreadIds::Entry> ThreadIds::all() const {
+  const std::lock_guard lock(mutex_);
+  return entries_;
+}
+
+ResourceReader::ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads)
+    : cpus_(cpus.cpus), threads_(threads), begin_(ReadCounters()) {}
+
+ResourceReader::Counters ResourceReader::ReadCounters() const {
+  Counters counters;
+  counters.process_cpu = base::ProcessCpuTime();
+  counters.machine_cpu = MachineBusy(cpus_);
+  if (const auto throttling = base::ReadThrottling()) counters.throttled = throttling->throttled;
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) counters.major_faults = usage.ru_majflt;
+  return counters;
+}
+
+ResourceReader::RoleWaits ResourceReader::RunQueueWaits() {
+  const std::vector<ThreadIds::Entry> threads = threads_.all();
+  for (std::size_t i = watched_.size(); i < threads.size(); ++i) {
+    watched_.push_back({threads[i], std::nullopt, std::nullopt});
+  }
+  RoleWaits waits;
+  for (Watched& watched : watched_) {
+    if (const auto now = RunQueueWait(watched.thread.id)) {
+      // A worker begins with the run; the consumer's thread had a life before it.
+      if (!watched.first) {
+        watched.first = watched.thread.role == trace::Role::kConsumer ? *now : Duration::zero();
+      }
+      watched.last = now;
+    }
+    if (const auto waited = Since(watched.first, watched.last)) {
+      auto& sum = waits[static_cast<std::size_t>(watched.thread.role)];
+      sum = sum.value_or(Duration::zero()) + *waited;
+    }
+  }
+  return waits;
+}
+
+trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::StorageUse& storage) {
+  const Counters counters = ReadCounters();
+  trace::ResourceSample sample;
+  sample.at = now;
+  sample.process_cpu = counters.process_cpu - begin_.process_cpu;
+  sample.machine_cpu = Since(begin_.machine_cpu, counters.machine_cpu);
+  sample.resident = Resident();
+  sample.storage_reads = storage.reads;
+  sample.storage_bytes = storage.bytes;
+  sample.storage_bandwidth_busy = storage.bandwidth_busy;
+  sample.storage_iops_busy = storage.iops_busy;
+  sample.throttled = Since(begin_.throttled, counters.throttled);
+  sample.swapped_in_pages = Since(begin_.major_faults, counters.major_faults);
+  sample.run_queue_wait = RunQueueWaits();
+  return sample;
+}
+
+}  // namespace pipesim::engine

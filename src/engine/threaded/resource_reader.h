@@ -1,0 +1,64 @@
+// Reads what the process and the machine have consumed since a run began, out of /proc and the
+// cgroup. Knows no threads but by their ids.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/cpus.h"
+#include "base/units.h"
+#include "cost/storage.h"
+#include "trace/run_trace.h"
+
+namespace pipesim::engine {
+
+/// The threads of a run as the kernel knows them. Thread-safe.
+class ThreadIds {
+ public:
+  struct Entry {
+    trace::Role role;
+    pid_t id;
+  };
+  /// The calling thread.
+  void AddSelf(trace::Role role);
+  std::vector<Entry> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+/// One thread uses it. Counters start at 0 when it is made.
+class ResourceReader {
+ public:
+  ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads);
+
+  trace::ResourceSample Read(base::Instant now, const cost::StorageUse& storage);
+
+ private:
+  using RoleWaits = std::array<std::optional<base::Duration>, trace::kRoleCount>;
+  RoleWaits RunQueueWaits();
+
+  struct Watched {
+    ThreadIds::Entry thread;
+    std::optional<base::Duration> first, last;  ///< run-queue wait; the last outlives the thread
+  };
+  struct Counters {
+    base::Duration process_cpu{};
+    std::optional<base::Duration> machine_cpu;
+    std::optional<base::Duration> throttled;
+    std::optional<std::int64_t> major_faults;
+  };
+  Counters ReadCounters() const;
+
+  std::vector<int> cpus_;
+  const ThreadIds& threads_;
+  std::vector<Watched> watched_;
+  Counters begin_;
+};
+
+}  // namespace pipesim::engine

@@ -1,0 +1,90 @@
+// What all threads of one run share. Each part guards itself; this only holds them together and
+// knows how a run ends.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/sampler.h"
+#include "engine/threaded/batch_pool.h"
+#include "engine/threaded/batch_queue.h"
+#include "engine/threaded/resource_reader.h"
+#include "engine/threaded/sample_pool.h"
+#include "engine/threaded/shared_storage.h"
+#include "engine/threaded/span_rings.h"
+#include "engine/threaded/threaded_executor.h"
+#include "engine/threaded/work_board.h"
+#include "trace/builder.h"
+
+namespace pipesim::engine {
+
+/// Kept alive by every thread of the run: one that hangs may outlive the run itself.
+///
+/// A run ends in two stages. End: the consumer finishes the step it is in and takes no further
+/// batch; workers go on, so that every thread's account covers the whole run. Abort: the consumer
+/// is done, and every wait of the workers is released.
+struct RunState {
+  RunState(const spec::Experiment& of, const ThreadedParts& parts, base::Instant at);
+
+  /// The first call says why; any thread.
+  void End(trace::EndReason reason, std::string failure = {});
+  bool ending() const { return ending_.IsSet(); }
+  const base::StopFlag& ending_flag() const { return ending_; }
+  void Abort();
+  /// Releases once more who may have missed it; called until all threads have left.
+  void ReleaseWaiters();
+  /// Why it ended. After the run.
+  trace::EndReason end_reason() const { return end_reason_; }
+  const std::string& failure() const { return failure_; }
+
+  std::int64_t max_occupancy() const;
+
+  const spec::Experiment experiment;
+  const base::Clock& clock;
+  const SampleSource* const source;  ///< nullptr for emulated samples
+  const base::Instant begin;
+  const std::int64_t batches_per_epoch;
+  const std::int64_t queue_capacity;  ///< 0 at 0 workers
+
+  const Sampler sampler;
+  const SamplePool content;
+  BatchPool pool;
+  SharedStorage storage;
+  WorkBoard board;
+  std::unique_ptr<BatchQueue> queue;  ///< nullptr at 0 workers
+  trace::TraceBuilder builder;        ///< only through rings.With while threads run
+  SpanRings rings;                    ///< 0: consumer; 1 + i: worker i
+  ThreadIds thread_ids;
+
+  base::StopFlag aborted;  ///< workers: leave
+  base::StopFlag give_up;  ///< consumer: the device has had its time to finish
+  /// Since when (clock ticks) the consumer waits for any result; 0: it does not.
+  std::atomic<base::Duration::rep> consumer_waits_since{0};
+
+ private:
+  base::StopFlag ending_;
+  std::mutex mutex_;
+  bool ended_ = false;
+  trace::EndReason end_reason_ = trace::EndReason::kEnough;
+  std::string failure_;
+};
+
+/// Calls `work` and turns what it throws into the run's end, told as `who`'s failure.
+template <class Work>
+void EndingOnFailure(RunState& run, const std::string& who, Work&& work);
+void EndOnCurrentException(RunState& run, const std::string& who);
+
+template <class Work>
+void EndingOnFailure(RunState& run, const std::string& who, Work&& work) {
+  try {
+    work();
+  } catch (...) {
+    EndOnCurrentException(run, who);
+  }
+}
+
+}  // namespace pipesim::engine

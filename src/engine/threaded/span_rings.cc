@@ -1,0 +1,33 @@
+#include "engine/threaded/span_rings.h"
+
+namespace pipesim::engine {
+
+SpanRings::SpanRings(trace::TraceBuilder& builder, int threads, std::size_t capacity)
+    : builder_(builder) {
+  for (int thread = 0; thread < threads; ++thread) {
+    rings_.push_back(std::make_unique<Ring>(*this, capacity));
+  }
+}
+
+void SpanRings::Ring::Pass(std::size_t count, trace::SpanSink& to) {
+  SpanRings::Record record;
+  for (; count > 0 && records_.pop(record); --count) {
+    std::visit([&](const auto& value) { to.Record(value); }, record);
+  }
+}
+
+void SpanRings::Drain() {
+  const std::lock_guard lock(mutex_);
+  DrainLocked();
+}
+
+void SpanRings::DrainLocked() {
+  // Counted first, passed last: a worker records its batch before the consumer can.
+  const std::size_t consumer = rings_.front()->waiting();
+  for (std::size_t ring = 1; ring < rings_.size(); ++ring) {
+    rings_[ring]->Pass(rings_[ring]->waiting(), builder_);
+  }
+  rings_.front()->Pass(consumer, builder_);
+}
+
+}  // namespace pipesim::engine

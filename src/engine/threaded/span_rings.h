@@ -1,0 +1,63 @@
+// From many recording threads to one TraceBuilder: each thread writes to a ring of its own without
+// a lock; whoever drains holds one. Nothing is ever lost: a thread that finds its ring full drains.
+#pragma once
+
+#include <boost/lockfree/spsc_queue.hpp>
+#include <memory>
+#include <mutex>
+#include <variant>
+#include <vector>
+
+#include "trace/builder.h"
+#include "trace/span.h"
+
+namespace pipesim::engine {
+
+class SpanRings {
+ public:
+  static constexpr std::size_t kCapacity = 1024;  ///< records a thread
+
+  /// `threads` rings in front of `builder`, which nobody else touches except through With. Ring 0
+  /// is the consumer's: what it says of a batch reaches the builder after what the batch's worker
+  /// said.
+  SpanRings(trace::TraceBuilder& builder, int threads, std::size_t capacity = kCapacity);
+
+  /// Each ring is written by one thread.
+  trace::SpanSink& ring(int thread) { return *rings_[static_cast<std::size_t>(thread)]; }
+  /// Any thread.
+  void Drain();
+  /// Drains, then calls with the builder while nobody else can. Any thread; not from inside itself.
+  template <class Action>
+  decltype(auto) With(Action&& action) {
+    const std::lock_guard lock(mutex_);
+    DrainLocked();
+    return action(builder_);
+  }
+
+ private:
+  using Record = std::variant<trace::Span, trace::StepRecord, trace::BatchRecord>;
+  class Ring final : public trace::SpanSink {
+   public:
+    Ring(SpanRings& owner, std::size_t capacity) : owner_(owner), records_(capacity) {}
+    void Record(const trace::Span& span) override { Write(span); }
+    void Record(const trace::StepRecord& step) override { Write(step); }
+    void Record(const trace::BatchRecord& batch) override { Write(batch); }
+    std::size_t waiting() { return records_.read_available(); }
+    void Pass(std::size_t count, trace::SpanSink& to);
+
+   private:
+    void Write(const SpanRings::Record& record) {
+      while (!records_.push(record)) owner_.Drain();
+    }
+    SpanRings& owner_;
+    boost::lockfree::spsc_queue<SpanRings::Record> records_;
+  };
+
+  void DrainLocked();
+
+  trace::TraceBuilder& builder_;
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::mutex mutex_;
+};
+
+}  // namespace pipesim::engine

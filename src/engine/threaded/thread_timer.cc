@@ -1,0 +1,79 @@
+#include "engine/threaded/thread_timer.h"
+
+#include <algorithm>
+
+namespace pipesim::engine {
+
+using base::Duration;
+using base::Instant;
+
+ThreadTimer::ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace::Role role,
+                         int thread, trace::State state, Instant begin)
+    : clock_(clock),
+      sink_(sink),
+      role_(role),
+      thread_(static_cast<std::uint16_t>(thread)),
+      state_(state),
+      begun_(begin) {}
+
+void ThreadTimer::WaitedUntil(Instant end) {
+  const Instant now = clock_.Now();
+  lag_ = std::max(now - end, Duration::zero());
+  // Lateness from before this state belongs to the state that was late.
+  late_ = std::max(now - std::max(end, begun_), Duration::zero());
+  slept_ = true;
+}
+
+bool ThreadTimer::SleepUntil(Instant end, const base::StopFlag& stop) {
+  return engine::SleepUntil(clock_, *this, end, stop);
+}
+
+void ThreadTimer::Close(Instant when) {
+  const Duration wall = when - begun_;
+  Duration contended = late_;
+  if (on_cpu_) contended = wall - (base::ThreadCpuTime() - cpu_begun_);
+  contended = std::clamp(contended, Duration::zero(), wall);
+  busy_[static_cast<std::size_t>(state_)] += wall - contended;
+  contended_ += contended;
+  if (wall == Duration::zero()) return;
+  sink_.Record(trace::Span{.begin = begun_,
+                           .end = when,
+                           .contended = contended,
+                           .batch = batch_,
+                           .samples = samples_,
+                           .thread = thread_,
+                           .role = role_,
+                           .state = state_});
+}
+
+void ThreadTimer::EnterAt(trace::State state, Instant when, bool on_cpu) {
+  Close(when);
+  if (waited_for_other_) {
+    lag_ = Duration::zero();
+  } else if (!slept_) {
+    lag_ = std::min(lag_, kWakeLatency);
+  }
+  state_ = state;
+  begun_ = when;
+  late_ = Duration::zero();
+  slept_ = waited_for_other_ = false;
+  on_cpu_ = on_cpu;
+  if (on_cpu) cpu_begun_ = base::ThreadCpuTime();
+}
+
+void ThreadTimer::SetBatch(std::int64_t number, std::int32_t samples) {
+  batch_ = number;
+  samples_ = samples;
+}
+
+void ThreadTimer::Finish() { Close(clock_.Now()); }
+
+bool SleepUntil(const base::Clock& clock, StateTimer& timer, Instant end,
+                const base::StopFlag& stop) {
+  if (end <= timer.scheduled()) return true;
+  if (!clock.SleepUntil(end, stop)) return false;
+  timer.WaitedUntil(end);
+  return true;
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,79 @@
+#include "engine/threaded/worker.h"
+
+#include <fmt/format.h>
+
+namespace pipesim::engine {
+namespace {
+
+using trace::State;
+
+class Worker {
+ public:
+  Worker(RunState& run, int worker, CallGuard& guard)
+      : run_(run),
+        worker_(worker),
+        timer_(run.clock, run.rings.ring(worker + 1), trace::Role::kWorker, worker, State::kStartup,
+               run.begin),
+        maker_(run, timer_, run.rings.ring(worker + 1), worker, run.aborted, &guard) {}
+
+  void Run() {
+    std::int64_t epoch = -1;
+    Task task;
+    for (;;) {
+      switch (run_.board.Next(worker_, epoch, task, timer_)) {
+        case WorkBoard::Call::kOver:
+          return timer_.Finish();
+        case WorkBoard::Call::kNewEpoch:
+          StartUp(epoch);
+          break;
+        case WorkBoard::Call::kWork:
+          if (!MakeAndPush(task)) {
+            run_.board.AwaitClose();
+            return timer_.Finish();
+          }
+          break;
+      }
+    }
+  }
+
+ private:
+  void StartUp(std::int64_t epoch) {
+    if (epoch > 0 && run_.experiment.loader.persistent_workers) return;
+    const base::Duration time = run_.sampler.WorkerStartup(epoch, worker_);
+    if (time == base::Duration::zero()) return;
+    timer_.Enter(State::kStartup);
+    timer_.SleepUntil(timer_.scheduled() + time, run_.aborted);
+  }
+
+  /// False: the run is ending.
+  bool MakeAndPush(const Task& task) {
+    const std::optional<int> slot = maker_.Make(task);
+    if (!slot) return false;
+    if (run_.queue->TryPush(*slot)) return true;
+    timer_.Enter(State::kBlockedOnConsumer);
+    timer_.WaitedForOther();
+    return run_.queue->Push(*slot);
+  }
+
+  RunState& run_;
+  int worker_;
+  ThreadTimer timer_;
+  BatchMaker maker_;
+};
+
+}  // namespace
+
+void RunWorker(RunState& run, int worker, CallGuard& guard) {
+  const std::string who = fmt::format("worker {}", worker);
+  try {
+    base::UseFinestTimerSlack();
+    run.thread_ids.AddSelf(trace::Role::kWorker);
+    Worker(run, worker, guard).Run();
+  } catch (const LeftBehind&) {
+    throw;
+  } catch (...) {
+    EndOnCurrentException(run, who);
+  }
+}
+
+}  // namespace pipesim::engine

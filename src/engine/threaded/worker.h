@@ -1,0 +1,14 @@
+// One loader worker: index -> batch -> queue, until the run is over.
+#pragma once
+
+#include "engine/threaded/batch_maker.h"
+#include "engine/threaded/call_guard.h"
+#include "engine/threaded/run_state.h"
+
+namespace pipesim::engine {
+
+/// Runs in a thread of its own; returns when the run is over, or has failed here. Throws
+/// LeftBehind.
+void RunWorker(RunState& run, int worker, CallGuard& guard);
+
+}  // namespace pipesim::engine
