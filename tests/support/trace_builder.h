@@ -181,10 +181,13 @@ class PipelineRecorder {
     };
     next(State::kTransfer, State::kDeviceTransfer, p_.transfer);
     next(State::kHost, State::kDeviceLaunch, p_.host);
-    const bool own_clock = p_.asynchronous;
-    next(own_clock ? State::kCompute : State::kForward, State::kBusy, p_.forward + Extra(k));
-    next(own_clock ? State::kCompute : State::kBackward, State::kBusy, p_.backward);
-    next(own_clock ? State::kCompute : State::kOptimizer, State::kBusy, p_.optimizer);
+    if (p_.asynchronous) {
+      next(State::kCompute, State::kBusy, p_.forward + Extra(k) + p_.backward + p_.optimizer);
+    } else {
+      next(State::kForward, State::kBusy, p_.forward + Extra(k));
+      next(State::kBackward, State::kBusy, p_.backward);
+      next(State::kOptimizer, State::kBusy, p_.optimizer);
+    }
     next(State::kSync, State::kDeviceSync, p_.sync);
     const std::int32_t occupancy = loads_itself ? 0 : Occupancy(k);
     builder_.Record(trace::StepRecord{.step = k,

@@ -20,7 +20,8 @@ TEST(Demands, AreTheCostsOfABatchWithoutContentionOrWaiting) {
                           .collate = Ms(2),
                           .transfer = Ms(0.5),
                           .host = Ms(0.25),
-                          .forward = Ms(4),
+                          .forward = Ms(1),
+                          .backward = Ms(3),
                           .sync = Ms(0.125),
                           .asynchronous = true};
   const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;

@@ -141,6 +141,16 @@ TEST(Partitions, ShowARestWhenBlockingIsForgotten) {
   EXPECT_GT(m.workers.other_s, kMostOther * m.workers.wall_s);
 }
 
+TEST(Partitions, ShowARestWhenStartupIsForgotten) {
+  Pipeline pipeline = EveryState();
+  pipeline.startup = Ms(100);
+  pipeline.forgotten = State::kStartup;
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.run.warmup = Duration::zero();  // startup is measured
+  const Workers workers = Measure(TraceOf(pipeline), experiment).workers;
+  EXPECT_NEAR(workers.other_s, 4 * 0.100, 0.001);
+}
+
 TEST(Partitions, ShowSecondsThatWereCountedTwice) {
   Pipeline pipeline{.workers = 1, .prepare = Ms(10), .forward = Ms(5)};
   trace::RunTrace trace = TraceOf(pipeline);
@@ -188,6 +198,51 @@ TEST(WorkersTime, IsCountTimesTheWindow) {
   EXPECT_NEAR(m.workers.prepare_s / m.workers.wall_s, 0.2, 0.005);
   EXPECT_NEAR((m.workers.blocked_on_consumer_s + m.workers.idle_s) / m.workers.wall_s, 0.8, 0.005);
   EXPECT_GT(m.workers.blocked_on_consumer_s, 10 * m.workers.idle_s);
+}
+
+TEST(WorkersTime, TellsWaitingForAnEarlierBatchFromWaitingForTheConsumer) {
+  const Pipeline pipeline{.workers = 2, .prepare = Ms(1), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  for (trace::ThreadTotals& thread : trace.threads) {
+    for (auto& bucket : thread.buckets) {
+      Duration& consumer = bucket[static_cast<std::size_t>(State::kBlockedOnConsumer)];
+      bucket[static_cast<std::size_t>(State::kBlockedOnOrder)] = consumer / 4;
+      consumer -= consumer / 4;
+    }
+  }
+  const Workers workers = Measure(trace, ExperimentOf(pipeline)).workers;
+  EXPECT_NEAR(workers.blocked_on_order_s / workers.blocked_on_consumer_s, 1.0 / 3, 1e-4);
+  ExpectClosed(workers.wall_s, workers.other_s);
+}
+
+TEST(PinTime, IsThatOfThePinThreadWhereThereIsOne) {
+  trace::TraceBuilder builder(base::Instant{}, 1);
+  base::Instant at{};
+  for (std::int64_t k = 0; k < 100; ++k, at += Ms(10)) {
+    const auto pin = [&](State state, Duration from, Duration to) {
+      builder.Record(trace::Span{.begin = at + from,
+                                 .end = at + to,
+                                 .batch = k,
+                                 .role = trace::Role::kPin,
+                                 .state = state});
+    };
+    pin(State::kStarved, Ms(0), Ms(5));
+    pin(State::kPin, Ms(5), Ms(7));
+    pin(State::kBlockedOnConsumer, Ms(7), Ms(10));
+    trace::StepRecord step;
+    step.step = step.batch = k;
+    step.samples = 64;
+    step.done = at + Ms(10);
+    builder.Record(step);
+  }
+  const trace::RunTrace trace = builder.Finish(at, trace::EndReason::kSteps, "");
+  const Measurement m = Measure(trace, ExperimentOf({.workers = 1}));
+  ASSERT_TRUE(m.pin);
+  EXPECT_NEAR(m.pin->pin_s / m.pin->wall_s, 0.2, 1e-3);
+  EXPECT_NEAR(m.pin->idle_s / m.pin->wall_s, 0.5, 1e-3);
+  EXPECT_NEAR(m.pin->blocked_s / m.pin->wall_s, 0.3, 1e-3);
+  EXPECT_NEAR(*m.demands.pin_s, 0.002, 1e-5);
+  EXPECT_FALSE(Measured({.workers = 1, .forward = Ms(1)}).pin);
 }
 
 TEST(DeviceTime, OfAnEmulatedDeviceIsAsRecorded) {
