@@ -95,7 +95,7 @@ std::vector<double> BatchMeans(std::span<const double> values, std::size_t max_b
   const std::size_t most = std::max<std::size_t>(max_batches, 2);
   const std::size_t size =
       std::min((values.size() + most - 1) / most, values.size() / 2);  // at least two batches
-  const std::size_t count = values.size() / size;
+  const std::size_t count = std::min(values.size() / size, most);
   std::vector<double> means;
   means.reserve(count);
   for (std::size_t at = values.size() - count * size; at < values.size(); at += size) {
