@@ -1,0 +1,144 @@
+#include "app/options.h"
+
+#include <nlohmann/json.hpp>
+
+namespace pipesim::app {
+namespace {
+
+// A JSON string is a YAML double-quoted scalar, so any folder name survives.
+std::string Quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+std::string FolderToYaml(std::string_view folder) {
+  return "{kind: files, path: " + Quoted(folder) + "}";
+}
+std::string PrepareToYaml(std::string_view cost) {
+  return cost == "none" || cost == "decode" ? "{kind: " + std::string(cost) + "}"
+                                            : "{kind: burn, cost: " + std::string(cost) + "}";
+}
+
+constexpr unsigned kExperiment = kRun | kValidate;
+using enum Group;
+
+constexpr Option kOptions[] = {
+    {"workers", "N", "loader.workers", "worker threads that load batches (num_workers)", kPipeline,
+     kExperiment},
+    {"batch", "N", "loader.batch_size", "samples in a batch", kPipeline, kExperiment},
+    {"model", "NAME|FILE", "model", "a model of models/, or your own layer list", kPipeline,
+     kExperiment},
+    {"device", "NAME", "device", "auto, cpu, cuda:0, emulated, or a preset such as rtx-4060",
+     kPipeline, kExperiment},
+    {"threads", "N", "limits.compute_threads", "LibTorch threads of the training step", kPipeline,
+     kExperiment},
+    {"cpus", "N|LIST", "limits.cpus", "cores to use: a number, or a list such as 0-3,6", kPipeline,
+     kExperiment},
+    {"storage", "PRESET", "storage", "emulated storage: ram, nvme, sata-ssd, hdd, ...", kPipeline,
+     kExperiment},
+    {"data", "DIR", "storage", "real JPEG files, one subfolder a class", kPipeline, kExperiment,
+     false, FolderToYaml},
+    {"prepare", "TIME", "prepare", "CPU time to prepare a sample: 8ms, or none", kPipeline,
+     kExperiment, false, PrepareToYaml},
+    {"sample-bytes", "SIZE", "dataset.sample_bytes",
+     "bytes that storage delivers for a sample: 110KiB", kPipeline, kExperiment},
+    {"prefetch", "N", "loader.prefetch_factor", "batches each worker may be ahead", kPipeline,
+     kExperiment},
+    {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline, kExperiment},
+    {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
+     kExperiment, true},
+
+    {"duration", "TIME", "run.duration", "measure this long, after warm-up (default: auto)", kStop,
+     kExperiment},
+    {"steps", "N", "run.steps", "stop after N steps, warm-up included", kStop, kExperiment},
+    {"epochs", "N", "run.epochs", "stop after N epochs, warm-up included", kStop, kExperiment},
+    {"warmup", "TIME", "run.warmup", "leave out this much at the start (default: auto)", kStop,
+     kExperiment},
+    {"min-steps", "N", "run.min_steps", "auto: at least N measured steps", kStop, kExperiment},
+    {"max-noise", "SHARE", "run.max_noise", "auto: until the interval is this narrow: 2%", kStop,
+     kExperiment},
+    {"max-duration", "TIME", "run.max_duration", "auto: measure no longer than this", kStop,
+     kExperiment},
+    {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
+     kExperiment},
+
+    {"brief", "", "", "stop after the verdict and the next step", kResult, kRun | kReport},
+    {"full", "", "", "add each worker, every setting with its origin, all warnings", kResult,
+     kRun | kReport},
+    {"export", "FORMAT=FILE", "",
+     "write the report too: json=run.json, text=-; json=- replaces the text", kResult,
+     kRun | kReport, true},
+    {"expect", "VERDICT", "", "leave with 5 when the verdict is another, 6 when inconclusive",
+     kResult, kRun},
+    {"require", "LIMIT", "", "leave with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,
+     kRun, true},
+    {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kRun},
+    {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kRun},
+    {"needs-libtorch", "", "", "say yes or no (tools/run asks before it fetches it), run nothing",
+     kResult, kRun},
+
+    {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
+     kRun},
+    {"keys", "", "", "list every key of the experiment file", kResult, kValidate},
+
+    {"quiet", "", "", "no progress on stderr", kGeneral, kRun},
+    {"help", "", "", "this text", kGeneral, kEveryCommand},
+};
+
+constexpr std::string_view kRunExamples[] = {
+    "pipesim --workers 4 --batch 256 --model mlp",
+    "pipesim --workers 4 --batch 256 --model resnet18 --storage hdd --device emulated",
+    "pipesim --data photos --workers 2 --batch 32 --model resnet18 --steps 100",
+    "pipesim --workers 1 --prepare 2ms --set device='{emulated: {base: 5ms}}'",
+    "pipesim run configs/experiments/io-bound.yaml --export json=before.json",
+};
+constexpr std::string_view kValidateExamples[] = {
+    "pipesim validate configs/experiments/io-bound.yaml",
+    "pipesim validate --keys",
+};
+constexpr std::string_view kReportExamples[] = {
+    "pipesim report last",
+    "pipesim report before.json --full",
+    "pipesim report last --export json=last.json",
+};
+constexpr std::string_view kExplainExamples[] = {"pipesim explain io-bound", "pipesim explain"};
+
+constexpr Command kCommands[] = {
+    {"run", kRun, "[run] [EXPERIMENT.yaml] [flags]",
+     "run one experiment and say what holds it back",
+     "Real worker threads load batches from an emulated disk or real files into a\n"
+     "bounded queue; a real training step (LibTorch, CPU or GPU) or an emulated\n"
+     "device takes them. The report names the bottleneck and what would help.",
+     kRunExamples},
+    {"report", kReport, "report last|FILE.json [flags]", "show a kept or exported report again",
+     "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
+     kReportExamples},
+    {"explain", kExplain, "explain [VERDICT]", "what a verdict means and how to fix it",
+     "Without a verdict: all of them, a line each.", kExplainExamples},
+    {"validate", kValidate, "validate [EXPERIMENT.yaml] [flags]",
+     "check an experiment file and flags without running",
+     "Prints every problem with its place and what to write instead.", kValidateExamples},
+};
+
+}  // namespace
+
+std::span<const Option> Options() { return kOptions; }
+std::span<const Command> Commands() { return kCommands; }
+
+const Option* FindOption(std::string_view name, unsigned command) {
+  for (const Option& option : kOptions)
+    if (option.name == name && (option.commands & command)) return &option;
+  return nullptr;
+}
+
+const Option* OptionOfPath(std::string_view path) {
+  for (const Option& option : kOptions)
+    if (option.path == path && option.to_yaml == nullptr) return &option;
+  return nullptr;
+}
+
+const Command* FindCommand(std::string_view name) {
+  for (const Command& command : kCommands)
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+}  // namespace pipesim::app

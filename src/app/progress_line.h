@@ -1,0 +1,28 @@
+// What stderr shows while a run goes on: one line that rewrites itself on a terminal, a line every
+// ten seconds in a log.
+#pragma once
+
+#include <string>
+
+#include "engine/executor.h"
+
+namespace pipesim::app {
+
+/// "12 s   4,680 samples/s   step 219   GPU 28 % busy   starved 70 %   queue 0/8"
+std::string ProgressText(const engine::Progress& progress);
+
+/// Not thread-safe: the engine calls from one thread.
+class ProgressLine {
+ public:
+  ProgressLine(std::FILE* out, bool terminal);
+  ~ProgressLine();  ///< leaves a clean line
+  void Show(const engine::Progress& progress);
+
+ private:
+  std::FILE* out_;
+  bool terminal_;
+  bool shown_ = false;
+  base::Duration next_{};
+};
+
+}  // namespace pipesim::app

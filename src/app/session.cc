@@ -1,0 +1,178 @@
+#include "app/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "app/torch_library.h"
+#include "base/cpus.h"
+#include "base/error.h"
+#include "base/stats.h"
+#include "engine/sample_source.h"
+#include "engine/threaded/threaded_executor.h"
+#include "spec/units_text.h"
+
+namespace pipesim::app {
+namespace {
+
+using spec::DeviceKind;
+using spec::Experiment;
+using spec::Origin;
+
+void LimitCpus(const Experiment& experiment) {
+  const spec::Limits& limits = experiment.limits;
+  if (limits.cpu_count)
+    base::PinProcess(base::ChooseCpus(base::ReadCpuAllowance(), *limits.cpu_count));
+  else if (!limits.cpu_list.empty())
+    base::PinProcess(limits.cpu_list);
+  if (limits.omp_wait == spec::OmpWait::kPassive) setenv("OMP_WAIT_POLICY", "passive", 1);
+}
+
+/// OMP_NUM_THREADS speaks for people who set nothing else, as it does in PyTorch.
+void ResolveThreads(Experiment& experiment) {
+  if (experiment.limits.compute_threads) return;
+  spec::Experiment::Setting& setting = experiment.settings["limits.compute_threads"];
+  int threads = std::max(1, static_cast<int>(base::ReadCpuAllowance().Cores()));
+  if (const char* omp = std::getenv("OMP_NUM_THREADS"); omp != nullptr && NeedsTorch(experiment)) {
+    const auto parsed = spec::ParseCount(omp);
+    if (const auto* count = std::get_if<std::int64_t>(&parsed);
+        count != nullptr && *count >= 1 && *count <= 4096) {
+      threads = static_cast<int>(*count);
+      setting = {omp, Origin::kEnvironment};
+    }
+  }
+  experiment.limits.compute_threads = threads;
+}
+
+void ResolveDevice(Experiment& experiment) {
+  if (!NeedsTorch(experiment)) return;
+  const auto devices = LoadTorch().devices();
+  spec::Device& device = experiment.device;
+  if (device.kind == DeviceKind::kAuto) {
+    device.kind = devices.empty() ? DeviceKind::kCpu : DeviceKind::kCuda;
+    device.cuda_index = 0;
+  }
+  if (device.kind == DeviceKind::kCuda && device.cuda_index >= static_cast<int>(devices.size()))
+    throw base::EnvironmentError(
+        devices.empty()
+            ? fmt::format("device cuda:{} was asked for, but no CUDA device is visible here\n"
+                          "use --device cpu, or --device emulated",
+                          device.cuda_index)
+            : fmt::format("device cuda:{} was asked for, but there are only {} (cuda:0 to cuda:{})",
+                          device.cuda_index, devices.size(), devices.size() - 1));
+}
+
+std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
+                                             const base::Clock& clock) {
+  if (experiment.device.kind == DeviceKind::kEmulated)
+    return engine::MakeEmulatedTrainer(experiment, clock);
+  return LoadTorch().make_trainer(experiment, clock, *experiment.limits.compute_threads);
+}
+
+report::Reality StorageReality(const Experiment& experiment) {
+  return experiment.storage.kind == spec::StorageKind::kFiles ? report::Reality::kReal
+                                                              : report::Reality::kEmulated;
+}
+
+/// A run that could not begin for want of memory is a result too: it says what was asked and free.
+trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
+  trace::RunTrace trace;
+  trace.begin = trace.end = trace.bucket_origin = clock.Now();
+  trace.bucket_width = std::chrono::milliseconds(1);
+  trace.end_reason = trace::EndReason::kOutOfMemory;
+  trace.failure = why;
+  return trace;
+}
+
+trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& control) {
+  const base::SystemClock clock;
+  std::unique_ptr<engine::SampleSource> source;
+  if (experiment.storage.kind == spec::StorageKind::kFiles)
+    source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
+  try {
+    const auto trainer = MakeTrainer(experiment, clock);
+    const auto memory = engine::MakeHostMemory();
+    return engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), source.get()})
+        ->Run(experiment, control);
+  } catch (const engine::OutOfMemory& refusal) {
+    return TraceOfRefusal(clock, refusal.what());
+  } catch (const std::bad_alloc&) {
+    return TraceOfRefusal(clock, "the host's memory is not enough for the model and its batches");
+  }
+}
+
+bool Finished(const measure::Result& result) {
+  return result.samples_per_s && result.stopped_by != trace::EndReason::kInterrupted &&
+         result.stopped_by != trace::EndReason::kFailed &&
+         result.stopped_by != trace::EndReason::kOutOfMemory;
+}
+
+}  // namespace
+
+bool NeedsTorch(const Experiment& experiment) {
+  return experiment.device.kind != DeviceKind::kEmulated;
+}
+
+void PrepareMachine(Experiment& experiment) {
+  if (experiment.storage.kind == spec::StorageKind::kFiles) {
+    const engine::ImageFolderSummary folder = engine::SummarizeImageFolder(experiment.storage.path);
+    spec::SetFromData(experiment, folder.samples, folder.classes, folder.mean_sample_bytes);
+  }
+  LimitCpus(experiment);
+  ResolveThreads(experiment);
+  ResolveDevice(experiment);
+}
+
+report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& asked) {
+  engine::RunControl control = asked;
+  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
+    return measure::Enough(trace, now, experiment);
+  };
+  const trace::RunTrace trace = Execute(experiment, control);
+
+  report::RunReport report;
+  report.context = ReadContext();
+  if (NeedsTorch(experiment)) report.context.libtorch_version = LoadTorch().libtorch_version;
+  report.experiment = experiment;
+  report.storage = StorageReality(experiment);
+  report.prepare = experiment.prepare.kind == spec::PrepareKind::kWait ? report::Reality::kEmulated
+                                                                       : report::Reality::kReal;
+  report.device = NeedsTorch(experiment) ? report::Reality::kReal : report::Reality::kEmulated;
+  report.engine = report::Reality::kReal;
+  report.measurement = measure::Measure(trace, experiment);
+  report.diagnosis = diagnose::Diagnose(experiment, report.measurement, diagnose::PredictByBounds);
+  return report;
+}
+
+report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control) {
+  std::vector<report::RunReport> runs;
+  for (int repeat = 0; repeat < experiment.run.repeats; ++repeat) {
+    Experiment seeded = experiment;
+    seeded.run.seed += static_cast<std::uint64_t>(repeat);
+    runs.push_back(RunOnce(seeded, control));
+    if (!Finished(runs.back().measurement.result)) return runs.back();
+  }
+  if (runs.size() == 1) return runs.front();
+
+  std::sort(runs.begin(), runs.end(), [](const report::RunReport& a, const report::RunReport& b) {
+    return *a.measurement.result.samples_per_s < *b.measurement.result.samples_per_s;
+  });
+  std::vector<double> rates;
+  std::vector<measure::Result> results;
+  for (const report::RunReport& run : runs) {
+    rates.push_back(*run.measurement.result.samples_per_s);
+    results.push_back(run.measurement.result);
+  }
+  report::RunReport& median = runs[(runs.size() - 1) / 2];
+  const double half = base::HalfWidth(rates, 0.95).value_or(0);
+  median.measurement.result.samples_per_s_interval =
+      measure::Interval{*median.measurement.result.samples_per_s - half,
+                        *median.measurement.result.samples_per_s + half, 0.95,
+                        fmt::format("repeats ({})", runs.size())};
+  median.repeats = results;
+  return median;
+}
+
+}  // namespace pipesim::app

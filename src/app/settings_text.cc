@@ -1,0 +1,54 @@
+#include "app/settings_text.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/text.h"
+#include "spec/read.h"
+
+namespace pipesim::app {
+namespace {
+
+std::string_view ToText(spec::Origin origin) {
+  switch (origin) {
+    case spec::Origin::kDefault:
+      return "default";
+    case spec::Origin::kModel:
+      return "model";
+    case spec::Origin::kPreset:
+      return "preset";
+    case spec::Origin::kData:
+      return "data";
+    case spec::Origin::kEnvironment:
+      return "environment";
+    case spec::Origin::kFile:
+      return "file";
+    case spec::Origin::kFlag:
+      return "flag";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string SettingsText(const spec::Experiment& experiment) {
+  std::string text = fmt::format("{:<26} {:<40} {}\n", "setting", "value", "from");
+  for (const spec::Key& key : spec::Keys()) {
+    const auto found = experiment.settings.find(std::string(key.path));
+    if (found == experiment.settings.end()) continue;
+    fmt::format_to(std::back_inserter(text), "{:<26} {:<40} {}\n", key.path,
+                   base::Printable(found->second.text), ToText(found->second.origin));
+  }
+  return text;
+}
+
+std::string KeysText() {
+  std::string text;
+  for (const spec::Key& key : spec::Keys())
+    fmt::format_to(std::back_inserter(text), "{}\n    {}\n    {}; default {}\n", key.path, key.help,
+                   key.type, key.fallback);
+  return text;
+}
+
+}  // namespace pipesim::app

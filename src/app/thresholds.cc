@@ -1,0 +1,91 @@
+#include "app/thresholds.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/text.h"
+
+namespace pipesim::app {
+namespace {
+
+using diagnose::Verdict;
+
+Verdict VerdictNamed(const std::string& name) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Verdict::kInconclusive); ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    if (diagnose::ToText(verdict) == name) return verdict;
+    names.emplace_back(diagnose::ToText(verdict));
+  }
+  throw base::UsageError(fmt::format("--expect does not know the verdict '{}'; there are: {}",
+                                     base::Printable(name), base::Join(names, ", ")));
+}
+
+Thresholds::Limit ReadLimit(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>");
+  const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
+  Thresholds::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
+  const char* end = text.data() + text.size();
+  const auto number = readable ? std::from_chars(text.data() + at + 2, end, limit.value)
+                               : std::from_chars_result{nullptr, std::errc::invalid_argument};
+  if (number.ec != std::errc() || number.ptr != end ||
+      (limit.metric != "au" && limit.metric != "samples_per_s"))
+    throw base::UsageError(fmt::format(
+        "--require takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", base::Printable(text)));
+  return limit;
+}
+
+/// −1: missed, 0: undecided, 1: met.
+int Judge(const Thresholds::Limit& limit, const measure::Result& result) {
+  double low = 0, high = 0;
+  if (limit.metric == "au") {
+    if (!result.accelerator_utilization) return 0;
+    low = high = *result.accelerator_utilization;
+  } else {
+    if (!result.samples_per_s) return 0;
+    low = high = *result.samples_per_s;
+    if (result.samples_per_s_interval)
+      low = result.samples_per_s_interval->low, high = result.samples_per_s_interval->high;
+  }
+  const bool low_meets = limit.at_least ? low >= limit.value : low <= limit.value;
+  const bool high_meets = limit.at_least ? high >= limit.value : high <= limit.value;
+  if (low_meets && high_meets) return 1;
+  return low_meets || high_meets ? 0 : -1;
+}
+
+}  // namespace
+
+Thresholds ReadThresholds(const Arguments& arguments) {
+  Thresholds thresholds;
+  if (const auto expected = arguments.Last("expect")) thresholds.expect = VerdictNamed(*expected);
+  for (const std::string& text : arguments.All("require"))
+    thresholds.limits.push_back(ReadLimit(text));
+  return thresholds;
+}
+
+ThresholdResult CheckThresholds(const Thresholds& thresholds,
+                                const measure::Measurement& measurement,
+                                const diagnose::Diagnosis& diagnosis) {
+  ThresholdResult result;
+  bool missed = false, undecided = false;
+  if (thresholds.expect && diagnosis.bottleneck != *thresholds.expect) {
+    const bool open = diagnosis.bottleneck == Verdict::kInconclusive;
+    (open ? undecided : missed) = true;
+    result.lines.push_back(fmt::format("expected {}, the verdict is {}",
+                                       diagnose::ToText(*thresholds.expect),
+                                       diagnose::ToText(diagnosis.bottleneck)));
+  }
+  for (const Thresholds::Limit& limit : thresholds.limits) {
+    const int judged = Judge(limit, measurement.result);
+    if (judged == 1) continue;
+    (judged == 0 ? undecided : missed) = true;
+    result.lines.push_back(
+        fmt::format("{} {}", limit.text, judged == 0 ? "is not decided by this run" : "is missed"));
+  }
+  if (undecided) result.code = base::ExitCode::kUndecided;
+  if (missed) result.code = base::ExitCode::kThresholdMissed;
+  return result;
+}
+
+}  // namespace pipesim::app

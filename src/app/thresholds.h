@@ -1,0 +1,37 @@
+// --expect and --require: what turns a report into a pass or a failure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/arguments.h"
+#include "base/error.h"
+#include "diagnose/diagnosis.h"
+
+namespace pipesim::app {
+
+struct Thresholds {
+  std::optional<diagnose::Verdict> expect;
+  struct Limit {
+    std::string text;    ///< as typed
+    std::string metric;  ///< "au" or "samples_per_s"
+    bool at_least = true;
+    double value = 0;
+  };
+  std::vector<Limit> limits;
+};
+
+/// Throws base::UsageError for what it cannot read.
+Thresholds ReadThresholds(const Arguments& arguments);
+
+struct ThresholdResult {
+  base::ExitCode code = base::ExitCode::kOk;  ///< kOk, kThresholdMissed or kUndecided
+  std::vector<std::string> lines;             ///< one for each threshold that was not met
+};
+
+/// kThresholdMissed wins over kUndecided. A limit inside the throughput's interval is undecided.
+ThresholdResult CheckThresholds(const Thresholds& thresholds,
+                                const measure::Measurement& measurement,
+                                const diagnose::Diagnosis& diagnosis);
+
+}  // namespace pipesim::app

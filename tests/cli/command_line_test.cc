@@ -1,0 +1,138 @@
+// The command line as a new user meets it: help, slips, broken input, exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/command.h"
+
+namespace pipesim {
+namespace {
+
+using support::CommandResult;
+using support::RunPipesim;
+using support::TestFolder;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+int LongestLine(const std::string& text) {
+  int longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    longest = std::max(longest, static_cast<int>(line.size()));
+  return longest;
+}
+
+TEST(CommandLine, AloneItShowsFiveExamplesAndSucceeds) {
+  const CommandResult result = RunPipesim({});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("pipesim --workers 4 --batch 256 --model mlp"));
+  EXPECT_THAT(result.out, HasSubstr("pipesim report last"));
+}
+
+TEST(CommandLine, EveryCommandHasHelpInEightyColumnsWithExamples) {
+  for (const char* command : {"run", "report", "explain", "validate"}) {
+    const CommandResult result = RunPipesim({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_THAT(result.out, HasSubstr("Examples\n  pipesim ")) << command;
+    EXPECT_LE(LongestLine(result.out), 100) << command;
+  }
+}
+
+TEST(CommandLine, VersionNamesTheCommit) {
+  EXPECT_THAT(RunPipesim({"--version"}).out, StartsWith("pipesim 0."));
+}
+
+TEST(CommandLine, AMistypedFlagIsNamedWithTheNearestOne) {
+  const CommandResult result = RunPipesim({"--wokers", "4"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--wokers"));
+  EXPECT_THAT(result.err, HasSubstr("did you mean --workers?"));
+}
+
+TEST(CommandLine, AMistypedCommandIsNamedWithTheNearestOne) {
+  const CommandResult result = RunPipesim({"valdate", "x.yaml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean `pipesim validate`?"));
+}
+
+TEST(CommandLine, AFlagWithoutItsValueSaysWhatItNeeds) {
+  const CommandResult result = RunPipesim({"--workers"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--workers needs a value: --workers N"));
+}
+
+TEST(CommandLine, ABadValueInAFlagIsAConfigurationErrorThatQuotesIt) {
+  const CommandResult result = RunPipesim({"--workers", "four", "--prepare", "8"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("command line"));
+  EXPECT_THAT(result.err, HasSubstr("--workers"));
+  EXPECT_THAT(result.err, HasSubstr("8ms"));  // both problems at once, the second with a suggestion
+}
+
+TEST(CommandLine, AMissingFileIsAConfigurationErrorThatNamesIt) {
+  const CommandResult result = RunPipesim({"validate", "no-such.yaml"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("no-such.yaml"));
+}
+
+TEST(CommandLine, ALaterFlagWins) {
+  const CommandResult result =
+      RunPipesim({"--workers", "4", "--set", "loader.workers=7", "--dry-run"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("loader.workers +7 +flag"));
+}
+
+TEST(CommandLine, DryRunShowsEveryOriginAndRunsNothing) {
+  std::ofstream(TestFolder() / "two.yaml") << "version: 1\nloader: {workers: 2}\n";
+  const CommandResult result =
+      RunPipesim({(TestFolder() / "two.yaml").string(), "--batch", "32", "--dry-run"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, testing::ContainsRegex("loader.workers +2 +file"));
+  EXPECT_THAT(result.out, testing::ContainsRegex("loader.batch_size +32 +flag"));
+  EXPECT_THAT(result.out, testing::ContainsRegex("loader.prefetch_factor +2 +default"));
+}
+
+TEST(CommandLine, AnUnknownExportFormatFailsBeforeTheRun) {
+  const CommandResult result = RunPipesim({"--device", "emulated", "--export", "jsn=x.json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("json"));
+}
+
+TEST(CommandLine, AnExportPathThatCannotBeWrittenFailsBeforeTheRun) {
+  const CommandResult result =
+      RunPipesim({"--device", "emulated", "--export", "json=/no/such/folder/x.json"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("/no/such/folder"));
+}
+
+TEST(CommandLine, ReportWithNothingKeptSaysWhatToDo) {
+  const CommandResult result =
+      RunPipesim({"report", "last"}, {.folder = {}, .environment = {}, .while_running = {}});
+  if (result.exit_code == 0) GTEST_FAIL() << "another test of this program kept a run before";
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("no run is kept"));
+}
+
+TEST(CommandLine, ReportOfAFileThatIsNoReportSaysSo) {
+  std::ofstream(TestFolder() / "no-report.json") << "{\"kind\": 7, \"deep\": [[[]]]}";
+  const CommandResult result = RunPipesim({"report", (TestFolder() / "no-report.json").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("no-report.json"));
+}
+
+TEST(CommandLine, ExplainKnowsEveryVerdictAndSuggestsForASlip) {
+  const CommandResult all = RunPipesim({"explain"});
+  EXPECT_EQ(all.exit_code, 0);
+  for (const char* verdict :
+       {"io-bound", "cpu-bound", "loader-bound", "cpu-contention", "h2d-bound", "launch-bound",
+        "sync-bound", "host-bound", "compute-bound", "balanced", "inconclusive"}) {
+    EXPECT_THAT(all.out, HasSubstr(verdict));
+    EXPECT_EQ(RunPipesim({"explain", verdict}).exit_code, 0) << verdict;
+  }
+  EXPECT_THAT(RunPipesim({"explain", "io-bond"}).err, HasSubstr("io-bound"));
+}
+
+}  // namespace
+}  // namespace pipesim

@@ -1,0 +1,102 @@
+#include "support/command.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace pipesim::support {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+/// Waits for the child; ends it after 60 s.
+int Wait(pid_t pid) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > limit) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "pipesim-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+fs::path TestFolder() {
+  static const Folder folder;
+  return folder.path();
+}
+
+CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOptions& options) {
+  const fs::path folder = TestFolder();
+  const fs::path out = folder / "stdout.txt", err = folder / "stderr.txt";
+  const std::string program = std::string(PIPESIM_BINARY_DIR) + "/bin/pipesim";
+  std::vector<std::string> words_with_program{program};
+  words_with_program.insert(words_with_program.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (std::string& word : words_with_program) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  std::vector<std::string> environment{"XDG_STATE_HOME=" + (folder / "state").string()};
+  for (char** at = environ; *at != nullptr; ++at)
+    if (std::strncmp(*at, "XDG_STATE_HOME=", 15) != 0) environment.emplace_back(*at);
+  environment.insert(environment.end(), options.environment.begin(), options.environment.end());
+  std::vector<char*> envp;
+  for (std::string& entry : environment) envp.push_back(entry.data());
+  envp.push_back(nullptr);
+
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
+    execve(program.c_str(), argv.data(), envp.data());
+    _exit(127);
+  }
+  if (options.while_running) options.while_running(pid);
+  CommandResult result;
+  result.exit_code = Wait(pid);
+  result.out = Slurp(out);
+  result.err = Slurp(err);
+  return result;
+}
+
+}  // namespace pipesim::support
