@@ -115,7 +115,7 @@ macro(_libtorch_find_cuda)
 endmacro()
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
-  set(_names c10 torch_cpu torch)
+  set(_names c10 torch_cpu)  # libtorch.so itself is empty
   set(_include "${LibTorch_ROOT}/include" "${LibTorch_ROOT}/include/torch/csrc/api/include")
   set(_libraries "")
   if(PIPESIM_TORCH_CUDA)

@@ -59,9 +59,9 @@ TEST_F(Cuda, PinnedMemoryIsAlignedAndGoesBack) {
 
 TEST_F(Cuda, LearnsALabelInFp32AndBf16WithEachOptimizer) {
   for (const auto precision : {spec::Precision::kFp32, spec::Precision::kBf16}) {
-    for (const auto [optimizer, rate] : {std::pair(spec::Optimizer::kSgd, 0.1),
-                                         {spec::Optimizer::kMomentum, 0.02},
-                                         {spec::Optimizer::kAdam, 0.01}}) {
+    for (const auto& [optimizer, rate] : {std::pair(spec::Optimizer::kSgd, 0.1),
+                                          {spec::Optimizer::kMomentum, 0.02},
+                                          {spec::Optimizer::kAdam, 0.01}}) {
       auto experiment = OnGpu(SmallMlp());
       experiment.training = {.precision = precision, .optimizer = optimizer, .learning_rate = rate};
       const auto [first, last] = Consumer(experiment).Train(60);

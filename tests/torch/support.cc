@@ -27,7 +27,8 @@ spec::Experiment SmallExperiment(std::vector<Layer> layers) {
   experiment.dataset.dtype = spec::DType::kUint8;
   experiment.dataset.classes = 4;
   experiment.loader.batch_size = 32;
-  experiment.model = {.name = "small", .source = "", .layers = std::move(layers)};
+  experiment.model.name = "small";
+  experiment.model.layers = std::move(layers);
   experiment.training.learning_rate = 0.1;
   experiment.device.kind = spec::DeviceKind::kCpu;
   return experiment;
