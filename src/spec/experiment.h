@@ -21,8 +21,8 @@ using base::BytesPerSecond;
 using base::Drawn;
 using base::Duration;
 
-/// Where a value came from. `kModel` and `kPreset` values are printed as assumed; `kData` is what was
-/// counted in the folder of real samples.
+/// Where a value came from. `kModel` and `kPreset` values are printed as assumed; `kData` is what
+/// was counted in the folder of real samples.
 enum class Origin { kDefault, kModel, kPreset, kData, kEnvironment, kFile, kFlag };
 
 struct Dataset {
@@ -101,8 +101,8 @@ struct Loader {
 
 enum class OmpWait { kDefault, kPassive };
 struct Limits {
-  std::optional<int> cpu_count;      ///< `cpus: 4`
-  std::vector<int> cpu_list;         ///< `cpus: 0-3,6`; both empty: auto
+  std::optional<int> cpu_count;        ///< `cpus: 4`
+  std::vector<int> cpu_list;           ///< `cpus: 0-3,6`; both empty: auto
   std::optional<int> compute_threads;  ///< LibTorch intra-op threads of the trainer; auto = cores
   int worker_threads = 1;
   OmpWait omp_wait = OmpWait::kDefault;
@@ -147,10 +147,10 @@ struct Device {
 };
 
 struct Run {
-  std::optional<Duration> duration;  ///< of measurement, after warm-up; absent: auto
+  std::optional<Duration> duration;    ///< of measurement, after warm-up; absent: auto
   std::optional<std::int64_t> steps;   ///< warm-up included
   std::optional<std::int64_t> epochs;  ///< warm-up included
-  std::optional<Duration> warmup;    ///< absent: auto (MSER-5)
+  std::optional<Duration> warmup;      ///< absent: auto (MSER-5)
   std::uint64_t seed = 1;
   int repeats = 1;
   // duration: auto runs until all three hold, or max_duration has passed
@@ -174,8 +174,8 @@ struct Experiment {
   Device device;
   Run run;
 
-  /// Every key of the experiment file: its value as the file would spell it (a scalar, or a YAML flow
-  /// text), and where it came from. Reading these back gives an equal experiment.
+  /// Every key of the experiment file: its value as the file would spell it (a scalar, or a YAML
+  /// flow text), and where it came from. Reading these back gives an equal experiment.
   struct Setting {
     std::string text;
     Origin origin = Origin::kDefault;
@@ -183,8 +183,8 @@ struct Experiment {
   std::map<std::string, Setting> settings;
 };
 
-/// Fills in what only the folder of real samples can tell (StorageKind::kFiles), with Origin::kData;
-/// `classes` only where the experiment's own are not set.
+/// Fills in what only the folder of real samples can tell (StorageKind::kFiles), with
+/// Origin::kData; `classes` only where the experiment's own are not set.
 void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t classes,
                  Bytes mean_sample_bytes);
 
@@ -192,8 +192,8 @@ void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t clas
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);
-/// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of expected
-/// work (real files: one). The same in every engine.
+/// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of
+/// expected work (real files: one). The same in every engine.
 std::int64_t ChunkSamples(const Experiment& experiment);
 
 }  // namespace pipesim::spec

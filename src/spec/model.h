@@ -1,5 +1,5 @@
-// A model as a list of layers: what the user writes in models/*.yaml, what LibTorch builds, and what
-// the roofline counts. Knows shapes, parameters, FLOPs and bytes; runs nothing.
+// A model as a list of layers: what the user writes in models/*.yaml, what LibTorch builds, and
+// what the roofline counts. Knows shapes, parameters, FLOPs and bytes; runs nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ std::int64_t SizeOf(DType dtype);  ///< bytes of one element
 
 enum class LayerKind {
   kFlatten,
-  kLinear,         // out, bias
-  kConv2d,         // out, kernel, stride, padding, groups, bias
+  kLinear,  // out, bias
+  kConv2d,  // out, kernel, stride, padding, groups, bias
   kBatchNorm2d,
   kLayerNorm,
   kRelu,
@@ -40,12 +40,12 @@ enum class LayerKind {
 /// One layer. Only the fields that its kind names above are set; spec rejects any other.
 struct Layer {
   LayerKind kind = LayerKind::kFlatten;
-  std::int64_t out = 0;
+  std::int64_t out = 0;  ///< of a linear, 0: as many as classes, which are not known yet
   std::int64_t kernel = 0, stride = 1, padding = 0, groups = 1;
   std::int64_t vocab = 0, heads = 0;
   double p = 0;
   bool bias = true;
-  std::vector<Layer> body, shortcut;
+  std::vector<Layer> body{}, shortcut{};
   bool operator==(const Layer&) const = default;
 };
 
@@ -61,14 +61,15 @@ struct LayerCost {
 };
 
 struct Model {
-  std::string name;
-  std::string source;          ///< where the architecture is from
-  std::vector<Layer> layers;   ///< `repeat` is expanded when read; a final linear gives `classes`
+  std::string name{};
+  std::string reference{};  ///< what `model.name` says: a name, a file; empty: layers given inline
+  std::string source{};     ///< where the architecture is from
+  std::vector<Layer> layers;  ///< `repeat` is expanded when read; a final linear gives `classes`
   bool operator==(const Model&) const = default;
 };
 
-/// Walks the layers from `input` and returns each one's cost. Throws std::invalid_argument naming the
-/// layer (index and kind) whose input shape does not fit.
+/// Walks the layers from `input` and returns each one's cost. Throws std::invalid_argument naming
+/// the layer (index and kind) whose input shape does not fit.
 std::vector<LayerCost> CostsOf(const Model& model, const Shape& input);
 
 }  // namespace pipesim::spec

@@ -19,9 +19,9 @@ struct DataFolders {
   std::vector<std::filesystem::path> roots;
 };
 
-/// One `path = value` from the command line, in the order given; later wins, and wins over the file.
-/// A map or a short form is replaced as a whole when its own path is set (`storage`), and entered
-/// when a path below it is (`storage.bandwidth`).
+/// One `path = value` from the command line, in the order given; later wins, and wins over the
+/// file. A map or a short form is replaced as a whole when its own path is set (`storage`), and
+/// entered when a path below it is (`storage.bandwidth`).
 struct Override {
   std::string path;   ///< "loader.workers"
   std::string value;  ///< YAML text: "4", "{preset: hdd}"
@@ -47,8 +47,8 @@ ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
 
 /// One key of the experiment file, for help, completion and flags.
 struct Key {
-  std::string_view path;      ///< "loader.workers"
-  std::string_view type;      ///< "count", "duration", "bytes or distribution", "true|false", "a|b|c"
+  std::string_view path;  ///< "loader.workers"
+  std::string_view type;  ///< "count", "duration", "bytes or distribution", "true|false", "a|b|c"
   std::string_view fallback;  ///< the default as text; "auto", "the model's"
   std::string_view help;      ///< one line
 };

@@ -1,0 +1,220 @@
+#include "spec/checks.h"
+
+#include <array>
+#include <limits>
+#include <stdexcept>
+
+#include "spec/model_layers.h"
+
+namespace pipesim::spec {
+namespace {
+
+/// A value of the format that no engine of this version serves. The list shrinks as engines grow.
+struct NotYet {
+  std::string_view path;
+  bool (*asked)(const Experiment&);
+  std::string_view what;
+  std::string_view instead;
+};
+constexpr std::array<NotYet, 8> kNotYet{{
+    {"storage.cache",
+     [](const Experiment& e) { return e.storage.cache.policy != CachePolicy::kNone; },
+     "an emulated cache", "policy: none"},
+    {"storage.cache",
+     [](const Experiment& e) { return e.storage.file_cache != FileCacheState::kAsIs; },
+     "a cold or warmed page cache", "as_is"},
+    {"storage.direct", [](const Experiment& e) { return e.storage.direct; }, "direct reading",
+     "false"},
+    {"loader.pin_memory", [](const Experiment& e) { return e.loader.pin_memory; },
+     "page-locked memory", "false"},
+    {"limits.worker_threads", [](const Experiment& e) { return e.limits.worker_threads > 1; },
+     "more than one thread in a worker", "1"},
+    {"model.cuda_graph", [](const Experiment& e) { return e.training.cuda_graph; },
+     "training by a CUDA graph", "false"},
+    {"transfer.overlap", [](const Experiment& e) { return !e.transfer.overlap; },
+     "a transfer without overlap", "true"},
+    {"transfer.non_blocking", [](const Experiment& e) { return !e.transfer.non_blocking; },
+     "a blocking transfer", "true"},
+}};
+
+void CheckLoader(Reading& reading, const Loader& loader, const Dataset& dataset) {
+  if (loader.workers == 0) {
+    const auto needs_workers = [&](const char* path) {
+      if (!reading.SetByUser(path)) return;
+      reading.Problem(reading.PlaceOf(path), std::string(path) + " means nothing without workers",
+                      "loader.workers: 1 or more, or leave it out");
+    };
+    needs_workers("loader.prefetch_factor");
+    if (loader.timeout.count() != 0) needs_workers("loader.timeout");
+    if (loader.persistent_workers) needs_workers("loader.persistent_workers");
+  }
+  if (loader.workers > 0 && loader.queue_capacity && *loader.queue_capacity > loader.Window()) {
+    reading.Warn(
+        reading.PlaceOf("loader.queue_capacity"),
+        "loader.queue_capacity is above workers x prefetch_factor, which is never exceeded",
+        "auto");
+  }
+  if (dataset.samples > 0 && dataset.samples < loader.batch_size) {
+    const std::string samples = std::to_string(dataset.samples);
+    if (loader.drop_last) {
+      reading.Problem(reading.PlaceOf("loader.drop_last"),
+                      "loader.drop_last leaves no batch: an epoch has " + samples + " samples",
+                      "batch_size: " + samples);
+    } else {
+      reading.Warn(reading.PlaceOf("loader.batch_size"),
+                   "every batch is partial: an epoch has only " + samples + " samples");
+    }
+  }
+}
+
+/// Sums that engines hold in 64 bits: bytes of all batches in the window, time of one batch's work.
+void CheckSizes(Reading& reading, const Experiment& experiment) {
+  const Loader& loader = experiment.loader;
+  const Dataset& dataset = experiment.dataset;
+  constexpr double kMost = 4e18;  // below 2^62, so that a sum of two still fits
+  const auto batch = static_cast<double>(loader.batch_size);
+  const double sample_bytes = std::max(static_cast<double>(PreparedBytes(dataset).count),
+                                       dataset.sample_bytes.in_units.Mean());
+  const auto batches = static_cast<double>(std::max<std::int64_t>(loader.Window(), 1));
+  if (batches * batch * sample_bytes > kMost) {
+    reading.Problem(reading.PlaceOf("loader.batch_size"),
+                    "all batches in the window together have over 4e18 bytes");
+  }
+  const std::array<std::pair<const char*, const Drawn<Duration>*>, 4> costs{
+      {{"prepare.cost", &experiment.prepare.cost},
+       {"storage.latency", &experiment.storage.latency},
+       {"storage.open_cost", &experiment.storage.open_cost},
+       {"device.emulated.per_sample", &experiment.device.step_per_sample}}};
+  for (const auto& [path, cost] : costs) {
+    if (batch * cost->in_units.Mean() <= kMost) continue;
+    reading.Problem(reading.PlaceOf(path),
+                    std::string(path) + " over a whole batch is more than 100 years");
+  }
+}
+
+void CheckDecode(Reading& reading, const Experiment& experiment) {
+  if (experiment.prepare.kind != PrepareKind::kDecode) return;
+  if (experiment.storage.kind != StorageKind::kFiles) {
+    reading.Problem(reading.PlaceOf("prepare.kind"),
+                    "prepare.kind decode needs real files to decode",
+                    "storage: {kind: files, path: DIR}");
+    return;
+  }
+  const Shape& shape = experiment.dataset.shape;
+  const DType dtype = experiment.dataset.dtype;
+  const bool image = shape.size() == 3 && (shape[0] == 1 || shape[0] == 3);
+  if (!shape.empty() && !image) {
+    reading.Problem(reading.PlaceOf("dataset.shape"),
+                    "dataset.shape " + ToText(shape) + " is no image; decode makes 3xHxW or 1xHxW",
+                    "[3, 224, 224]");
+  }
+  if (dtype != DType::kUint8 && dtype != DType::kFloat32) {
+    reading.Problem(reading.PlaceOf("dataset.dtype"), "decode makes uint8 or float32", "uint8");
+  }
+}
+
+void CheckTokens(Reading& reading, const Experiment& experiment) {
+  if (experiment.model.layers.empty()) return;
+  const bool tokens = experiment.model.layers.front().kind == LayerKind::kEmbedding;
+  const bool integers = experiment.dataset.dtype == DType::kInt64;
+  if (tokens == integers) return;
+  reading.Problem(reading.PlaceOf("dataset.dtype"),
+                  tokens ? "the model begins with an embedding, which takes int64 tokens"
+                         : "int64 tokens need a model that begins with an embedding",
+                  tokens ? "int64" : "uint8");
+}
+
+void CheckRun(Reading& reading, const Run& run) {
+  if (run.duration && run.duration->count() <= 0) {
+    reading.Problem(reading.PlaceOf("run.duration"), "run.duration must be above 0", "10s");
+  }
+  if (run.max_noise <= 0) {
+    reading.Problem(reading.PlaceOf("run.max_noise"), "run.max_noise must be above 0", "2%");
+  }
+  if (run.max_duration.count() <= 0 || run.max_duration < run.min_duration) {
+    const char* path =
+        reading.SetByUser("run.max_duration") ? "run.max_duration" : "run.min_duration";
+    reading.Problem(reading.PlaceOf(path), "run.max_duration is below run.min_duration", "60s");
+  }
+  if (!run.duration) return;
+  for (const char* path :
+       {"run.min_duration", "run.min_steps", "run.max_noise", "run.max_duration"}) {
+    if (reading.SetByUser(path)) {
+      reading.Warn(reading.PlaceOf(path),
+                   std::string(path) + " means nothing beside a fixed run.duration",
+                   "duration: auto");
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t OutputsOf(const Model& model, const Shape& input) {
+  const std::vector<LayerCost> costs = CostsOf(model, input);
+  const Shape out = costs.empty() ? input : costs.back().out;
+  if (out.size() != 1) {
+    throw std::invalid_argument("the model ends in " + ToText(out) +
+                                "; its last layer must give one number a class");
+  }
+  return out[0];
+}
+
+void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment) {
+  Dataset& dataset = experiment.dataset;
+  if (!input.good || dataset.shape.empty()) return;
+  const bool sized_by_classes = UsesClasses(experiment.model.layers);
+  const bool real_files = experiment.storage.kind == StorageKind::kFiles;
+  if (sized_by_classes && dataset.classes == 0 && !real_files) {
+    reading.Problem(reading.PlaceOf("dataset"),
+                    "dataset.classes is not set, and the model needs it", "classes: 10");
+    return;
+  }
+  Model sized = experiment.model;
+  SetClasses(sized.layers, std::max<std::int64_t>(dataset.classes, 1));
+  if (dataset.classes > 0) experiment.model = sized;
+  try {
+    const std::int64_t outputs = OutputsOf(sized, dataset.shape);
+    if (dataset.classes == 0 && !real_files) dataset.classes = outputs;
+    if (outputs < dataset.classes) {
+      reading.Problem(reading.PlaceOf("dataset.classes"),
+                      "the model gives " + std::to_string(outputs) + " outputs and the data has " +
+                          std::to_string(dataset.classes) + " classes",
+                      "linear: {out: classes}");
+    }
+  } catch (const std::invalid_argument& error) {
+    // The message begins with the number of the outermost layer.
+    const std::string what = error.what();
+    std::size_t layer = 0;
+    constexpr std::string_view kPrefix = "layer ";
+    if (what.starts_with(kPrefix)) layer = std::stoul(what.substr(kPrefix.size()));
+    const bool known = layer >= 1 && layer <= input.layer_places.size();
+    reading.Problem(known ? input.layer_places[layer - 1] : reading.PlaceOf("model"),
+                    "model " + experiment.model.name + " does not fit samples of " +
+                        ToText(dataset.shape) + ": " + what,
+                    "another dataset.shape or model");
+  }
+}
+
+void CheckWhole(Reading& reading, const Experiment& experiment) {
+  CheckLoader(reading, experiment.loader, experiment.dataset);
+  CheckSizes(reading, experiment);
+  CheckDecode(reading, experiment);
+  CheckTokens(reading, experiment);
+  CheckRun(reading, experiment.run);
+  if (experiment.loader.pin_memory && experiment.device.kind == DeviceKind::kCpu) {
+    reading.Warn(reading.PlaceOf("loader.pin_memory"),
+                 "loader.pin_memory does nothing when the CPU trains", "false");
+  }
+}
+
+void CheckAvailable(Reading& reading, const Experiment& experiment) {
+  for (const NotYet& entry : kNotYet) {
+    if (!entry.asked(experiment)) continue;
+    const std::string path(entry.path);
+    reading.Problem(reading.PlaceOf(path),
+                    path + ": " + std::string(entry.what) + " is not available in this version",
+                    std::string(entry.instead));
+  }
+}
+
+}  // namespace pipesim::spec

@@ -1,0 +1,131 @@
+#include "spec/data_files.h"
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "spec/yaml_tree.h"
+
+namespace pipesim::spec {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct KindRule {
+  std::string_view folder, word;
+  Origin origin;
+};
+
+KindRule RuleOf(DataKind kind) {
+  switch (kind) {
+    case DataKind::kModel:
+      return {"models", "model", Origin::kModel};
+    case DataKind::kStorage:
+      return {"configs/storage", "storage preset", Origin::kPreset};
+    case DataKind::kDevice:
+      break;
+  }
+  return {"configs/devices", "device preset", Origin::kPreset};
+}
+
+bool IsPath(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") ||
+         text.ends_with(".yml");
+}
+
+bool IsFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+}  // namespace
+
+Node ParseFile(const fs::path& path, Origin origin, std::vector<base::Problem>& problems) {
+  std::error_code error;
+  // A device or a pipe may have no end.
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    throw base::EnvironmentError(path.string() + " is not a regular file");
+  }
+  if (fs::file_size(path, error) > kLargestFileBytes && !error) {
+    base::Problem problem;
+    problem.source = path.string();
+    problem.what = "larger than 1 MiB; that is no experiment file";
+    problems.push_back(std::move(problem));
+    return {};
+  }
+  return ParseYaml(base::ReadFile(path), path.string(), origin, problems);
+}
+
+std::optional<fs::path> DataFiles::Find(DataKind kind, const std::string& text) const {
+  if (IsPath(text)) {
+    for (const fs::path& candidate : {beside_ / text, fs::path(text)}) {
+      if (IsFile(candidate)) return candidate;
+    }
+    return std::nullopt;
+  }
+  for (const fs::path& root : folders_.roots) {
+    fs::path candidate = root / RuleOf(kind).folder / (text + ".yaml");
+    if (IsFile(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const std::string& text,
+                                        const Place& place) const {
+  const KindRule rule = RuleOf(kind);
+  const auto path = Find(kind, text);
+  if (!path) {
+    const std::vector<std::string> names = DataNames(folders_, kind);
+    const std::string shown = base::Printable(text.substr(0, 200));
+    std::string suggestion = base::Nearest(text, names).value_or(base::Join(names, ", "));
+    if (IsPath(text)) suggestion = "a path from this file's folder or the working folder";
+    reading.Problem(place, "there is no " + std::string(rule.word) + " '" + shown + "'",
+                    std::move(suggestion));
+    return std::nullopt;
+  }
+  std::vector<base::Problem> problems;
+  DataFile file{ParseFile(*path, rule.origin, problems),
+                IsPath(text) ? fs::absolute(*path).lexically_normal().string() : text};
+  const bool good = problems.empty();
+  reading.Add(std::move(problems));
+  if (good && !file.tree.IsMap()) {
+    reading.Problem(place, path->string() + " holds no " + std::string(rule.word));
+    return std::nullopt;
+  }
+  if (!good) return std::nullopt;
+  return file;
+}
+
+fs::path DataFiles::Resolve(const std::string& text, Origin origin) const {
+  const fs::path path(text);
+  const bool from_file = origin == Origin::kFile && !beside_.empty();
+  return fs::absolute(from_file ? beside_ / path : path).lexically_normal();
+}
+
+std::vector<std::string> DataNames(const DataFolders& folders, DataKind kind) {
+  std::vector<std::string> names;
+  for (const fs::path& root : folders.roots) {
+    std::error_code error;
+    for (fs::directory_iterator it(root / RuleOf(kind).folder, error), end; !error && it != end;
+         it.increment(error)) {
+      if (it->path().extension() == ".yaml") names.push_back(it->path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::string> ModelNames(const DataFolders& folders) {
+  return DataNames(folders, DataKind::kModel);
+}
+std::vector<std::string> StorageNames(const DataFolders& folders) {
+  return DataNames(folders, DataKind::kStorage);
+}
+std::vector<std::string> DeviceNames(const DataFolders& folders) {
+  return DataNames(folders, DataKind::kDevice);
+}
+
+}  // namespace pipesim::spec

@@ -1,0 +1,117 @@
+// The `device:` section: where the step runs, or what stands in for it.
+#include "spec/overrides.h"
+#include "spec/sections.h"
+
+namespace pipesim::spec {
+namespace {
+
+constexpr std::string_view kDefaultPreset = "rtx-4060";
+
+std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
+                                       const std::string& name, const Place& place) {
+  const auto loaded = files.Load(reading, DataKind::kDevice, name, place);
+  if (!loaded) return std::nullopt;
+  DevicePreset preset;
+  MapReader reader(reading, loaded->tree, "preset " + name);
+  double fp32_tflops = 0;
+  double bf16_tflops = 0;
+  int read = 0;
+  read += reader.Text("source", preset.source) ? 1 : 0;
+  read += reader.Number("fp32_tflops", fp32_tflops, 1e-3, 1e9) ? 1 : 0;
+  read += reader.Number("bf16_tflops", bf16_tflops, 1e-3, 1e9) ? 1 : 0;
+  read += reader.Rate("memory_bandwidth", preset.memory_bandwidth) ? 1 : 0;
+  read += reader.Size("memory", preset.memory) ? 1 : 0;
+  read += reader.Rate("h2d_bandwidth", preset.h2d_bandwidth) ? 1 : 0;
+  read += reader.Time("launch", preset.launch) ? 1 : 0;
+  read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
+  reader.Finish();
+  if (read < 8 || preset.efficiency <= 0) {
+    reading.Problem(loaded->tree.place, "a device preset needs every one of its figures",
+                    "source, fp32_tflops, bf16_tflops, memory_bandwidth, memory, h2d_bandwidth, "
+                    "launch, efficiency");
+    return std::nullopt;
+  }
+  preset.name = loaded->reference;
+  preset.fp32_flops_per_s = fp32_tflops * 1e12;
+  preset.bf16_flops_per_s = bf16_tflops * 1e12;
+  return preset;
+}
+
+/// The word after `device:`; any that is no device is a preset's name.
+void ReadName(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
+  constexpr std::string_view kCudaPrefix = "cuda:";
+  const std::string& name = node.text;
+  if (name == "auto" || name == "cpu") {
+    out.kind = name == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;
+  } else if (name == "emulated") {
+    out.kind = DeviceKind::kEmulated;
+  } else if (name == "cuda") {
+    out.kind = DeviceKind::kCuda;
+  } else if (name.starts_with(kCudaPrefix)) {
+    const auto index = ParseCount(std::string_view(name).substr(kCudaPrefix.size()));
+    const auto* number = std::get_if<std::int64_t>(&index);
+    if (number == nullptr || *number > 1023) {
+      reading.Problem(node.place, "device: '" + name + "' names no GPU", "cuda:0");
+      return;
+    }
+    out.kind = DeviceKind::kCuda;
+    out.cuda_index = static_cast<int>(*number);
+  } else if (name == "gpu" || name == "GPU") {
+    reading.Problem(node.place, "device: 'gpu' is no device", "cuda:0");
+  } else {
+    out.kind = DeviceKind::kEmulated;
+    out.preset = ReadPreset(reading, files, name, node.place);
+  }
+}
+
+void ReadEmulated(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
+  const Node section = Expanded("device.emulated", node);
+  MapReader reader(reading, section, "device.emulated");
+  Drawn<Duration> step_base;
+  std::string preset;
+  const bool has_base = reader.Drawn("base", step_base);
+  const bool has_per_sample = reader.Drawn("per_sample", out.step_per_sample);
+  const bool has_preset = reader.Text("preset", preset);
+  reader.Finish();
+  if (has_base || has_per_sample) out.step_base = step_base;
+  if (has_preset && (reader.Has("base") || reader.Has("per_sample") || out.preset)) {
+    reading.Problem(reading.PlaceOf("device.emulated.preset"),
+                    "device.emulated is a preset or a stated cost, and only one of them",
+                    "{preset: " + preset + "}, or {base: 200us, per_sample: 5us}");
+  } else if (has_preset) {
+    out.preset = ReadPreset(reading, files, preset, reading.PlaceOf("device.emulated.preset"));
+  } else if (out.preset && out.step_base) {
+    reading.Problem(reading.PlaceOf("device.emulated"),
+                    "device.name says a preset and device.emulated a stated cost",
+                    "device: {name: emulated, emulated: {base: 200us, per_sample: 5us}}");
+  }
+}
+
+}  // namespace
+
+void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, Device& out) {
+  const Node expanded = Expanded("device", section);
+  MapReader reader(reading, expanded, "device");
+  const Node* emulated = reader.Take("emulated");
+  if (emulated != nullptr) out.kind = DeviceKind::kEmulated;
+  std::string name;
+  if (reader.Text("name", name)) {
+    ReadName(reading, files, *reader.Peek("name"), out);
+    if (out.preset) reading.Note("device.emulated.preset", *reader.Peek("name"));
+  }
+  reader.Count("in_flight", out.in_flight, 1, 64);
+  reader.Finish();
+  if (emulated != nullptr && out.kind != DeviceKind::kEmulated) {
+    reading.Problem(emulated->place, "device.emulated means nothing on device " + name,
+                    "device: {name: emulated, ...}");
+    return;
+  }
+  if (emulated != nullptr) ReadEmulated(reading, files, *emulated, out);
+  const bool stated = out.preset || out.step_base || emulated != nullptr;
+  const bool named_preset = reader.Has("name") && name != "emulated";
+  if (out.kind == DeviceKind::kEmulated && !stated && !named_preset) {
+    out.preset = ReadPreset(reading, files, std::string(kDefaultPreset), reading.PlaceOf("device"));
+  }
+}
+
+}  // namespace pipesim::spec

@@ -1,0 +1,127 @@
+// Reading one merged tree of texts: typed getters that collect every problem, with where each value
+// stands and came from. Knows texts, units and ranges; no key's meaning.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/drawn.h"
+#include "base/error.h"
+#include "spec/experiment.h"
+#include "spec/node.h"
+#include "spec/units_text.h"
+
+namespace pipesim::spec {
+
+/// What one reading finds besides values. At most 100 problems are kept, and how many there were.
+class Reading {
+ public:
+  void Problem(const Place& place, std::string what, std::string suggestion = "");
+  void Add(std::vector<base::Problem> problems);
+  void Warn(const Place& place, std::string what, std::string suggestion = "");
+  /// Every value read: `path` was set by `node`.
+  void Note(const std::string& path, const Node& node);
+
+  bool HasProblems() const { return count_ > 0; }
+  bool IsFull() const { return problems_.size() >= kMostProblems; }
+  /// The value came from the file or a flag, not from a model, a preset or a default.
+  bool SetByUser(const std::string& path) const;
+  std::optional<Origin> OriginOf(const std::string& path) const;
+  /// Of the value at `path` or, where it was not set, at the nearest path above.
+  Place PlaceOf(std::string path) const;
+
+  std::vector<base::Problem> TakeProblems();
+  std::vector<base::Problem> TakeWarnings() { return std::move(warnings_); }
+
+ private:
+  static constexpr std::size_t kMostProblems = 100;
+  struct Noted {
+    Place place;
+    Origin origin;
+  };
+  std::map<std::string, Noted> noted_;
+  std::vector<base::Problem> problems_, warnings_;
+  std::size_t count_ = 0;
+};
+
+/// A word of the file and the value it stands for.
+template <class T>
+struct Named {
+  std::string_view name;
+  T value;
+};
+
+/// Reads the entries of one map. A getter returns true when the key is there and its value is good;
+/// else it leaves `out` as it is: absent and null keep the default, a bad value is a problem.
+class MapReader {
+ public:
+  /// `node` null: nothing is set. Any other that is no map is a problem, and reads as nothing.
+  MapReader(Reading& reading, const Node& node, std::string path);
+
+  /// The value, or nullptr when absent or null. The key counts as known.
+  const Node* Take(std::string_view key);
+  /// The same without making the key known.
+  const Node* Peek(std::string_view key) const;
+  bool Has(std::string_view key) const { return Peek(key) != nullptr; }
+  std::string PathOf(std::string_view key) const;
+
+  bool Text(std::string_view key, std::string& out);
+  bool Flag(std::string_view key, bool& out);
+  bool Count(std::string_view key, std::int64_t& out, std::int64_t low, std::int64_t high);
+  bool Count(std::string_view key, int& out, int low, int high);
+  /// `absent` ("auto", "none", "unlimited") leaves nothing in `out`.
+  bool Count(std::string_view key, std::optional<std::int64_t>& out, std::int64_t low,
+             std::int64_t high, std::string_view absent);
+  bool Count(std::string_view key, std::optional<int>& out, int low, int high,
+             std::string_view absent);
+  bool Time(std::string_view key, Duration& out);
+  bool Time(std::string_view key, std::optional<Duration>& out, std::string_view absent);
+  bool Size(std::string_view key, Bytes& out);
+  bool Rate(std::string_view key, BytesPerSecond& out);
+  bool Rate(std::string_view key, std::optional<BytesPerSecond>& out, std::string_view absent);
+  bool PerSecond(std::string_view key, std::optional<double>& out, std::string_view absent);
+  bool Share(std::string_view key, double& out);
+  /// A plain decimal number, low <= value <= high.
+  bool Number(std::string_view key, double& out, double low, double high);
+  bool Drawn(std::string_view key, base::Drawn<Duration>& out);
+  bool Drawn(std::string_view key, base::Drawn<Bytes>& out);
+  /// Sizes, each 1 … 2^24, together at most 2^31.
+  bool Sizes(std::string_view key, Shape& out);
+
+  template <class T>
+  bool Choice(std::string_view key, std::span<const Named<T>> choices, T& out) {
+    std::vector<std::string> names;
+    for (const auto& choice : choices) names.emplace_back(choice.name);
+    const std::optional<std::size_t> index = ChoiceIndex(key, names);
+    if (index) out = choices[*index].value;
+    return index.has_value();
+  }
+
+  /// Every key that no getter asked for is a problem, with the nearest that one did.
+  void Finish();
+
+ private:
+  const Node* Scalar(std::string_view key);
+  std::optional<std::size_t> ChoiceIndex(std::string_view key,
+                                         const std::vector<std::string>& names);
+  template <class T, class Parse>
+  bool Value(std::string_view key, T& out, Parse parse);
+  template <class Unit, class Parse>
+  bool DrawnValue(std::string_view key, base::Drawn<Unit>& out, Parse parse);
+
+  Reading& reading_;
+  const Node* node_;
+  std::string path_;
+  std::set<std::string, std::less<>> known_;
+};
+
+/// The shortest decimal text of a number, without exponent.
+std::string NumberText(double value);
+
+}  // namespace pipesim::spec

@@ -1,0 +1,71 @@
+// The `model:` section and the model file that it names.
+#include "spec/model_layers.h"
+#include "spec/overrides.h"
+#include "spec/sections.h"
+#include "spec/words.h"
+
+namespace pipesim::spec {
+namespace {
+
+constexpr std::string_view kDefaultModel = "mlp";
+
+Node TakeOr(MapReader& reader, std::string_view key) {
+  const Node* node = reader.Take(key);
+  return node == nullptr ? Node{} : *node;
+}
+
+ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::string& name,
+                         const Place& place, Model& out) {
+  ModelInput input;
+  const auto loaded = files.Load(reading, DataKind::kModel, name, place);
+  if (!loaded) return input;
+  out.reference = loaded->reference;
+  out.name = std::filesystem::path(name).stem().string();
+  MapReader reader(reading, loaded->tree, "model " + out.name);
+  reader.Text("name", out.name);
+  reader.Text("source", out.source);
+  input.dataset = TakeOr(reader, "dataset");
+  input.storage = TakeOr(reader, "storage");
+  input.prepare = TakeOr(reader, "prepare");
+  const Node* layers = reader.Take("layers");
+  reader.Finish();
+  if (layers == nullptr) {
+    reading.Problem(loaded->tree.place, "model " + out.name + " has no layers",
+                    "layers: [flatten, linear: {out: classes}]");
+    return input;
+  }
+  LayerList list = ReadLayers(reading, *layers, "model " + out.name + ".layers");
+  out.layers = std::move(list.layers);
+  input.layer_places = std::move(list.places);
+  input.good = !out.layers.empty();
+  return input;
+}
+
+}  // namespace
+
+ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& section,
+                     Experiment& out) {
+  const Node expanded = Expanded("model", section);
+  MapReader reader(reading, expanded, "model");
+  std::string name(kDefaultModel);
+  const bool named = reader.Text("name", name);
+  ReadWord(reader, "precision", kPrecisions, out.training.precision);
+  ReadWord(reader, "optimizer", kOptimizers, out.training.optimizer);
+  reader.Number("learning_rate", out.training.learning_rate, 0, 1000);
+  reader.Count("sync_every", out.training.sync_every, 0, std::int64_t{1} << 40);
+  reader.Flag("cuda_graph", out.training.cuda_graph);
+  const Node* layers = reader.Take("layers");
+  reader.Finish();
+  if (layers == nullptr) {
+    return ReadModelFile(reading, files, name, reading.PlaceOf("model.name"), out.model);
+  }
+  ModelInput input;
+  out.model.name = named ? name : "custom";
+  LayerList list = ReadLayers(reading, *layers, "model.layers");
+  out.model.layers = std::move(list.layers);
+  input.layer_places = std::move(list.places);
+  input.good = !out.model.layers.empty();
+  return input;
+}
+
+}  // namespace pipesim::spec

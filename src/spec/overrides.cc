@@ -1,0 +1,112 @@
+#include "spec/overrides.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/text.h"
+#include "spec/utf8.h"
+#include "spec/yaml_tree.h"
+
+namespace pipesim::spec {
+namespace {
+
+struct ShortForm {
+  std::string_view path;
+  std::string_view key;        ///< what the word is short for
+  std::string_view other_key;  ///< ... unless it is one of:
+  std::array<std::string_view, 4> other_words;
+};
+constexpr std::array<ShortForm, 12> kShortForms{{
+    {"storage", "preset", "kind", {"none"}},
+    {"storage.cache", "policy", "", {}},
+    {"storage.latency", "mean", "", {}},
+    {"storage.open_cost", "mean", "", {}},
+    {"model", "name", "", {}},
+    {"device", "name", "", {}},
+    {"device.emulated", "preset", "", {}},
+    {"device.emulated.base", "mean", "", {}},
+    {"device.emulated.per_sample", "mean", "", {}},
+    {"prepare", "cost", "kind", {"none", "burn", "wait", "decode"}},
+    {"prepare.cost", "mean", "", {}},
+    {"dataset.sample_bytes", "mean", "", {}},
+}};
+
+/// The flag as typed, and where its path and its value stand in it.
+struct Typed {
+  std::shared_ptr<const Source> source;
+  int path_column = 1;
+  int value_column = 1;
+  bool shows_path = false;
+};
+
+Typed AsTyped(const Override& change) {
+  Typed typed;
+  typed.shows_path = change.flag == "--set" || change.flag == "--axis";
+  std::string line = change.flag + " ";
+  typed.path_column = typed.shows_path ? CountCharacters(line) + 1 : 1;
+  if (typed.shows_path) line += change.path + "=";
+  typed.value_column = CountCharacters(line) + 1;
+  line += change.value;
+  typed.source = std::make_shared<Source>(Source{"command line", {base::Printable(line)}, false});
+  return typed;
+}
+
+Node EmptyMap(const Place& place) {
+  Node map;
+  map.kind = NodeKind::kMap;
+  map.place = place;
+  map.origin = Origin::kFlag;
+  return map;
+}
+
+}  // namespace
+
+Node Expanded(std::string_view path, const Node& node) {
+  if (node.kind != NodeKind::kScalar) return node;
+  for (const ShortForm& form : kShortForms) {
+    if (form.path != path) continue;
+    const auto& words = form.other_words;
+    const bool other =
+        !node.text.empty() && std::find(words.begin(), words.end(), node.text) != words.end();
+    return MapOf(std::string(other ? form.other_key : form.key), node);
+  }
+  return node;
+}
+
+void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem>& problems) {
+  const Typed typed = AsTyped(change);
+  Node value =
+      ParseYamlValue(change.value, typed.source, typed.value_column, Origin::kFlag, problems);
+  if (!root.IsMap()) root = EmptyMap(value.place);
+  Node* node = &root;
+  std::string path;
+  int column = typed.path_column;
+  const std::vector<std::string> parts = base::Split(change.path, '.');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const int width = typed.shows_path ? CountCharacters(parts[i]) : CountCharacters(change.flag);
+    const Place place{typed.source, 1, column, std::max(1, width)};
+    if (parts[i].empty()) {
+      problems.push_back(ProblemAt(place, Quoted(change.path) + " is no path", "loader.workers"));
+      return;
+    }
+    if (typed.shows_path) column += width + 1;
+    if (i + 1 == parts.size()) {
+      node->Set({parts[i], place}, std::move(value));
+      return;
+    }
+    path += (path.empty() ? "" : ".") + parts[i];
+    if (node->Find(parts[i]) == nullptr) node->Set({parts[i], place}, EmptyMap(place));
+    Node& child = *node->Find(parts[i]);
+    child = Expanded(path, child);
+    if (!child.IsMap()) {
+      if (!child.IsNull()) {
+        problems.push_back(ProblemAt(child.place, path + " must be a map of keys and values"));
+      }
+      child = EmptyMap(place);
+    }
+    node = node->Find(parts[i]);
+  }
+}
+
+}  // namespace pipesim::spec

@@ -1,0 +1,109 @@
+#include "spec/read.h"
+
+#include <limits>
+#include <utility>
+
+#include "spec/checks.h"
+#include "spec/data_files.h"
+#include "spec/keys.h"
+#include "spec/overrides.h"
+#include "spec/sections.h"
+#include "spec/yaml_tree.h"
+
+namespace pipesim::spec {
+namespace {
+
+void ThrowProblems(Reading& reading) {
+  if (reading.HasProblems()) throw base::ConfigError(reading.TakeProblems());
+}
+
+Node SectionOf(MapReader& top, const char* key) {
+  const Node* section = top.Take(key);
+  return section == nullptr ? Node{} : *section;
+}
+
+void ReadHead(Reading& reading, MapReader& top, const std::string& default_name, Experiment& out) {
+  if (top.Count("version", out.version, 1, std::numeric_limits<int>::max()) && out.version != 1) {
+    reading.Problem(reading.PlaceOf("version"),
+                    "version " + std::to_string(out.version) + " is newer than this pipesim reads",
+                    "version: 1");
+  }
+  out.name = default_name;
+  top.Text("name", out.name);
+  if (top.Take("sweep") != nullptr) {
+    reading.Problem(reading.PlaceOf("sweep"), "sweep is not available in this version",
+                    "one run for each value");
+  }
+}
+
+void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
+                  const std::string& default_name, Experiment& out) {
+  MapReader top(reading, tree, "");
+  ReadHead(reading, top, default_name, out);
+  const ModelInput model = ReadModel(reading, files, SectionOf(top, "model"), out);
+  ReadStorage(reading, files, SectionOf(top, "storage"), model.storage, out.storage);
+  const bool real_files = out.storage.kind == StorageKind::kFiles;
+  ReadPrepare(reading, SectionOf(top, "prepare"), model.prepare, real_files, out.prepare);
+  // Without its model an experiment lacks more than can be said of it.
+  if (model.good) {
+    ReadDataset(reading, SectionOf(top, "dataset"), model.dataset, real_files, out.dataset);
+  } else {
+    top.Take("dataset");
+  }
+  ReadLoader(reading, SectionOf(top, "loader"), out.loader);
+  ReadLimits(reading, SectionOf(top, "limits"), out.limits);
+  ReadTransfer(reading, SectionOf(top, "transfer"), out.transfer);
+  ReadDevice(reading, files, SectionOf(top, "device"), out.device);
+  ReadRun(reading, SectionOf(top, "run"), out.run);
+  top.Finish();
+  if (out.name.empty()) out.name = out.model.name;
+  FitModel(reading, model, out);
+  CheckWhole(reading, out);
+  CheckAvailable(reading, out);
+}
+
+ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Request& request,
+                    const std::string& default_name, const DataFolders& folders) {
+  Reading reading;
+  const bool unreadable = tree.IsNull() && !problems.empty();
+  for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
+  reading.Add(std::move(problems));
+  if (unreadable) ThrowProblems(reading);  // what a file says that cannot be read, nobody knows
+  const DataFiles files(folders, request.file ? request.file->parent_path() : "");
+  ReadResult result;
+  ReadSections(reading, tree, files, default_name, result.experiment);
+  ThrowProblems(reading);
+  result.experiment.settings = SettingsOf(result.experiment, reading);
+  result.warnings = reading.TakeWarnings();
+  return result;
+}
+
+}  // namespace
+
+ReadResult ReadExperiment(const Request& request, const DataFolders& folders) {
+  if (!request.file) return ReadTree({}, {}, request, "", folders);
+  std::vector<base::Problem> problems;
+  Node tree = ParseFile(*request.file, Origin::kFile, problems);
+  if (tree.IsNull() && problems.empty()) {
+    base::Problem empty;
+    empty.source = request.file->string();
+    empty.line = 1;
+    empty.column = 1;
+    empty.what = "the file says nothing";
+    empty.suggestion = "version: 1";
+    problems.push_back(std::move(empty));
+  }
+  return ReadTree(std::move(tree), std::move(problems), request, request.file->stem().string(),
+                  folders);
+}
+
+ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
+                              const std::vector<Override>& overrides, const DataFolders& folders) {
+  std::vector<base::Problem> problems;
+  Node tree = ParseYaml(yaml, source, Origin::kFile, problems);
+  const Request request{std::filesystem::path(source), overrides};
+  return ReadTree(std::move(tree), std::move(problems), request, request.file->stem().string(),
+                  folders);
+}
+
+}  // namespace pipesim::spec

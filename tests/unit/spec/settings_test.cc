@@ -1,0 +1,155 @@
+// Every key's text reads back: as flags, and as a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "support.h"
+
+namespace pipesim::spec {
+namespace {
+
+/// The settings as a file: nested maps from dotted paths.
+std::string AsFile(const Experiment& experiment) {
+  std::string text;
+  std::string parent;
+  for (const auto& [path, setting] : experiment.settings) {
+    std::size_t begin = 0;
+    std::string indent;
+    std::string prefix;
+    for (std::size_t dot; (dot = path.find('.', begin)) != std::string::npos; begin = dot + 1) {
+      prefix = path.substr(0, dot + 1);
+      if (!parent.starts_with(prefix)) text += indent + path.substr(begin, dot - begin) + ":\n";
+      indent += "  ";
+    }
+    text += indent + path.substr(begin) + ": " + setting.text + "\n";
+    parent = prefix;
+  }
+  return text;
+}
+
+void ExpectReadsBack(const Experiment& experiment) {
+  const Experiment from_flags = Read("", AsOverrides(experiment));
+  EXPECT_EQ(TextsOf(from_flags), TextsOf(experiment));
+  EXPECT_EQ(from_flags.model, experiment.model);
+  const Experiment from_file = Read(AsFile(experiment));
+  EXPECT_EQ(TextsOf(from_file), TextsOf(experiment)) << AsFile(experiment);
+  EXPECT_EQ(from_file.model, experiment.model);
+  for (const auto& [path, setting] : from_file.settings) {
+    // What the folder of files will tell is said by `auto`, which sets nothing.
+    if (setting.text == "auto" && path.starts_with("dataset.")) continue;
+    EXPECT_EQ(setting.origin, Origin::kFile) << path;
+  }
+}
+
+TEST(Settings, EachModelReadsBack) {
+  for (const std::string& name : ModelNames(ProjectFolders()))
+    ExpectReadsBack(Read("model: " + name));
+}
+
+TEST(Settings, EachExampleReadsBack) {
+  int read = 0;
+  const auto folder = std::filesystem::path(PIPESIM_SOURCE_DIR) / "configs/experiments";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const auto result = ReadExperiment({.file = entry.path(), .overrides = {}}, ProjectFolders());
+    EXPECT_TRUE(result.warnings.empty()) << entry.path();
+    ExpectReadsBack(result.experiment);
+    ++read;
+  }
+  EXPECT_GE(read, 5);
+}
+
+TEST(Settings, OwnLayersReadBack) {
+  ExpectReadsBack(Read(R"(
+dataset: {samples: 9, shape: [3, 8, 8], classes: 5}
+model:
+  layers:
+    - conv2d: {out: 4, kernel: 3, stride: 2, groups: 1, bias: false}
+    - residual: {body: [batch_norm2d, dropout: {p: 12.5%}]}
+    - max_pool2d: {kernel: 2, stride: 1}
+    - flatten
+    - linear: {out: classes}
+)"));
+}
+
+TEST(Settings, RealFilesReadBackBeforeAndAfterCounting) {
+  Experiment experiment = Read("storage: {kind: files, path: '/a b/#1', on_error: skip}");
+  ExpectReadsBack(experiment);
+  EXPECT_EQ(Read("", AsOverrides(experiment)).storage.path, "/a b/#1");
+  SetFromData(experiment, 100, 3, Bytes{999});
+  EXPECT_EQ(TextsOf(Read("", AsOverrides(experiment))), TextsOf(experiment));
+}
+
+TEST(Settings, EveryKeyShowsUpInSomeExperiment) {
+  std::set<std::string> seen;
+  for (const char* yaml :
+       {"loader: {workers: 1}\ndevice: emulated", "storage: {kind: files, path: d}",
+        "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
+        "2}]}\ndataset: {samples: 1, shape: [2]}"}) {
+    for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
+  }
+  const std::set<std::string> short_forms{"storage", "prepare", "model", "device", "sweep"};
+  for (const Key& key : Keys()) {
+    EXPECT_TRUE(seen.contains(std::string(key.path)) || short_forms.contains(std::string(key.path)))
+        << key.path;
+  }
+}
+
+TEST(Settings, EveryKeyIsKnownToTheReader) {
+  // A key of the catalogue that the reader does not know would be an unknown key.
+  for (const Key& key : Keys()) {
+    for (const auto& problem : ProblemsOf("", {Set(std::string(key.path), "auto")})) {
+      EXPECT_THAT(problem.what, testing::Not(testing::HasSubstr("unknown key"))) << key.path;
+    }
+  }
+}
+
+rc::Gen<std::string> GenTime() {
+  return rc::gen::map(rc::gen::inRange<std::int64_t>(1, 10'000'000'000),
+                      [](std::int64_t ns) { return std::to_string(ns) + "ns"; });
+}
+
+rc::Gen<std::string> GenDrawn() {
+  return rc::gen::oneOf(
+      GenTime(),
+      rc::gen::map(rc::gen::pair(GenTime(), GenTime()),
+                   [](const auto& parts) {
+                     return "{distribution: gamma, mean: " + parts.first +
+                            ", stdev: " + parts.second + "}";
+                   }),
+      rc::gen::map(rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(GenTime())),
+                   [](const auto& values) {
+                     std::string text = "{distribution: empirical, values: [";
+                     for (const auto& value : values) text += value + ", ";
+                     return text + "]}";
+                   }));
+}
+
+RC_GTEST_PROP(Settings, RandomExperimentsReadBack, ()) {
+  const auto flag = [] { return *rc::gen::element<std::string>("true", "false"); };
+  std::vector<Override> overrides{
+      Set("loader.workers", std::to_string(*rc::gen::inRange(1, 4097))),
+      Set("loader.batch_size", std::to_string(*rc::gen::inRange(1, 10'000))),
+      Set("loader.prefetch_factor", std::to_string(*rc::gen::inRange(1, 100))),
+      Set("loader.shuffle", flag()),
+      Set("loader.in_order", flag()),
+      Set("loader.persistent_workers", flag()),
+      Set("loader.timeout", *GenTime()),
+      Set("loader.dispatch", *rc::gen::element<std::string>("round_robin", "shared")),
+      Set("prepare", "{kind: wait, cost: " + *GenDrawn() + "}"),
+      Set("storage.latency", *GenDrawn()),
+      Set("storage.bandwidth", std::to_string(*rc::gen::inRange(1, 1'000'000)) + "kB/s"),
+      Set("dataset.sample_bytes", std::to_string(*rc::gen::inRange(1, 1'000'000'000)) + "B"),
+      Set("device.emulated.base", *GenDrawn()),
+      Set("device.emulated.per_sample", *GenTime()),
+      Set("model", *rc::gen::element<std::string>("mlp", "linear")),
+      Set("run.seed", std::to_string(*rc::gen::inRange<std::int64_t>(0, INT64_MAX))),
+      Set("run.max_noise", std::to_string(*rc::gen::inRange(1, 10'001) / 100.0) + "%")};
+  const Experiment experiment = Read("", overrides);
+  RC_ASSERT(TextsOf(Read("", AsOverrides(experiment))) == TextsOf(experiment));
+  RC_ASSERT(TextsOf(Read(AsFile(experiment))) == TextsOf(experiment));
+}
+
+}  // namespace
+}  // namespace pipesim::spec
