@@ -73,6 +73,7 @@ Decision WithMeasuredContention(Decision decision, const Question& question) {
   decision.verdict = Verdict::kCpuContention;
   decision.gain = fewer->gain;
   decision.tie = false;
+  decision.measured = true;
   decision.setting = fewer;
   decision.candidates.insert(
       decision.candidates.begin(),

@@ -20,8 +20,11 @@ struct Candidate {
 struct Decision {
   /// kBalanced when only several changes together gain; nullopt when nothing known limits.
   std::optional<Verdict> verdict;
-  double gain = 0;               ///< of what the verdict names; for kBalanced, of the best pair
-  bool tie = false;              ///< another demand is within the tie
+  double gain = 0;   ///< of what the verdict names; for kBalanced, of the best pair
+  bool tie = false;  ///< another demand is within the tie
+  /// cpu-contention from what was measured: its gain is no prediction, and the predictor leaves out
+  /// what it costs.
+  bool measured = false;
   std::optional<Tried> setting;  ///< that the verdict names, for loader-bound and cpu-contention
   /// Everything that gains enough to count by itself: the verdict's own first, then by gain.
   std::vector<Candidate> candidates;

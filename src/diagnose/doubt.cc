@@ -41,8 +41,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto error = ModelError(q);
   if (!error) return;
   // What contention costs is no error of a model that leaves it out.
-  const bool contention = decision.verdict == Verdict::kCpuContention;
-  const double unexplained = contention ? (1 + *error) / (1 + decision.gain) - 1 : *error;
+  const double unexplained = decision.measured ? (1 + *error) / (1 + decision.gain) - 1 : *error;
   if (!(std::abs(unexplained) > q.thresholds.model_error)) return;
   std::string reason =
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
@@ -56,13 +55,11 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   doubt.undecided = true;
 }
 
-/// Launch gaps inside the step's bracket take at most the host's own time per step. If the step
-/// still leads with that much taken off, the verdict stands; if not, step and launch are both open.
+/// Launch gaps inside the step's bracket take at most the host's own time per step. If the verdict
+/// is the same with that much taken off the step, it stands; if not, step and launch are both open.
 void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto& device = q.measurement.device;
-  const bool about_it =
-      decision.verdict == Verdict::kComputeBound || decision.verdict == Verdict::kLaunchBound;
-  if (!device || device->launch_s || !about_it || !q.scenario.demands.step_s) return;
+  if (!device || device->launch_s || decision.measured || !q.scenario.demands.step_s) return;
   Scenario least = q.scenario;
   const double host_s = least.demands.host_s.value_or(0);
   least.demands.step_s = std::max(0.0, *least.demands.step_s - host_s);
@@ -71,7 +68,7 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
     doubt.missing.push_back(
         {"device.launch_s", "launch gaps inside the step could not be told apart from computing"});
     doubt.undecided = true;
-  } else if (host_s == 0 && !least.demands.host_s) {
+  } else if (decision.verdict == Verdict::kComputeBound && !least.demands.host_s) {
     doubt.missing.push_back({"demands.host_s", "the host's time to launch a step is unknown"});
     doubt.undecided = true;
   }
@@ -81,9 +78,8 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
-  // Contention's gain comes from what was measured, which no change of demands can vary.
-  const bool contention = open.front().verdict == Verdict::kCpuContention;
-  const auto lead = contention ? std::nullopt : GainInterval(q, open.front().change);
+  // Measured contention is no prediction, so no change of demands can vary its gain.
+  const auto lead = decision.measured ? std::nullopt : GainInterval(q, open.front().change);
   for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
     const auto& other = decision.candidates[i];
     const auto range = GainInterval(q, other.change);

@@ -171,15 +171,12 @@ WhatIf Predicted(const Row& row, const Question& q) {
   return what_if;
 }
 
-/// cpu-contention found by measurement: its gain is no prediction of the model.
+/// Fewer threads; where measurement found the contention, its gain is no prediction of the model.
 WhatIf ContentionRow(const Question& q, const Decision& decision) {
-  WhatIf what_if;
-  what_if.change = decision.setting->setting.text;
-  what_if.set = decision.setting->setting.set;
+  WhatIf what_if = Predicted({decision.setting->setting, Takes::kFlag, false, true}, q);
+  if (!decision.measured) return what_if;
   what_if.gain = decision.gain;
-  what_if.then =
-      Decide(decision.setting->setting.change(q.scenario), q.predict, q.thresholds).verdict;
-  what_if.feasible_here = true;
+  what_if.gain_interval = std::nullopt;
   return what_if;
 }
 

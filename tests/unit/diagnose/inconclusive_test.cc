@@ -1,0 +1,170 @@
+// What is missing, what is certain all the same, and what would settle it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnose/doubt.h"
+#include "diagnose/recommend.h"
+#include "diagnose/timeline.h"
+#include "unit/diagnose/run_builder.h"
+
+namespace pipesim::diagnose::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+
+std::vector<std::string> Signals(const Diagnosis& d) {
+  std::vector<std::string> signals;
+  for (const auto& missing : d.missing) signals.push_back(missing.signal);
+  return signals;
+}
+
+/// Example 3 of the report: reads and prepare take alike, and 4 workers use 63 % of the bandwidth.
+RunBuilder Scans() {
+  return RunBuilder::OnGpu(15 * kMs).Workers(4).Storage(220e6, 1.2 * kMs).Burn(410 * kMs);
+}
+
+TEST(Inconclusive, FewStepsLeaveTheVerdictOpenAndTheSideCertain) {
+  const Diagnosis d = Scans().Steps(9).HalfWidth(0.31).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(d.confidence, Confidence::kNone);
+  EXPECT_EQ(d.side, Side::kInput);
+  EXPECT_EQ(d.candidates.front(), Verdict::kLoaderBound);
+  EXPECT_THAT(d.candidates, Contains(Verdict::kIoBound));
+  EXPECT_THAT(d.candidates, Contains(Verdict::kCpuBound));
+  EXPECT_THAT(d.candidates, Not(Contains(Verdict::kComputeBound)));
+  EXPECT_THAT(d.ruled_out, ElementsAre("no faster GPU can gain 5 %"));
+  EXPECT_EQ(d.headline, "the input side limits training; 9 steps do not show which part");
+  EXPECT_THAT(Signals(d), ElementsAre("result.steps", "result.samples_per_s_interval"));
+  EXPECT_EQ(d.missing[0].reason, "9 measured steps (at least 30 are needed)");
+  EXPECT_EQ(d.missing[1].reason, "interval ±31 % (5 % is needed to rank)");
+}
+
+TEST(Inconclusive, SaysHowManyStepsWouldDecide) {
+  const Diagnosis d = Scans().Steps(9).HalfWidth(0.31).Diagnose();
+  // 9 x (31 / 5)^2 = 346, in two digits 350.
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("run.steps", "350")));
+  EXPECT_THAT(d.recommendation->text, ::testing::StartsWith("about 350 steps ("));
+  EXPECT_THAT(d.recommendation->text, ::testing::EndsWith("would bring ±31 % to ±5 %"));
+}
+
+TEST(Inconclusive, StepsToSettleCountTheWarmUpAndLiftOtherLimits) {
+  MadeRun run = Scans().Steps(9).HalfWidth(0.31).Build();
+  run.measurement.result.warmup_steps = 20;
+  run.experiment.run.duration = std::chrono::seconds(2);
+  run.experiment.run.epochs = 1;
+  run.experiment.dataset.samples = 256 * 100;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  // 346 + 20 = 366, in two digits 370: 4 epochs of 100 batches.
+  EXPECT_THAT(
+      d.recommendation->set,
+      ElementsAre(Pair("run.steps", "370"), Pair("run.duration", "auto"), Pair("run.epochs", "4")));
+}
+
+TEST(Inconclusive, ThirtyStepsAreTheLeast) {
+  EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(29).Diagnose().bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(30).Diagnose().bottleneck, Verdict::kComputeBound);
+}
+
+TEST(Inconclusive, AWideIntervalMattersOnlyWhereCandidatesOverlap) {
+  EXPECT_EQ(Scans().HalfWidth(0.31).Diagnose().bottleneck, Verdict::kInconclusive);
+  const Diagnosis lone = RunBuilder::OnGpu(15 * kMs).HalfWidth(0.31).Diagnose();
+  EXPECT_EQ(lone.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(lone.confidence, Confidence::kLow);
+}
+
+TEST(Inconclusive, AModelThatMissesTheRunByMoreThanTenPerCentDecidesNothing) {
+  EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.09).Diagnose().bottleneck,
+            Verdict::kComputeBound);
+  const Diagnosis d = RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.2).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_NEAR(*d.model_error, 0.2, 1e-9);
+  EXPECT_EQ(d.missing.front().reason,
+            "the model of this run is +20 % off what was measured (10 % is allowed)");
+  EXPECT_TRUE(d.recommendation->set.empty());  // more steps would not settle it
+  EXPECT_THAT(d.ruled_out, IsEmpty());
+}
+
+TEST(Inconclusive, OtherProgramsAreNamedWhereTheModelMisses) {
+  MadeRun run = RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.2).Build();
+  run.measurement.resources.foreign_cores = 2.3;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_THAT(d.missing.front().reason,
+              ::testing::EndsWith("; other programs used 2.3 of 8 cores"));
+}
+
+TEST(Inconclusive, AStepThatWasNotMeasured) {
+  MadeRun run = Scans().Build();
+  run.measurement.demands.step_s = std::nullopt;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_THAT(Signals(d), Contains("demands.step_s"));
+}
+
+TEST(Inconclusive, ReadsThatWereNotMeasuredMatterOnlyWhereThereAreReads) {
+  MadeRun run = RunBuilder::OnGpu(15 * kMs).Build();
+  run.measurement.demands.read_s = std::nullopt;
+  EXPECT_EQ(Diagnose(run.experiment, run.measurement, PredictByBounds).bottleneck,
+            Verdict::kComputeBound);
+  run.experiment.storage.kind = spec::StorageKind::kFiles;
+  EXPECT_EQ(Diagnose(run.experiment, run.measurement, PredictByBounds).bottleneck,
+            Verdict::kInconclusive);
+}
+
+TEST(Inconclusive, UnknownLaunchMattersOnlyWhereItCouldBeTheLimit) {
+  // The bracket of 549 us may hold up to 558 us of launch gaps.
+  const Diagnosis open =
+      RunBuilder::OnGpu(0.549 * kMs).Host(0.558 * kMs).LaunchUnknown().Diagnose();
+  EXPECT_EQ(open.bottleneck, Verdict::kInconclusive);
+  EXPECT_THAT(open.candidates,
+              ::testing::UnorderedElementsAre(Verdict::kComputeBound, Verdict::kLaunchBound));
+  EXPECT_THAT(Signals(open), Contains("device.launch_s"));
+  // Of 100 ms at most 0.5 are gaps.
+  const Diagnosis sure = RunBuilder::OnGpu(100 * kMs).Host(0.5 * kMs).LaunchUnknown().Diagnose();
+  EXPECT_EQ(sure.bottleneck, Verdict::kComputeBound);
+}
+
+TEST(Inconclusive, AnEmptyRunSaysSoAndPromisesNothing) {
+  const Diagnosis d = Diagnose(spec::Experiment{}, measure::Measurement{}, PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(d.side, std::nullopt);
+  EXPECT_THAT(d.what_if, IsEmpty());
+  EXPECT_EQ(d.enough, std::nullopt);
+  EXPECT_EQ(d.model_error, std::nullopt);
+  EXPECT_EQ(d.headline, "0 steps do not show what limits training");
+}
+
+TEST(Inconclusive, WhatIsMeasuredRulesOutWhatThePredictorLeads) {
+  // The model says the step limits; the device was starved 95 % of the time.
+  MadeRun run = RunBuilder::OnGpu(15 * kMs).Steps(9).Build();
+  auto& device = *run.measurement.device;
+  device.busy_s = 0.05 * device.wall_s;
+  device.starved_s = 0.95 * device.wall_s;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(d.side, Side::kInput);
+  EXPECT_EQ(d.candidates, VerdictsOf(Side::kInput));
+}
+
+TEST(Inconclusive, ContentionThatCouldNotBeReadIsNamedAndWeakens) {
+  MadeRun run = RunBuilder::OnCpu(10 * kMs, 8).Cores(8).Workers(4).Build();
+  run.measurement.workers.unmeasured = {"contended"};
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_EQ(d.missing.front().reason, "run-queue wait unknown");
+}
+
+TEST(Inconclusive, AStepThatMayHoldContentionIsComputeBoundWithLowConfidence) {
+  MadeRun run = RunBuilder::OnCpu(10 * kMs, 8).Cores(8).Workers(4).Build();
+  run.measurement.workers.contended_s = 0.3 * run.measurement.workers.wall_s;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_THAT(d.missing.front().reason, ::testing::HasSubstr("12 threads share 8 cores"));
+}
+
+}  // namespace
+}  // namespace pipesim::diagnose::testing

@@ -1,0 +1,209 @@
+// Each verdict on a run that is made to have it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/diagnose/run_builder.h"
+
+namespace pipesim::diagnose::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Pair;
+
+TEST(Verdict, OneWaitingWorkerIsLoaderBound) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(1).Wait(36 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_EQ(d.side, Side::kInput);
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+  // 4 workers need 36 / 4 = 9 ms a batch, less than a step.
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "4")));
+  EXPECT_NEAR(*d.recommendation->gain, 36.0 / 10 - 1, 1e-9);
+  EXPECT_EQ(d.recommendation->pytorch,
+            "DataLoader(dataset, batch_size=256, shuffle=True, num_workers=4, prefetch_factor=2)");
+}
+
+TEST(Verdict, ReadLatencyOfOneWorkerIsLoaderBound) {
+  // 256 reads of 1 ms one after another; the bandwidth alone would take 1 ms a batch.
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(1).Storage(28.8e9, 1 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+}
+
+TEST(Verdict, LoadingInTheTrainingLoopIsLoaderBound) {
+  const Diagnosis d = RunBuilder::OnCpu(10 * kMs, 1).Workers(0).Burn(8 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  // One worker hides all of it: 18 ms a step become 10.
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "1")));
+  EXPECT_NEAR(*d.recommendation->gain, 18.0 / 10 - 1, 1e-9);
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+}
+
+TEST(Verdict, NoWorkersAreNoFaultWhereTheDeviceHidesTheLoading) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(0).Burn(8 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.enough->workers, 0);
+}
+
+TEST(Verdict, BurningWorkersFewerThanCoresAreLoaderBoundAndThenCpuBound) {
+  const Diagnosis d = RunBuilder::OnGpu(2 * kMs).Workers(2).Cores(8).Burn(80 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.second, Verdict::kCpuBound);  // 8 workers fill 8 cores at 10 ms a batch, a step is 2
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "8")));
+}
+
+TEST(Verdict, SixtyFourBurningWorkersOnOneCoreAreCpuBound) {
+  const Diagnosis d = RunBuilder::OnGpu(1 * kMs)
+                          .Workers(64)
+                          .Cores(1)
+                          .Burn(8 * kMs)
+                          .Contended(0.3)  // the training thread waits behind them
+                          .Efficiency(0.99)
+                          .Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_EQ(d.enough->workers, 0);  // one core: the loop itself fills it as well
+  EXPECT_EQ(Row(d, "workers 64 to 128")->gain, 0);
+  EXPECT_TRUE(d.ladder[1].is_limit);
+  EXPECT_EQ(d.ladder[1].full, Full::kYes);
+}
+
+TEST(Verdict, SaturatedBandwidthIsIoBoundThoughWorkersGainALittle) {
+  // 4 workers reach 96.5 % of the bandwidth: (latency + transfer) x 256 / 4 against transfer x 256.
+  const double transfer_s = RunBuilder::kSampleBytes / 550e6;
+  const double latency_s = 4 * transfer_s / 0.965 - transfer_s;
+  const Diagnosis d = RunBuilder::OnGpu(15.5 * kMs).Workers(4).Storage(550e6, latency_s).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kIoBound);
+  EXPECT_NEAR(Row(d, "workers 4 to 8")->gain, 1 / 0.965 - 1, 1e-6);
+  EXPECT_EQ(d.ladder[2].full, Full::kYes);
+  EXPECT_TRUE(d.ladder[2].is_limit);
+}
+
+TEST(Verdict, ExampleOfTheReportIsIoBoundAndThenLoaderBound) {
+  // docs: 550 MB/s and 100 us, prepare 51.2 and collate 3.3 ms a batch, step 15.5 ms.
+  const Diagnosis d = RunBuilder::OnGpu(15.5 * kMs)
+                          .Storage(550e6, 100e-6)
+                          .Burn(40 * kMs)
+                          .Collate(3.3 * kMs)
+                          .Workers(2)
+                          .Cores(2)
+                          .Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  const Diagnosis more = RunBuilder::OnGpu(10 * kMs)
+                             .Storage(550e6, 100e-6)
+                             .Burn(51.2 * kMs)
+                             .Collate(3.3 * kMs)
+                             .Workers(4)
+                             .Diagnose();
+  EXPECT_EQ(more.bottleneck, Verdict::kIoBound);
+  EXPECT_EQ(more.second, Verdict::kLoaderBound);  // 54.5 / 4 = 13.6 ms a batch, a step is 10
+}
+
+TEST(Verdict, HealthyTrainingOnAGpuIsComputeBound) {
+  const Diagnosis d = RunBuilder::OnGpu(15 * kMs).Workers(4).Burn(20 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.side, Side::kCompute);
+  EXPECT_EQ(d.recommendation->text, "nothing to fix in the input pipeline");
+  EXPECT_TRUE(d.recommendation->set.empty());
+  EXPECT_EQ(Row(d, "free data (ceiling)")->gain, 0);
+  EXPECT_EQ(d.headline, "healthy; training never waits for data");
+  EXPECT_TRUE(d.ladder[0].is_limit);
+}
+
+TEST(Verdict, ACpuFullOfTrainingIsComputeBoundNotCpuBound) {
+  const Diagnosis d = RunBuilder::OnCpu(3 * kMs, 7).Cores(8).Workers(4).Burn(1.3 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_TRUE(d.ladder[1].is_limit);
+  EXPECT_EQ(d.ladder[0].used, std::nullopt);
+  EXPECT_EQ(d.headline.find("GPU"), std::string::npos);
+}
+
+TEST(Verdict, NothingKnownLimitsAfterFreeTrainingWithoutLoading) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.second, std::nullopt);
+  EXPECT_EQ(Row(d, "free training"), nullptr);  // infinite: no number to print
+}
+
+TEST(Verdict, SlowCopiesAreH2dBound) {
+  const Diagnosis d = RunBuilder::OnGpu(5 * kMs).Copy(9 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kH2dBound);
+  EXPECT_EQ(d.side, Side::kTransfer);
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+}
+
+TEST(Verdict, AHostSlowerThanItsDeviceIsLaunchBound) {
+  const Diagnosis d = RunBuilder::OnGpu(0.106 * kMs).Host(0.558 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLaunchBound);
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+}
+
+TEST(Verdict, HostWorkWhereTheCpuTrainsIsHostBound) {
+  const Diagnosis d = RunBuilder::OnCpu(2 * kMs, 1).Host(6 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kHostBound);
+}
+
+TEST(Verdict, ReadBacksThatCostMoreThanTheStepAreSyncBound) {
+  // The read-back waits for the 1 ms step and takes 4 ms more: those alone count as sync.
+  const Diagnosis d = RunBuilder::OnGpu(1 * kMs).Host(0.5 * kMs).Sync(5 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kSyncBound);
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("model.sync_every", "0")));
+  EXPECT_NEAR(*d.recommendation->gain, 5.5 / 1 - 1, 1e-9);
+}
+
+TEST(Verdict, WaitingForALongStepThroughAReadBackIsComputeBound) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Host(1 * kMs).Sync(10 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+}
+
+TEST(Verdict, MatchedLoadingAndTrainingAreBalanced) {
+  // 8 workers on 8 cores: 80 / 8 = 10 ms a batch, and a step of 10 ms; more workers find no core.
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(8).Cores(8).Burn(80 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kBalanced);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_EQ(d.side, std::nullopt);
+}
+
+TEST(Verdict, ThreeMatchedPartsAreBalancedWithLowConfidence) {
+  const Diagnosis d =
+      RunBuilder::OnGpu(10 * kMs).Workers(8).Cores(8).Burn(80 * kMs).Copy(10 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kBalanced);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+}
+
+TEST(Verdict, TiesKeepTheLargerWithLowConfidence) {
+  // On 0 workers of one core everything adds up: free copies save 4 of 14 ms, a free step 4.1.
+  const Diagnosis d = RunBuilder::OnCpu(5.1 * kMs, 1).Cores(1).Workers(1).Host(5 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+}
+
+TEST(Verdict, ThreadsThatTakeTheTrainersCoresAreContention) {
+  // 16 workers beside 4 compute threads on 8 cores; a third of the trainer's time without a core.
+  const Diagnosis d = RunBuilder::OnCpu(10 * kMs, 4)
+                          .Cores(8)
+                          .Workers(16)
+                          .Burn(5 * kMs)
+                          .Contended(1 / 3.0)
+                          .Efficiency(2 / 3.0)
+                          .Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "4")));
+  EXPECT_NEAR(*d.recommendation->gain, 0.5, 1e-6);  // (1/3) / (1 - 1/3)
+  EXPECT_NEAR(*d.model_error, 0.5, 1e-6);           // raw; contention explains it
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+  ASSERT_NE(Row(d, "workers 16 to 4"), nullptr);
+}
+
+TEST(Verdict, ContentionWithoutTooManyThreadsIsNotOurs) {
+  const Diagnosis d = RunBuilder::OnCpu(10 * kMs, 2)
+                          .Cores(8)
+                          .Workers(4)
+                          .Contended(1 / 3.0)
+                          .Efficiency(2 / 3.0)
+                          .Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(d.missing.front().signal, "diagnosis.model_error");
+}
+
+}  // namespace
+}  // namespace pipesim::diagnose::testing

@@ -1,0 +1,182 @@
+// The rows of the what-if table, the evidence that points at them, enough workers, the ladder.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnose/recommend.h"
+#include "unit/diagnose/run_builder.h"
+
+namespace pipesim::diagnose::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(WhatIf, GainIsAfterOverBeforeMinusOneOfTheMeasuredRate) {
+  const MadeRun run =
+      RunBuilder::OnGpu(10 * kMs).Workers(4).Wait(80 * kMs).Efficiency(0.95).Build();
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  ASSERT_FALSE(d.what_if.empty());
+  for (const auto& row : d.what_if) {
+    EXPECT_DOUBLE_EQ(row.samples_per_s, *run.measurement.result.samples_per_s * (1 + row.gain));
+  }
+  EXPECT_NEAR(Row(d, "workers 4 to 8")->gain, 1.0, 1e-12);  // 80 / 4 = 20 ms become 10
+}
+
+TEST(WhatIf, LargestGainFirst) {
+  const Diagnosis d = RunBuilder::OnGpu(5 * kMs).Storage(550e6, 100e-6).Burn(51 * kMs).Diagnose();
+  for (std::size_t i = 1; i < d.what_if.size(); ++i) {
+    EXPECT_GE(d.what_if[i - 1].gain, d.what_if[i].gain);
+  }
+}
+
+TEST(WhatIf, RowsSayWhatTheyTakeAndWhatLimitsThen) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Storage(550e6, 100e-6).Burn(51 * kMs).Diagnose();
+  const WhatIf& storage = *Row(d, "storage x2");
+  EXPECT_EQ(storage.takes, Takes::kDevice);
+  EXPECT_THAT(storage.set,
+              ElementsAre(Pair("storage.bandwidth", "1.1GB/s"), Pair("storage.latency", "50us")));
+  EXPECT_EQ(storage.feasible_here, std::nullopt);
+  // 1,281,167 samples of 110 KiB
+  const WhatIf& memory = *Row(d, "all in page cache (144 GB)");
+  EXPECT_EQ(memory.takes, Takes::kMemory);
+  EXPECT_EQ(memory.then, Verdict::kLoaderBound);
+  const WhatIf& prepare = *Row(d, "prepare x1/2");
+  EXPECT_EQ(prepare.takes, Takes::kCode);
+  EXPECT_EQ(prepare.set.front().first, "prepare.cost");
+  EXPECT_EQ(Row(d, "workers 4 to 8")->feasible_here, true);
+  EXPECT_EQ(Row(d, "prefetch 2 to 4")->gain, 0);
+  EXPECT_EQ(Row(d, "free data (ceiling)")->then, Verdict::kComputeBound);
+}
+
+TEST(WhatIf, SettingsThatBoundsCannotSeeAreNotJudgedByThem) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Wait(80 * kMs).Diagnose();
+  EXPECT_EQ(Row(d, "shared dispatch"), nullptr);
+  EXPECT_EQ(Row(d, "completion order"), nullptr);
+}
+
+TEST(WhatIf, ABetterPredictorRanksTheSettingsThatItSees) {
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Wait(20 * kMs).Build();
+  const Predictor order_matters = [](const Scenario& s) {
+    return PredictByBounds(s) * (s.in_order ? 1 : 1.3);
+  };
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, order_matters);
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.in_order", "false")));
+  EXPECT_NEAR(Row(d, "completion order")->gain, 0.3, 1e-12);
+}
+
+TEST(WhatIf, APredictorThatSeesContentionNamesFewerThreads) {
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(8).Wait(20 * kMs).Build();
+  const Predictor crowded = [](const Scenario& s) {
+    return PredictByBounds(s) * (s.workers > 6 ? 0.8 : 1);
+  };
+  const double rate = crowded(ScenarioOf(run.experiment, run.measurement));
+  MadeRun slow = run;
+  slow.measurement.result.samples_per_s = rate;
+  const Diagnosis d = Diagnose(slow.experiment, slow.measurement, crowded);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "6")));
+  EXPECT_NEAR(*d.recommendation->gain, 0.25, 1e-9);
+}
+
+TEST(WhatIf, BatchSizeIsListedMarkedAndNeverTheVerdict) {
+  // A fixed cost of 9 of 10 ms: twice the batch takes 11 ms.
+  MadeRun run = RunBuilder::OnGpu(10 * kMs).Build();
+  run.experiment.device.step_base = base::Drawn<base::Duration>{base::Distribution::Fixed(9e6)};
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const WhatIf& batch = *Row(d, "batch 256 to 512");
+  EXPECT_TRUE(batch.changes_training);
+  EXPECT_NEAR(batch.gain, 2 * 10.0 / 11 - 1, 1e-9);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+}
+
+TEST(WhatIf, OnACpuTheOptimizerDoesNotGrowWithTheBatch) {
+  MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Build();
+  auto& consumer = run.measurement.consumer;
+  consumer.optimizer_s = consumer.compute_s * 0.43 / 2.93;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  // docs, example 2: 0.43 + 2 x 2.50 + 0.07 = 5.50 ms for 512 samples.
+  EXPECT_NEAR(Row(d, "batch 256 to 512")->gain, 2 * 3.0 / 5.5 - 1, 1e-9);
+  EXPECT_NEAR(Row(d, "device x2")->gain, 3.0 / 1.535 - 1, 1e-9);
+}
+
+TEST(WhatIf, GainsCarryTheNoiseOfTheMeasurement) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Wait(80 * kMs).HalfWidth(0.04).Diagnose();
+  // A step of 10 ms caps the gain of 20 ms a batch: with a step of 9.6 or 10.4 ms the cap moves.
+  const auto& free_data = *Row(d, "free data (ceiling)")->gain_interval;
+  EXPECT_NEAR(free_data.low, 20 * 0.96 / 10 - 1, 1e-9);
+  EXPECT_NEAR(free_data.high, 20 / 9.6 - 1, 1e-9);
+  EXPECT_EQ(free_data.level, 0.95);
+  // The GPU waits for data whatever its own time was.
+  EXPECT_EQ(Row(d, "GPU x2")->gain_interval->high, 0);
+}
+
+TEST(Evidence, PointsAtTheFieldsThatHoldItsNumbers) {
+  const Diagnosis d =
+      RunBuilder::OnGpu(10 * kMs).Storage(550e6, 100e-6).Burn(51.2 * kMs).Workers(4).Diagnose();
+  ASSERT_EQ(d.bottleneck, Verdict::kIoBound);
+  ASSERT_GE(d.evidence.size(), 3u);
+  EXPECT_EQ(d.evidence[0].field, "workers.read_s");
+  EXPECT_EQ(d.evidence[1].field, "resources.storage_bytes_per_s");
+  EXPECT_EQ(d.evidence[1].text, "storage delivers 550 of its 550 MB/s");
+  EXPECT_EQ(d.evidence[1].limit, 550e6);
+  for (const auto& item : d.evidence) {
+    if (!item.field.starts_with("diagnosis.what_if[")) continue;
+    const auto index = static_cast<std::size_t>(std::stoul(item.field.substr(18)));
+    EXPECT_EQ(item.value, d.what_if.at(index).gain);
+  }
+}
+
+TEST(Evidence, HealthyTrainingShowsItsShareTheQueueAndTheCeiling) {
+  MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Burn(1 * kMs).Build();
+  run.measurement.queue.full_fraction = 0.93;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  ASSERT_EQ(d.evidence.size(), 3u);
+  EXPECT_EQ(d.evidence[0].text, "98 % of each step is training");
+  EXPECT_EQ(d.evidence[1].text, "the queue is full 93 % of the time");
+  EXPECT_EQ(d.evidence[2].text, "free data would give only +0 %");
+}
+
+TEST(EnoughWorkers, AreTheFewestWithinOnePerCentOfTheBest) {
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(8).Wait(45 * kMs).Diagnose();
+  EXPECT_EQ(d.enough->workers, 5);  // 45 / 5 = 9 ms; 45 / 4 = 11.25 are too slow for 10
+  EXPECT_EQ(d.enough->share_of_best, 1);
+  EXPECT_EQ(d.enough->bytes_per_worker, 2 * 256 * 150528);
+}
+
+TEST(Ladder, IsUnsureBetweenFullAndNotFull) {
+  const auto io = [](double share, double half_width) {
+    MadeRun run = RunBuilder::OnGpu(15 * kMs).Storage(550e6, 0).HalfWidth(half_width).Build();
+    run.measurement.resources.storage_utilization = share;
+    return Diagnose(run.experiment, run.measurement, PredictByBounds).ladder[2].full;
+  };
+  EXPECT_EQ(io(0.96, 0.007), Full::kYes);
+  EXPECT_EQ(io(0.63, 0.007), Full::kNo);
+  EXPECT_EQ(io(0.63, 0.31), Full::kUnsure);  // 0.63 x 1.31 = 0.83
+  EXPECT_EQ(io(0.85, 0.007), Full::kUnsure);
+}
+
+TEST(Ladder, TheLimitOfRealFilesIsNotKnown) {
+  MadeRun run = RunBuilder::OnGpu(15 * kMs).Build();
+  run.experiment.storage.kind = spec::StorageKind::kFiles;
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(d.ladder[2].full, Full::kUnknown);
+  EXPECT_EQ(d.ladder[2].limit, std::nullopt);
+}
+
+TEST(DataLoaderText, NamesWhatDiffersFromPytorchsDefaults) {
+  spec::Loader loader;
+  loader.batch_size = 64;
+  loader.shuffle = false;
+  EXPECT_EQ(DataLoaderText(loader), "DataLoader(dataset, batch_size=64)");
+  loader.workers = 6;
+  loader.in_order = false;
+  loader.pin_memory = loader.drop_last = loader.persistent_workers = true;
+  loader.timeout = std::chrono::milliseconds(2500);
+  EXPECT_EQ(DataLoaderText(loader),
+            "DataLoader(dataset, batch_size=64, num_workers=6, prefetch_factor=2, pin_memory=True, "
+            "drop_last=True, persistent_workers=True, in_order=False, timeout=2.5)");
+}
+
+}  // namespace
+}  // namespace pipesim::diagnose::testing
