@@ -56,7 +56,7 @@ enum class Series : std::uint8_t {
   kContendedTime,  ///< ns a batch
   kDeviceStep,     ///< ns the device was busy with a step
   kTransferTime,   ///< ns a copy to the device took: by the device's clock if it tells any, else
-                  ///< what the consumer spent in kTransfer a step
+                   ///< what the consumer spent in kTransfer a step
   kLoss,
 };
 inline constexpr int kSeriesCount = static_cast<int>(Series::kLoss) + 1;

@@ -78,7 +78,7 @@ struct BatchRecord {
   std::uint16_t worker = 0;
   std::int32_t samples = 0;
   std::int64_t reads = 0;
-  base::Bytes bytes;           ///< read from storage
+  base::Bytes bytes{};         ///< read from storage
   base::Duration read{};       ///< waiting for storage, wall without contention
   base::Duration prepare{};    ///< CPU time (burn, decode) or waiting (wait), without contention
   base::Duration collate{};    ///< CPU time
