@@ -189,6 +189,18 @@ TEST(Consumer, WithoutWorkersIsStarvedWhileItLoads) {
   EXPECT_NEAR(m.workers.contended_s / wall_s, 0.2, 0.004);
 }
 
+TEST(Consumer, CountsItsOwnPinningAsWaitingForTheCopy) {
+  const Pipeline pipeline{.workers = 0, .transfer = Ms(2), .host = Ms(3), .forward = Ms(5)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  for (auto& bucket : trace.threads[0].buckets) {
+    std::swap(bucket[static_cast<std::size_t>(State::kHost)],
+              bucket[static_cast<std::size_t>(State::kPin)]);
+  }
+  const Consumer consumer = Measure(trace, ExperimentOf(pipeline)).consumer;
+  EXPECT_NEAR(consumer.h2d_s / consumer.wall_s, 0.5, 0.002);
+  ExpectClosed(consumer.wall_s, consumer.other_s);
+}
+
 TEST(WorkersTime, IsCountTimesTheWindow) {
   const Measurement m = Measured({.workers = 3, .prepare = Ms(6), .forward = Ms(10)});
   EXPECT_NEAR(m.workers.wall_s, 3 * m.result.measured_s, 1e-9);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/random.h"
 #include "measure/measurement.h"
@@ -106,6 +107,31 @@ TEST(Warnings, SeeNoBurstsInEvenOrRandomSteps) {
   // for.
   random.extra = [](std::int64_t step) { return step % 4 == 0 ? Ms(50) : Duration::zero(); };
   EXPECT_EQ(Warned("bursts", random), std::nullopt);
+}
+
+/// The warning about bursts when the step times of a starving run of four workers are rewritten.
+std::optional<std::string> BurstsWith(
+    const std::function<double(const trace::Sampled& step)>& rewritten_ms) {
+  const Pipeline pipeline{.workers = 4, .prepare = Ms(80), .forward = Ms(2)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  for (trace::Sampled& step :
+       trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].kept) {
+    step.value = rewritten_ms(step) * 1e6;
+  }
+  return TextOf("bursts", Measure(trace, ExperimentOf(pipeline)));
+}
+
+TEST(Warnings, CallItBurstsOnlyWhenOneOfEachCycleIsSlowAndReturns) {
+  const auto one_in_four = [](const trace::Sampled& step) { return step.key % 4 == 0 ? 74 : 2; };
+  EXPECT_TRUE(BurstsWith(one_in_four));
+  const auto two_in_four = [](const trace::Sampled& step) { return step.key % 4 < 2 ? 38 : 2; };
+  EXPECT_FALSE(BurstsWith(two_in_four));
+  const auto in_no_order = [](const trace::Sampled& step) {
+    return base::Mix64(static_cast<std::uint64_t>(step.key)) % 4 == 0 ? 74 : 2;
+  };
+  EXPECT_FALSE(BurstsWith(in_no_order));
+  const auto hardly_slower = [](const trace::Sampled& step) { return step.key % 4 == 0 ? 25 : 10; };
+  EXPECT_FALSE(BurstsWith(hardly_slower));
 }
 
 TEST(Warnings, CountBadSamplesAndNameTheFirst) {
