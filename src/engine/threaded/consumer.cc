@@ -47,9 +47,11 @@ Consumer::~Consumer() = default;
 Instant Consumer::Run() {
   base::UseFinestTimerSlack();
   run_.thread_ids.AddSelf(trace::Role::kConsumer);
-  EndingOnFailure(run_, "training", [&] { TrainEpochs(); });
-  // After a failure the device may never answer.
-  if (run_.failure().empty()) EndingOnFailure(run_, "training", [&] { FinishDownTo(0); });
+  // Nothing is asked of a device that has failed.
+  EndingOnFailure(run_, "training", [&] {
+    TrainEpochs();
+    FinishDownTo(0);
+  });
   gave_up_ = !submitted_.empty();
   timer_.SetBatch(-1, 0);
   timer_.Enter(State::kHost);

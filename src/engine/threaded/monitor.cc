@@ -74,10 +74,13 @@ void Monitor::Tick(Instant now) {
 }
 
 void Monitor::CheckStop(Instant now) {
-  if (control_.stop != nullptr && control_.stop->IsSet()) run_.End(trace::EndReason::kInterrupted);
-  if (!run_.ending()) return;
-  if (!ending_since_) ending_since_ = now;
-  if (now - *ending_since_ >= kGrace) run_.give_up.Set();
+  const bool stop = control_.stop != nullptr && control_.stop->IsSet();
+  if (stop) run_.End(trace::EndReason::kInterrupted);
+  // A run that ends as planned lets the device finish, however long its steps are.
+  const std::optional<RunState::Ending> ending = run_.ended();
+  if (!stop && !(ending && ending->Failed())) return;
+  if (!hurried_since_) hurried_since_ = now;
+  if (now - *hurried_since_ >= kGrace) run_.give_up.Set();
 }
 
 void Monitor::CheckTimeout(Instant now) {

@@ -18,7 +18,8 @@ namespace pipesim::engine {
 
 class Monitor {
  public:
-  /// How long a device or a worker may take to finish after a run's end, before it is given up.
+  /// How long a worker may stay in a read after a run's end, and a device may compute after a stop
+  /// or a failure, before it is given up.
   static constexpr base::Duration kGrace = std::chrono::seconds(2);
 
   /// Starts the thread. `run` and `control` outlive it.
@@ -46,7 +47,7 @@ class Monitor {
   ResourceReader resources_;
   std::deque<Point> lately_;  ///< progress over about the last second
   base::Instant next_sample_, next_progress_;
-  std::optional<base::Instant> ending_since_;
+  std::optional<base::Instant> hurried_since_;  ///< stopped by the user or by a failure
 
   std::mutex mutex_;
   std::condition_variable stop_changed_;

@@ -40,12 +40,15 @@ void RunState::End(trace::EndReason reason, std::string failure) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    ended_ = true;
-    end_reason_ = reason;
-    failure_ = std::move(failure);
+    ended_ = Ending{reason, std::move(failure)};
   }
   ending_.Set();
   ReleaseWaiters();
+}
+
+std::optional<RunState::Ending> RunState::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
 }
 
 void RunState::Abort() {

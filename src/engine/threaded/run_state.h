@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,15 @@ struct RunState {
   void Abort();
   /// Releases once more who may have missed it; called until all threads have left.
   void ReleaseWaiters();
-  /// Why it ended. After the run.
-  trace::EndReason end_reason() const { return end_reason_; }
-  const std::string& failure() const { return failure_; }
+  struct Ending {
+    trace::EndReason reason = trace::EndReason::kEnough;
+    std::string failure;
+    bool Failed() const {
+      return reason == trace::EndReason::kFailed || reason == trace::EndReason::kOutOfMemory;
+    }
+  };
+  /// Why it ends; nullopt: it does not yet.
+  std::optional<Ending> ended() const;
 
   std::int64_t max_occupancy() const;
 
@@ -67,10 +74,8 @@ struct RunState {
 
  private:
   base::StopFlag ending_;
-  std::mutex mutex_;
-  bool ended_ = false;
-  trace::EndReason end_reason_ = trace::EndReason::kEnough;
-  std::string failure_;
+  mutable std::mutex mutex_;
+  std::optional<Ending> ended_;
 };
 
 /// Calls `work` and turns what it throws into the run's end, told as `who`'s failure.

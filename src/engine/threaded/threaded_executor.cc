@@ -73,16 +73,15 @@ class ThreadedExecutor final : public Executor {
   }
 
   static RunTrace Finish(RunState& run, Instant end, const std::string& hanging) {
-    EndReason reason = run.end_reason();
-    std::string failure = run.failure();
+    RunState::Ending ending = run.ended().value_or(RunState::Ending{});
     if (!hanging.empty()) {
-      if (reason != EndReason::kOutOfMemory && reason != EndReason::kInterrupted) {
-        reason = EndReason::kFailed;
+      if (!ending.Failed() && ending.reason != EndReason::kInterrupted) {
+        ending.reason = EndReason::kFailed;
       }
-      failure += (failure.empty() ? "" : "; ") + hanging;
+      ending.failure += (ending.failure.empty() ? "" : "; ") + hanging;
     }
     return run.rings.With([&](trace::TraceBuilder& builder) {
-      return builder.Finish(end, reason, std::move(failure));
+      return builder.Finish(end, ending.reason, std::move(ending.failure));
     });
   }
 
