@@ -62,7 +62,7 @@ Text FromData(const Experiment& e, std::int64_t value) {
   return Files(e) && value == 0 ? "auto" : Number(value);
 }
 
-constexpr std::array<KeyRule, 9> kDataKeys{{
+constexpr std::array<KeyRule, 7> kDataKeys{{
     {{"version", "count", "1", "version of this format"},
      [](const Experiment& e) -> Text { return Number(e.version); }},
     {{"name", "text", "the file's name", "name of the experiment, for reports"},
@@ -81,14 +81,9 @@ constexpr std::array<KeyRule, 9> kDataKeys{{
      [](const Experiment& e) -> Text { return WordOf(kDTypes, e.dataset.dtype); }},
     {{"dataset.classes", "count", "the model's", "classes of the labels"},
      [](const Experiment& e) -> Text { return FromData(e, e.dataset.classes); }},
-    {{"prepare.kind", "none|burn|wait|decode", "the model's",
-      "burn CPU time, wait without a core, or decode real JPEG files"},
-     [](const Experiment& e) -> Text { return WordOf(kPrepareKinds, e.prepare.kind); }},
-    {{"prepare.cost", "duration or distribution", "the model's", "burn, wait: for one sample"},
-     [](const Experiment& e) -> Text { return If(HasCost(e), ToText(e.prepare.cost)); }},
 }};
 
-constexpr std::array<KeyRule, 17> kStorageKeys{{
+constexpr std::array<KeyRule, 19> kStorageKeys{{
     {{"storage", "preset|none|map", "the model's",
       "where samples come from; a preset or its parts"},
      nullptr},
@@ -142,6 +137,11 @@ constexpr std::array<KeyRule, 17> kStorageKeys{{
      }},
     {{"prepare", "duration|none|decode|map", "the model's", "short for prepare.cost or .kind"},
      nullptr},
+    {{"prepare.kind", "none|burn|wait|decode", "the model's",
+      "burn CPU time, wait without a core, or decode real JPEG files"},
+     [](const Experiment& e) -> Text { return WordOf(kPrepareKinds, e.prepare.kind); }},
+    {{"prepare.cost", "duration or distribution", "the model's", "burn, wait: for one sample"},
+     [](const Experiment& e) -> Text { return If(HasCost(e), ToText(e.prepare.cost)); }},
 }};
 
 constexpr std::array<KeyRule, 14> kLoaderKeys{{
@@ -206,9 +206,9 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      }},
     {{"model.precision", "fp32|bf16", "fp32", "of forward and backward"},
      [](const Experiment& e) -> Text { return WordOf(kPrecisions, e.training.precision); }},
-    {{"model.optimizer", "sgd|momentum|adam", "sgd", ""},
+    {{"model.optimizer", "sgd|momentum|adam", "sgd", "of the training step"},
      [](const Experiment& e) -> Text { return WordOf(kOptimizers, e.training.optimizer); }},
-    {{"model.learning_rate", "number", "0.01", ""},
+    {{"model.learning_rate", "number", "0.01", "of the optimizer"},
      [](const Experiment& e) -> Text { return NumberText(e.training.learning_rate); }},
     {{"model.sync_every", "count", "0", "read the loss back every n steps; 0: never"},
      [](const Experiment& e) -> Text { return Number(e.training.sync_every); }},

@@ -294,7 +294,7 @@ std::string Shortest(std::int64_t value, std::span<const Unit> units) {
 }  // namespace
 
 Parsed<base::Duration> ParseDuration(std::string_view text) {
-  const auto amount = ParseAmount(text, {kDurationUnits, kDurationSlips, "ms", false, "1 ns"});
+  const auto amount = ParseAmount(text, {kDurationUnits, kDurationSlips, "ms or s", false, "1 ns"});
   if (const auto* bad = std::get_if<BadText>(&amount)) return *bad;
   return base::Duration(std::get<std::int64_t>(amount));
 }

@@ -14,7 +14,7 @@ namespace pipesim::spec {
 /// Why a text is not a quantity, with what was probably meant.
 struct BadText {
   std::string what;        ///< "'8' has no unit"
-  std::string suggestion;  ///< "8ms"; may be empty
+  std::string suggestion;  ///< "8ms or 8s"; may be empty
 };
 template <class T>
 using Parsed = std::variant<T, BadText>;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/files.h"
 #include "support.h"
 
 namespace pipesim::spec {
@@ -92,6 +93,20 @@ TEST(Settings, EveryKeyShowsUpInSomeExperiment) {
   const std::set<std::string> short_forms{"storage", "prepare", "model", "device", "sweep"};
   for (const Key& key : Keys()) {
     EXPECT_TRUE(seen.contains(std::string(key.path)) || short_forms.contains(std::string(key.path)))
+        << key.path;
+  }
+}
+
+TEST(Settings, EveryKeyIsInTheReferenceWithItsDefault) {
+  const std::string reference =
+      base::ReadFile(std::filesystem::path(PIPESIM_SOURCE_DIR) / "docs/experiment.md");
+  for (const Key& key : Keys()) {
+    std::string row = "| `";
+    row.append(key.path).append("` | ");
+    const std::size_t at = reference.find(row);
+    ASSERT_NE(at, std::string::npos) << key.path;
+    const std::string line = reference.substr(at, reference.find('\n', at) - at);
+    EXPECT_THAT(line, testing::HasSubstr(std::string(" | ").append(key.fallback).append(" | ")))
         << key.path;
   }
 }

@@ -60,7 +60,7 @@ struct Slip {
 };
 
 TEST(UnitsText, SlipsInDurationsGetWhatWasMeant) {
-  for (const auto& [text, suggestion] : {Slip{"8", "8ms"},
+  for (const auto& [text, suggestion] : {Slip{"8", "8ms or 8s"},
                                          {"8 m", "8min or 8ms"},
                                          {"8m", "8min or 8ms"},
                                          {"8 ms", "8ms"},
