@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <numeric>
 
@@ -60,6 +61,19 @@ std::string Significant(double value, int digits) {
   if (exponent < digits) return Fixed(value, digits - 1 - exponent);
   const double step = PowerOfTen(exponent - digits + 1);
   return Fixed(std::round(value / step) * step, 0);
+}
+
+std::string Count(double value) {
+  const bool whole = value == std::floor(value) && std::abs(value) <= kLargestWhole;
+  return whole ? WithCommas(static_cast<std::int64_t>(value)) : Significant(value, 3);
+}
+
+std::string Spaced(std::string_view text) {
+  const std::size_t unit = text.find_first_not_of("0123456789.");
+  const bool quantity = unit != std::string_view::npos && unit > 0 &&
+                        (text[unit] == '%' || std::isalpha(static_cast<unsigned char>(text[unit])));
+  if (!quantity || text.find(' ') != std::string_view::npos) return std::string(text);
+  return std::string(text.substr(0, unit)) + ' ' + std::string(text.substr(unit));
 }
 
 std::string Seconds(double seconds, int digits) {

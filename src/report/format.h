@@ -12,6 +12,9 @@ namespace pipesim::report {
 
 std::string WithCommas(std::int64_t value);  ///< "1,281,167"
 
+/// A number of things, in full when it is whole: "8", "1,234", else like Significant: "2.50".
+std::string Count(double value);
+
 /// `value` with `decimals` digits after the point and thousands commas: "218.8", "1,234.50".
 std::string Fixed(double value, int decimals);
 
@@ -28,6 +31,10 @@ std::string Amount(double bytes);
 std::string AmountOf(double used_bytes, double limit_bytes);
 /// `value of limit` in one unit chosen by the limit: "527 of 550 MB/s".
 std::string RateOf(double used_per_s, double limit_per_s);
+
+/// A quantity as experiment files spell it, with a space before its unit: "784B" -> "784 B". Any
+/// other text stays as it is.
+std::string Spaced(std::string_view text);
 
 /// A share as whole per cent: "28 %"; "<1 %" for what is above 0 and rounds to it; "0 %" for
 /// nothing.

@@ -21,13 +21,15 @@ std::size_t BytesThatFit(std::string_view text, std::size_t columns) {
 }
 
 /// Where to end a line that may hold `fit` bytes of `text`: at its last space that is not before a
-/// per cent sign, else in the middle of the word.
+/// number's unit (a per cent sign or a capital), else in the middle of the word.
 std::size_t BreakAt(std::string_view text, std::size_t fit) {
   for (std::size_t space = text.rfind(' ', fit); space != std::string_view::npos && space > 0;
        space = text.rfind(' ', space - 1)) {
-    const bool before_percent = space + 1 < text.size() && text[space + 1] == '%';
+    const char before = text[space - 1], after = space + 1 < text.size() ? text[space + 1] : ' ';
+    const bool before_unit =
+        before >= '0' && before <= '9' && (after == '%' || (after >= 'A' && after <= 'Z'));
     const bool leading = text.find_first_not_of(' ') > space;
-    if (!before_percent && !leading) return space;
+    if (!before_unit && !leading) return space;
   }
   return fit;
 }

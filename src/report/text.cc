@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cctype>
 
 #include "report/text_parts.h"
@@ -18,14 +17,9 @@ TimeScale StepScale(View document) {
   return TimeScale::For(document.At("result.step_time_s.mean").NumberOr(0));
 }
 
-std::string ReasonMissing(View document, std::string_view word) {
-  const auto lower = [](std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-  };
+std::string ReasonMissing(View document, std::string_view signal) {
   for (const View missing : document.At("diagnosis.missing").Items())
-    if (lower(missing.At("signal").Text()).find(word) != std::string::npos)
-      return missing.At("reason").Text();
+    if (missing.At("signal").Text().starts_with(signal)) return missing.At("reason").Text();
   return {};
 }
 
@@ -50,6 +44,7 @@ std::string ToText(const Document& report, const TextOptions& options) {
   AddEnough(sheet);
   AddNotes(sheet);
   if (sheet.full) AddDetails(sheet);
+  AddMore(sheet);
   return page.Take();
 }
 

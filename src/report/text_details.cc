@@ -23,10 +23,10 @@ void AddQueue(const Sheet& sheet) {
   const View queue = sheet.document.At("queue");
   if (queue.At("capacity").NumberOr(0) <= 0) return;
   const auto mean = queue.At("occupancy_mean").Number();
-  sheet.page.Add(fmt::format(
-      "  queue: capacity {}, mean {}, empty {}, full {} of the takes",
-      Significant(queue.At("capacity").NumberOr(0), 4), mean ? Significant(*mean, 3) : "n/a",
-      ShareOrNone(queue.At("empty_fraction")), ShareOrNone(queue.At("full_fraction"))));
+  sheet.page.Add(
+      fmt::format("  queue: capacity {}, mean {}, empty {}, full {} of the takes",
+                  Count(queue.At("capacity").NumberOr(0)), mean ? Significant(*mean, 3) : "n/a",
+                  ShareOrNone(queue.At("empty_fraction")), ShareOrNone(queue.At("full_fraction"))));
 }
 
 void AddPin(const Sheet& sheet) {
@@ -50,8 +50,9 @@ void AddParts(const Sheet& sheet) {
   sheet.page.Add("  copies to the device: " + AmountOrNone(document.At("transfer.bytes")) +
                  (copied ? " at " + Amount(*copied) + "/s" : ""));
   sheet.page.Add("  memory: process peak " + AmountOrNone(memory.At("rss_peak_bytes")) +
-                 ", batches in the queue up to " + AmountOrNone(memory.At("queued_bytes")) +
-                 ", device peak " + AmountOrNone(memory.At("device_peak_bytes")));
+                     ", batches in the queue up to " + AmountOrNone(memory.At("queued_bytes")) +
+                     ", device peak " + AmountOrNone(memory.At("device_peak_bytes")),
+                 Style::kPlain, "    ");
   const auto error = document.At("diagnosis.model_error").Number();
   sheet.page.Add("  estimate of this run against its measurement: " +
                  (error ? Gain(*error) : std::string("n/a")));
@@ -67,7 +68,7 @@ void AddEpochs(const Sheet& sheet) {
   for (const View epoch : epochs) {
     const auto first = epoch.At("time_to_first_batch_s").Number();
     sheet.page.Add(fmt::format(
-        "  {:>6}  {:>10}  {:>11}  {:>7}  {:>10}", Significant(epoch.At("index").NumberOr(0), 9),
+        "  {:>6}  {:>10}  {:>11}  {:>7}  {:>10}", Count(epoch.At("index").NumberOr(0)),
         Significant(epoch.At("samples_per_s").NumberOr(0), 4), first ? Seconds(*first, 3) : "n/a",
         ShareOrNone(epoch.At("starved_fraction")), ShareOrNone(epoch.At("cache_hit_fraction"))));
   }

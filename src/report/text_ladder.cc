@@ -20,8 +20,7 @@ std::string GpuMemory(View document) {
 std::string NvmlText(View document) {
   if (const auto nvml = document.At("resources.gpu_utilization_nvml").Number())
     return " (NVML: " + Percent(*nvml) + ")";
-  const std::string reason = ReasonMissing(document, "nvml");
-  return " (NVML: n/a" + (reason.empty() ? "" : ", " + reason) + ")";
+  return " (NVML: n/a, not readable here)";
 }
 
 std::string GpuText(View document) {
@@ -44,7 +43,7 @@ std::string CpuText(View document) {
   const View resources = document.At("resources");
   const auto used = resources.At("cores_used").Number();
   const double cores = resources.At("cores").NumberOr(0);
-  const std::string of = Significant(cores, 3) + (cores == 1 ? " core" : " cores");
+  const std::string of = Count(cores) + (cores == 1 ? " core" : " cores");
   if (!used) return "n/a, CPU time cannot be read here (" + of + ")";
   std::string text = cores > 0 ? Percent(*used / cores) + ", " : "";
   text += Fixed(*used, 1) + " of " + of;
@@ -104,8 +103,8 @@ std::string RungText(View document, View rung) {
   if (resource == "CPU") return CpuText(document);
   if (resource == "IO") return IoText(document, rung);
   const auto used = rung.At("used").Number(), limit = rung.At("limit").Number();
-  return (used ? Significant(*used, 3) : "n/a") + (limit ? " of " + Significant(*limit, 3) : "") +
-         " " + rung.At("unit").Text();
+  return (used ? Count(*used) : "n/a") + (limit ? " of " + Count(*limit) : "") + " " +
+         rung.At("unit").Text();
 }
 
 }  // namespace

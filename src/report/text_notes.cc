@@ -7,19 +7,18 @@
 namespace pipesim::report {
 namespace {
 
-constexpr std::size_t kWarningsShown = 3, kSkippedShown = 3;
+constexpr std::size_t kWarningsShown = 3;
 
 void AddMissing(const Sheet& sheet) {
   const View diagnosis = sheet.document.At("diagnosis");
-  std::vector<std::string> missing;
-  for (const View item : diagnosis.At("missing").Items()) {
-    const std::string reason = item.At("reason").Text();
-    missing.push_back(item.At("signal").Text() + (reason.empty() ? "" : ": " + reason));
-  }
-  if (missing.empty()) return;
+  std::vector<std::string> reasons;
+  for (const View item : diagnosis.At("missing").Items())
+    reasons.push_back(item.At("reason").Text());
+  std::erase(reasons, "");
+  if (reasons.empty()) return;
   const bool open = diagnosis.At("bottleneck").Text() == "inconclusive";
-  sheet.page.Add((open ? "Too little evidence because: " : "Not measured: ") +
-                 base::Join(missing, "; ") + ".");
+  sheet.page.Add((open ? "Too little evidence because: " : "Less certain because: ") +
+                 base::Join(reasons, ", ") + ".");
 }
 
 /// The setting that ended an inconclusive run early, with where it came from.
@@ -29,9 +28,15 @@ void AddStop(const Sheet& sheet) {
   if (limit != "duration" && limit != "steps" && limit != "epochs") return;
   const View setting = sheet.document.At("experiment").Member("run." + limit);
   if (!setting.IsPresent()) return;
+  const std::string noise = Setting(sheet.document, "run.max_noise");
+  const std::string longest = Setting(sheet.document, "run.max_duration");
+  const std::string until =
+      noise.empty() || longest.empty()
+          ? "it has enough"
+          : "the interval is within " + Spaced(noise) + " or " + Spaced(longest) + " have passed";
   sheet.page.Add("  run." + limit + " " + setting.At("value").Text() + " (" +
                  setting.At("origin").Text() +
-                 ") stopped the run; without it the run goes on until it has enough.");
+                 ") stopped the run; without it the run goes on until " + until + ".");
 }
 
 void AddWarnings(const Sheet& sheet) {
@@ -43,16 +48,16 @@ void AddWarnings(const Sheet& sheet) {
     sheet.page.Add("Note: " + std::to_string(more) + " more with --full.");
 }
 
+/// The list behind the warning of bad samples.
 void AddSkipped(const Sheet& sheet) {
   const View result = sheet.document.At("result");
   const auto count = static_cast<std::int64_t>(result.At("bad_sample_count").NumberOr(0));
   if (count <= 0) return;
   const std::vector<View> items = result.At("bad_samples").Items();
-  const std::size_t shown = sheet.full ? items.size() : std::min(items.size(), kSkippedShown);
-  sheet.page.Add("Bad samples: " + WithCommas(count) + (shown > 0 ? ", the first of them:" : "."));
-  for (std::size_t i = 0; i < shown; ++i)
-    sheet.page.Add("  " + items[i].At("item").Text() + ": " + items[i].At("reason").Text(),
-                   Style::kPlain, "    ");
+  sheet.page.Add("Bad samples: " + WithCommas(count) + (items.empty() ? "." : ", the first:"));
+  for (const View item : items)
+    sheet.page.Add("  " + item.At("item").Text() + ": " + item.At("reason").Text(), Style::kPlain,
+                   "    ");
 }
 
 }  // namespace
@@ -61,8 +66,12 @@ void AddNotes(const Sheet& sheet) {
   sheet.page.AddBlank();
   AddMissing(sheet);
   AddStop(sheet);
-  AddSkipped(sheet);
   AddWarnings(sheet);
+  if (sheet.full) AddSkipped(sheet);
+}
+
+void AddMore(const Sheet& sheet) {
+  if (sheet.full) sheet.page.AddBlank();
   const std::string verdict = sheet.document.At("diagnosis.bottleneck").Text();
   const std::string explain = verdict.empty() || !HasMeasurement(sheet.document)
                                   ? ""

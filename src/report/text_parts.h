@@ -30,8 +30,10 @@ void AddWorkers(const Sheet& sheet);  ///< where a worker's time goes
 void AddEachWorker(const Sheet& sheet);
 void AddWhatIf(const Sheet& sheet);
 void AddEnough(const Sheet& sheet);   ///< enough workers, the same for PyTorch
-void AddNotes(const Sheet& sheet);    ///< missing evidence, warnings, skipped samples, more
+void AddNotes(const Sheet& sheet);    ///< missing evidence, warnings, bad samples
 void AddDetails(const Sheet& sheet);  ///< queue, memory, epochs, settings, program and machine
+
+void AddMore(const Sheet& sheet);  ///< commands that tell more
 
 /// "GPU", or "device" when it is an emulated one.
 std::string DeviceWord(View document);
@@ -39,8 +41,8 @@ std::string DeviceWord(View document);
 bool HasMeasurement(View document);
 /// The scale of all tables of times: that of the mean step.
 TimeScale StepScale(View document);
-/// Why a signal whose name contains `word` is missing; empty when the diagnosis does not say.
-std::string ReasonMissing(View document, std::string_view word);
+/// Why a signal whose path begins so is missing; empty when the diagnosis does not say.
+std::string ReasonMissing(View document, std::string_view signal);
 /// A clause with its first letter in upper case.
 std::string Capitalised(std::string text);
 

@@ -7,7 +7,7 @@
 namespace pipesim::report {
 namespace {
 
-constexpr std::size_t kStepColumn = 28;
+constexpr std::size_t kStepColumn = 28, kShareColumn = 69;
 
 std::string RateText(const Sheet& sheet) {
   const View result = sheet.document.At("result");
@@ -39,12 +39,12 @@ void AddRateLine(const Sheet& sheet) {
   const std::string step = StepText(sheet);
   if (!step.empty()) line = PadRight(line + "  ", kStepColumn) + step;
   const std::string share = "AU " + (au ? Percent(*au) : "n/a");
-  const std::size_t used = base::DisplayWidth(line) + 2;
-  if (used + share.size() > kColumns) {
+  line = PadRight(line + "  ", kShareColumn);
+  if (base::DisplayWidth(line) + share.size() > kColumns) {
     sheet.page.Add(line);
-    line.clear();
+    line = std::string(kShareColumn, ' ');
   }
-  sheet.page.Add(line + PadLeft(share, kColumns - base::DisplayWidth(line)));
+  sheet.page.Add(line + share);
 }
 
 void AddWindow(const Sheet& sheet) {
@@ -95,7 +95,7 @@ std::string DevicePart(View effective) {
   }
   const auto threads = effective.At("compute_threads").Number();
   if (!threads) return "training";
-  return "training on " + Significant(*threads, 4) + (*threads == 1 ? " thread" : " threads");
+  return "training on " + Count(*threads) + (*threads == 1 ? " thread" : " threads");
 }
 
 Parts PartsOf(View document) {
@@ -149,20 +149,22 @@ void AddAssumed(const Sheet& sheet) {
     if (path == "dataset.samples")
       samples = CountText(value) + " samples";
     else if (path == "dataset.sample_bytes")
-      bytes = "samples of " + value;
+      bytes = " of " + Spaced(value);
     else if (path == "dataset.shape")
       assumed.push_back(ShapeText(value));
     else if (path == "dataset.dtype")
       assumed.push_back(value);
-    else
+    else if (path == "dataset.classes")
+      assumed.push_back(CountText(value) + " classes");
+    else if (path == "prepare.cost")
+      assumed.push_back("prepare " + Spaced(value));
+    else if (path == "storage.preset" || path == "storage")
+      assumed.push_back("storage " + value);
+    else if (path != "prepare.kind" || value == "none")
       assumed.push_back(path + " " + value);
   }
-  if (!bytes.empty()) {
-    const std::string of = bytes.substr(std::string_view("samples").size());
-    assumed.insert(assumed.begin(), samples.empty() ? bytes : samples + of);
-  } else if (!samples.empty()) {
-    assumed.insert(assumed.begin(), samples);
-  }
+  if (samples.empty() && !bytes.empty()) samples = "samples";
+  if (!samples.empty()) assumed.insert(assumed.begin(), samples + bytes);
   if (assumed.empty()) return;
   const std::string model = sheet.document.At("effective.model").Text();
   sheet.page.Add("Assumed" + (model.empty() ? "" : " (model " + model + ")") + ": " +

@@ -12,13 +12,14 @@ bool EndsSentence(const std::string& text) {
 }
 
 /// Clauses as sentences: a clause that brings its own full stop ends one, the others are joined.
-std::string Sentences(const std::vector<std::string>& clauses) {
+/// `after_label`: the first goes on after a colon.
+std::string Sentences(const std::vector<std::string>& clauses, bool after_label) {
   std::string text;
   for (const std::string& clause : clauses) {
     if (clause.empty()) continue;
     const bool begins = text.empty() || EndsSentence(text);
     if (!text.empty()) text += begins ? " " : "; ";
-    text += begins ? Capitalised(clause) : clause;
+    text += begins && !(after_label && text.empty()) ? Capitalised(clause) : clause;
   }
   if (!text.empty() && !EndsSentence(text)) text += '.';
   return text;
@@ -50,23 +51,24 @@ std::string VerdictLine(View document) {
 
 void AddWhy(const Sheet& sheet) {
   const View diagnosis = sheet.document.At("diagnosis");
-  const std::string evidence = Sentences(EvidenceTexts(sheet.document));
-  if (diagnosis.At("bottleneck").Text() != "inconclusive") {
+  const bool undecided = diagnosis.At("bottleneck").Text() == "inconclusive";
+  const std::string evidence = Sentences(EvidenceTexts(sheet.document), undecided);
+  if (!undecided) {
     if (!evidence.empty()) sheet.page.Add("Why   " + evidence, Style::kPlain, kHanging);
     return;
   }
-  std::vector<std::string> certain;
-  if (!evidence.empty()) certain.push_back(evidence);
-  for (const std::string& out : diagnosis.At("ruled_out").Texts()) certain.push_back(out);
   std::string label = "Why   ";
-  if (!certain.empty()) {
-    sheet.page.Add(label + "Certain: " + Sentences(certain), Style::kPlain, kHanging);
+  if (!evidence.empty()) {
+    sheet.page.Add(label + "Certain: " + evidence, Style::kPlain, kHanging);
     label = kHanging;
   }
   std::vector<std::string> open = diagnosis.At("candidates").Texts();
-  if (open.empty()) return;
   if (open.size() > 1) open[0] += " (leads)";
-  sheet.page.Add(label + "Open: " + base::Join(open, ", ") + ".", Style::kPlain, kHanging);
+  const std::vector<std::string> out = diagnosis.At("ruled_out").Texts();
+  std::string line = open.empty() ? "" : "Open: " + base::Join(open, ", ") + ".";
+  if (!out.empty())
+    line += (line.empty() ? "" : " ") + ("Ruled out: " + base::Join(out, ", ")) + ".";
+  if (!line.empty()) sheet.page.Add(label + line, Style::kPlain, kHanging);
 }
 
 void AddNext(const Sheet& sheet) {

@@ -11,7 +11,7 @@ namespace pipesim::report {
 namespace {
 
 constexpr double kShownAlone = 0.01;  // changes that matter less share one line
-constexpr std::size_t kChangeWidth = 24, kShortestChange = 21;
+constexpr std::size_t kChangeWidth = 25, kShortestChange = 21;
 
 std::string TakesText(View change) {
   std::string takes = change.At("takes").Text();
@@ -39,12 +39,12 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
   sheet.page.Add("What if (estimated from this run's costs)", Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
-    sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain   then           takes");
+    sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain  then           takes");
   for (const View change : changes) {
     const std::string then = change.At("then").Text();
     const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
-                   fmt::format("{:>10}{:>8}   {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
+                   fmt::format("{:>10}{:>8}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
                                gain ? Gain(*gain) : "n/a", then.empty() ? "n/a" : then,
                                TakesText(change)));
   }
@@ -70,15 +70,20 @@ void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
 }  // namespace
 
 void AddWhatIf(const Sheet& sheet) {
-  const std::vector<View> changes = sheet.document.At("diagnosis.what_if").Items();
+  const View diagnosis = sheet.document.At("diagnosis");
+  const std::vector<View> changes = diagnosis.At("what_if").Items();
   if (changes.empty()) return;
+  // Where the verdict is open, what the gain may be says more than what it is estimated to be.
+  const bool open = diagnosis.At("bottleneck").Text() == "inconclusive";
   std::vector<View> shown;
   std::vector<std::string> small;
   bool intervals = false;
   for (const View change : changes) {
-    const bool has_interval = change.At("gain_interval").IsPresent();
-    intervals |= has_interval;
-    if (!has_interval && std::abs(change.At("gain").NumberOr(1)) < kShownAlone)
+    const bool as_interval = open && change.At("gain_interval").IsPresent();
+    const double gain = change.At(as_interval ? "gain_interval.high" : "gain").NumberOr(1);
+    const bool is_small = std::abs(gain) < kShownAlone;
+    intervals |= as_interval && !is_small;
+    if (is_small)
       small.push_back(change.At("change").Text());
     else
       shown.push_back(change);
@@ -108,7 +113,7 @@ void AddEnough(const Sheet& sheet) {
     line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of what any number gives";
     const auto prefetch = enough.At("prefetch_factor").Number();
     if (prefetch && workers > 0 && *prefetch != effective.At("prefetch_factor").NumberOr(*prefetch))
-      line += ", with prefetch_factor " + Significant(*prefetch, 3);
+      line += ", with prefetch_factor " + Count(*prefetch);
     sheet.page.Add(line + ").");
     const auto bytes = enough.At("bytes_per_worker").Number();
     if (bytes && *bytes > 0 && workers > 0)

@@ -20,7 +20,7 @@ std::vector<TimeRow> WorkerRows(View document, View workers, double steps) {
   const auto row = [&](std::string name, std::string gloss, const std::string& state, bool always) {
     TimeRow time{std::move(name), std::move(gloss), 0.0, always, {}};
     if (IsUnmeasured(workers, state)) {
-      const std::string reason = ReasonMissing(document, "run-queue");
+      const std::string reason = ReasonMissing(document, "workers." + state);
       time.gloss =
           "n/a: " + (reason.empty() ? "cannot be read here" : reason) + "; counted under prepare";
       time.seconds = std::nullopt;
