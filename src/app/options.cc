@@ -72,8 +72,6 @@ constexpr Option kOptions[] = {
      kRun, true},
     {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kRun},
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kRun},
-    {"needs-libtorch", "", "", "say yes or no (tools/run asks before it fetches it), run nothing",
-     kResult, kRun},
 
     {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
      kRun},

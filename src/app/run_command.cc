@@ -71,10 +71,6 @@ ExitCode Run(const Arguments& arguments) {
     PrintOut(NeedsTorch(experiment) ? "yes\n" : "no\n");
     return ExitCode::kOk;
   }
-  if (arguments.Has("needs-libtorch")) {
-    PrintOut(NeedsTorch(experiment) ? "yes\n" : "no\n");
-    return ExitCode::kOk;
-  }
   Exports exports(arguments);
   PrepareMachine(experiment);
 

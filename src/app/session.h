@@ -14,9 +14,6 @@ namespace pipesim::app {
 /// The training step is LibTorch's: the device is a real one, or `auto`.
 bool NeedsTorch(const spec::Experiment& experiment);
 
-/// Whether its device trains for real.
-bool NeedsTorch(const spec::Experiment& experiment);
-
 /// Turns `auto` into what this machine has (device, threads), counts a folder of real samples, pins
 /// the process to its cores and sets OMP variables. Call before anything starts threads. Loads
 /// LibTorch only if the device needs it. Throws base::ConfigError, base::EnvironmentError.

@@ -7,15 +7,14 @@
 namespace pipesim::engine {
 namespace {
 
-void Horizontal(std::span<const std::uint8_t> line, const std::vector<Tap>& taps, int channels,
-                std::span<float> out) {
-  const std::size_t width = taps.size();
-  for (int c = 0; c < channels; ++c) {
-    float* plane = out.data() + static_cast<std::size_t>(c) * width;
-    for (std::size_t x = 0; x < width; ++x) {
-      const float left = line[static_cast<std::size_t>(taps[x].first * channels + c)];
-      const float right = line[static_cast<std::size_t>(taps[x].second * channels + c)];
-      plane[x] = left + taps[x].weight * (right - left);
+template <std::size_t kChannels>
+void Horizontal(std::span<const std::uint8_t> line, const std::vector<Tap>& taps, float* out) {
+  for (const Tap& tap : taps) {
+    const std::uint8_t* left = &line[static_cast<std::size_t>(tap.first) * kChannels];
+    const std::uint8_t* right = &line[static_cast<std::size_t>(tap.second) * kChannels];
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      const float from = left[c], to = right[c];
+      *out++ = from + tap.weight * (to - from);
     }
   }
 }
@@ -48,8 +47,12 @@ int CoverResize(ImageSize stored, double dct_scale, ImageSize out, int channels,
   const std::vector<Tap> columns = CentredTaps(width, out.width, scale);
   const std::vector<Tap> rows = CentredTaps(height, out.height, scale);
   const auto depth = static_cast<std::size_t>(channels);
+  const auto horizontal = channels == 3 ? &Horizontal<3> : &Horizontal<1>;
   const std::size_t values = static_cast<std::size_t>(out.width) * depth;
-  std::vector<std::uint8_t> line(static_cast<std::size_t>(std::ceil(width)) * depth);
+  // libjpeg-turbo writes to aligned rows past the cache, to memory (non-temporal stores); read at
+  // once, as here, such a row costs more than all the decoding. So it gets a row at an odd address.
+  std::vector<std::uint8_t> storage(static_cast<std::size_t>(std::ceil(width)) * depth + 1);
+  const std::span<std::uint8_t> line = std::span(storage).subspan(1);
   std::vector<float> upper(values), lower(values), blend(values);
 
   int used = 0;  // `lower` holds input row used - 1, `upper` the one before it
@@ -58,7 +61,7 @@ int CoverResize(ImageSize stored, double dct_scale, ImageSize out, int channels,
     while (used <= tap.second) {
       next_row(line);
       std::swap(upper, lower);
-      if (used >= tap.first) Horizontal(line, columns, channels, lower);
+      if (used >= tap.first) horizontal(line, columns, lower.data());
       ++used;
     }
     const std::vector<float>& first = tap.first == used - 1 ? lower : upper;

@@ -28,9 +28,9 @@ struct Tap {
 std::vector<Tap> CentredTaps(double length, int out, double scale);
 
 /// Resizes a picture of `stored` size, decoded at `dct_scale` to ceil(stored × dct_scale), to
-/// `out`. Calls `next_row` (fills width × channels interleaved bytes) for each decoded row that is
-/// needed, from the top, and `emit` for each output row with channels × out.width values of 0..255,
-/// one channel after another. Returns how many decoded rows were used.
+/// `out`; `channels` is 1 or 3. Calls `next_row` (fills width × channels interleaved bytes) for
+/// each decoded row that is needed, from the top, and `emit` for each output row with out.width ×
+/// channels interleaved values of 0..255. Returns how many decoded rows were used.
 int CoverResize(ImageSize stored, double dct_scale, ImageSize out, int channels,
                 const std::function<void(std::span<std::uint8_t>)>& next_row,
                 const std::function<void(int row, std::span<const float>)>& emit);

@@ -28,9 +28,8 @@ struct Normalisation {
 };
 
 // A single channel takes the three's average.
-Normalisation NormalisationOf(int channel, int channels) {
-  const auto c = static_cast<std::size_t>(channel);
-  if (channels == 3) return {kMean[c], kStdev[c]};
+Normalisation NormalisationOf(std::size_t channel, int channels) {
+  if (channels == 3) return {kMean[channel], kStdev[channel]};
   return {(kMean[0] + kMean[1] + kMean[2]) / 3, (kStdev[0] + kStdev[1] + kStdev[2]) / 3};
 }
 
@@ -125,19 +124,20 @@ void ImageFolder::Decode(std::span<const std::byte> raw, std::span<std::byte> ou
 
 void ImageFolder::StoreRow(int row, std::span<const float> values, std::span<std::byte> out) const {
   const auto width = static_cast<std::size_t>(size_.width);
-  const std::size_t plane = width * static_cast<std::size_t>(size_.height);
-  for (int c = 0; c < channels_; ++c) {
-    const float* from = values.data() + static_cast<std::size_t>(c) * width;
+  const auto depth = static_cast<std::size_t>(channels_);
+  for (std::size_t c = 0; c < depth; ++c) {
     const std::size_t at =
-        static_cast<std::size_t>(c) * plane + static_cast<std::size_t>(row) * width;
+        (c * static_cast<std::size_t>(size_.height) + static_cast<std::size_t>(row)) * width;
     if (dtype_ == spec::DType::kUint8) {
       auto* to = reinterpret_cast<std::uint8_t*>(out.data()) + at;
-      for (std::size_t x = 0; x < width; ++x) to[x] = static_cast<std::uint8_t>(from[x] + 0.5F);
+      for (std::size_t x = 0; x < width; ++x) {
+        to[x] = static_cast<std::uint8_t>(values[x * depth + c] + 0.5F);
+      }
     } else {
       const Normalisation norm = NormalisationOf(c, channels_);
       const float factor = 1 / (255 * norm.stdev), shift = norm.mean / norm.stdev;
       auto* to = reinterpret_cast<float*>(out.data()) + at;
-      for (std::size_t x = 0; x < width; ++x) to[x] = from[x] * factor - shift;
+      for (std::size_t x = 0; x < width; ++x) to[x] = values[x * depth + c] * factor - shift;
     }
   }
 }
