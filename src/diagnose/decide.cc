@@ -25,6 +25,14 @@ double BestPairGain(const Scenario& scenario, const Predictor& predict) {
   return best;
 }
 
+/// Twice the workers that were found to be enough, unless that loses: just enough of them would
+/// stand as a part that limits alike, and hide what is next.
+Scenario WithAmpleWorkers(const Scenario& enough, const Predictor& predict) {
+  Scenario ample = enough;
+  ample.workers *= 2;
+  return predict(ample) >= predict(enough) ? ample : enough;
+}
+
 void Lead(Decision& decision, Verdict verdict, const Tried& tried) {
   decision.verdict = verdict;
   decision.gain = tried.gain;
@@ -83,14 +91,16 @@ Decision Decide(const Scenario& scenario, const Predictor& predict, const Thresh
 std::optional<Verdict> SecondVerdict(const Decision& decision, const Scenario& scenario,
                                      const Predictor& predict, const Thresholds& thresholds) {
   if (decision.candidates.empty()) return std::nullopt;
-  constexpr int kMostRounds = 3;  // each may quadruple the workers: up to 64 x as many
-  Scenario without = decision.candidates.front().change(scenario);
+  const Scenario without = decision.candidates.front().change(scenario);
+  if (decision.verdict != Verdict::kLoaderBound) {
+    return Decide(without, predict, thresholds).verdict;
+  }
+  constexpr int kMostRounds = 3;  // each may multiply the workers by eight
+  Scenario ample = WithAmpleWorkers(without, predict);
   for (int round = 0; round < kMostRounds; ++round) {
-    const Decision next = Decide(without, predict, thresholds);
-    if (next.verdict != Verdict::kLoaderBound || decision.verdict != Verdict::kLoaderBound) {
-      return next.verdict;
-    }
-    without = next.candidates.front().change(without);
+    const Decision next = Decide(ample, predict, thresholds);
+    if (next.verdict != Verdict::kLoaderBound) return next.verdict;
+    ample = WithAmpleWorkers(next.candidates.front().change(ample), predict);
   }
   return Verdict::kLoaderBound;
 }

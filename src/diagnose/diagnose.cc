@@ -21,7 +21,7 @@ Confidence ConfidenceOf(Verdict verdict, const Doubt& doubt) {
   return doubt.weak ? Confidence::kLow : Confidence::kHigh;
 }
 
-/// What a demand is called in "no faster GPU, copies or launches can gain 5 %".
+/// What a demand is called in "no faster GPU, copies or launches alone can gain 5 %".
 std::string_view PartOf(Verdict verdict, const Question& q) {
   switch (verdict) {
     case Verdict::kIoBound:
@@ -62,7 +62,8 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     list += (i + 1 < parts.size() ? ", " : " or ") + parts[i];
   }
-  return {fmt::format("no faster {} can gain {}", list, ShareText(q.thresholds.gain_that_counts))};
+  return {fmt::format("no faster {} alone can gain {}", list,
+                      ShareText(q.thresholds.gain_that_counts))};
 }
 
 }  // namespace

@@ -42,45 +42,43 @@ Recommendation FromSetting(std::string text, const Question& q, const Decision& 
   return r;
 }
 
-/// What storage must deliver for the next limit to be reached; as much as one word more is luxury.
+/// How fast storage can get before something else limits.
 Recommendation FasterStorage(const Question& q, const std::vector<WhatIf>& rows) {
-  const Scenario free = Free(q.scenario, Demand::kStorage);
-  const double rate = q.predict(free);
-  std::string text = "faster storage, or the data in memory";
+  const double rate = q.predict(Free(q.scenario, Demand::kStorage));
   const auto& d = q.scenario.demands;
+  std::string text = "faster storage";
   if (std::isfinite(rate) && d.bytes > 0 && d.batch_samples > 0) {
-    const double needed = rate / static_cast<double>(d.batch_samples) * d.bytes;
-    text = fmt::format(
-        "faster storage: nothing is gained beyond {}{}; or the data in memory", RateText(needed),
-        q.scenario.storage_bytes_per_s ? ", it has " + RateText(*q.scenario.storage_bytes_per_s)
-                                       : "");
+    const double useful = rate / static_cast<double>(d.batch_samples) * d.bytes;
+    const auto& now = q.scenario.storage_bytes_per_s;
+    text += fmt::format(" (useful up to {}{})", RateText(useful),
+                        now ? ", now " + RateText(*now) : std::string());
   }
+  text += " or the data in memory";
+  if (FindRow(rows, kStorageX2)) text += "; with twice the speed";
   return FromRow(std::move(text), rows, kStorageX2);
 }
 
 Recommendation CheaperPrepare(const Question& q, const std::vector<WhatIf>& rows) {
-  return FromRow(
-      fmt::format("cheaper prepare (decode ahead of time, smaller images, augment on the "
-                  "device), or more than {:.3g} cores",
-                  q.scenario.cores),
-      rows, kPrepareHalf);
+  std::string text = fmt::format(
+      "cheaper prepare (decode ahead of time, smaller images, augment on the device) or more cores "
+      "({:.3g} allowed here)",
+      q.scenario.cores);
+  if (FindRow(rows, kPrepareHalf)) text += "; with half the cost";
+  return FromRow(std::move(text), rows, kPrepareHalf);
 }
 
 Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) {
-  Recommendation r =
-      FromRow("fewer bytes to copy (keep samples uint8 and cast on the device)", rows, kFreeCopies);
-  r.set.clear();
-  if (q.experiment.device.kind == spec::DeviceKind::kEmulated || q.measurement.effective.pinned) {
-    return r;
+  const auto& effective = q.measurement.effective;
+  if (!effective.device.starts_with("cuda") || effective.pinned) {
+    return FromRow("fewer bytes to copy (uint8 samples, cast on the device); free copies", rows,
+                   kFreeCopies);
   }
-  // How fast pinned copies would be here was not measured: the gain of free ones is only a ceiling.
-  r.text = "pinned memory: copies from it are faster and run beside the step";
-  r.set = {{"loader.pin_memory", "true"}};
-  r.gain = r.samples_per_s = std::nullopt;
+  // How fast pinned copies would be here was not measured: free ones are only a ceiling.
   spec::Loader loader = q.experiment.loader;
   loader.pin_memory = true;
-  r.pytorch = DataLoaderText(loader);
-  return r;
+  return {.text = "pinned memory: copies from it are faster and run beside the step",
+          .set = {{"loader.pin_memory", "true"}},
+          .pytorch = DataLoaderText(loader)};
 }
 
 Recommendation ForCompute(const Question& q) {

@@ -63,7 +63,8 @@ void AddWorkers(std::vector<Row>& rows, const Question& q) {
   if (const auto useful =
           SmallestNearBest(MoreWorkers(now), now, q.predict, q.thresholds.enough_share)) {
     const int count = useful->setting.change(now).workers;
-    if (count != counts.front()) counts.push_back(count);
+    const bool gains = useful->gain > 1 - q.thresholds.enough_share;
+    if (gains && count != counts.front()) counts.push_back(count);
   }
   for (const int count : counts) rows.push_back({Workers(now, count), Takes::kFlag, false, true});
 }
@@ -133,14 +134,13 @@ double FixedShareOfStep(const Question& q) {
 }
 
 Scenario BatchTwiceAsLarge(Scenario s, double fixed_share) {
+  s = Scaled(std::move(s), Demand::kStep, 2 - fixed_share);  // with it the wait for its result
   auto& d = s.demands;
   for (auto* part : {&d.read_s, &d.read_cpu_s, &d.prepare_cpu_s, &d.prepare_wait_s, &d.collate_s,
                      &d.pin_s, &d.h2d_s}) {
     if (*part) **part *= 2;
   }
-  for (auto* part : {&d.step_s, &d.step_cpu_s}) {
-    if (*part) **part *= 2 - fixed_share;
-  }
+
   d.batch_samples *= 2;
   d.reads *= 2;
   d.bytes *= 2;

@@ -36,7 +36,7 @@ TEST(Inconclusive, FewStepsLeaveTheVerdictOpenAndTheSideCertain) {
   EXPECT_THAT(d.candidates, Contains(Verdict::kIoBound));
   EXPECT_THAT(d.candidates, Contains(Verdict::kCpuBound));
   EXPECT_THAT(d.candidates, Not(Contains(Verdict::kComputeBound)));
-  EXPECT_THAT(d.ruled_out, ElementsAre("no faster GPU can gain 5 %"));
+  EXPECT_THAT(d.ruled_out, ElementsAre("no faster GPU alone can gain 5 %"));
   EXPECT_EQ(d.headline, "the input side limits training; 9 steps do not show which part");
   EXPECT_THAT(Signals(d), ElementsAre("result.steps", "result.samples_per_s_interval"));
   EXPECT_EQ(d.missing[0].reason, "9 measured steps (at least 30 are needed)");

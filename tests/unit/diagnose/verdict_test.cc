@@ -131,6 +131,27 @@ TEST(Verdict, SlowCopiesAreH2dBound) {
   EXPECT_EQ(d.second, Verdict::kComputeBound);
 }
 
+TEST(Verdict, PageableCopiesAskForPinnedMemoryOnlyOnAGpu) {
+  MadeRun run = RunBuilder::OnGpu(5 * kMs).Copy(9 * kMs).Build();
+  run.measurement.effective.pinned = false;
+  const Diagnosis gpu = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  EXPECT_EQ(gpu.bottleneck, Verdict::kH2dBound);
+  EXPECT_THAT(gpu.recommendation->set, Contains(Pair("loader.pin_memory", "true")));
+  EXPECT_EQ(gpu.recommendation->gain, std::nullopt);  // pinned copies were not measured
+  const Diagnosis cpu = RunBuilder::OnCpu(5 * kMs, 1).Copy(9 * kMs).Diagnose();
+  EXPECT_EQ(cpu.bottleneck, Verdict::kH2dBound);
+  EXPECT_TRUE(cpu.recommendation->set.empty());
+}
+
+TEST(Verdict, SecondFollowsTheLoaderUntilItNoLongerLimits) {
+  // 1 s a batch and a step of 20 ms ask for 50 workers; from 1 on 2 cores only 4 count as a
+  // setting.
+  const Diagnosis d = RunBuilder::OnGpu(20 * kMs).Cores(2).Workers(1).Wait(1000 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_NEAR(*d.recommendation->gain, 3, 1e-9);
+  EXPECT_EQ(d.second, Verdict::kComputeBound);
+}
+
 TEST(Verdict, AHostSlowerThanItsDeviceIsLaunchBound) {
   const Diagnosis d = RunBuilder::OnGpu(0.106 * kMs).Host(0.558 * kMs).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kLaunchBound);

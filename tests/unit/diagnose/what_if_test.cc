@@ -90,6 +90,18 @@ TEST(WhatIf, BatchSizeIsListedMarkedAndNeverTheVerdict) {
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
 }
 
+TEST(WhatIf, ALargerBatchAlsoWaitsLongerForTheResultOfItsStep) {
+  // host 0.5 + read-back 1 + 4 ms, of which 1 is the step: twice the batch takes 6.5 of 5.5 ms.
+  const Diagnosis d = RunBuilder::OnGpu(1 * kMs).Host(0.5 * kMs).Sync(5 * kMs).Diagnose();
+  EXPECT_NEAR(Row(d, "batch 256 to 512")->gain, 2 * 5.5 / 6.5 - 1, 1e-9);
+}
+
+TEST(WhatIf, ListsAWorkerCountOnlyWhereItGains) {
+  const Diagnosis d = RunBuilder::OnGpu(15 * kMs).Workers(4).Burn(20 * kMs).Diagnose();
+  EXPECT_NE(Row(d, "workers 4 to 8"), nullptr);
+  EXPECT_EQ(Row(d, "workers 4 to 5"), nullptr);
+}
+
 TEST(WhatIf, OnACpuTheOptimizerDoesNotGrowWithTheBatch) {
   MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Build();
   auto& consumer = run.measurement.consumer;
