@@ -59,6 +59,8 @@ c10::DeviceIndex UseDevice(int index) {
   if (index >= count)
     throw base::EnvironmentError("there is no " + DeviceName(index) + ": " + std::to_string(count) +
                                  " CUDA device(s) here");
+  // The caching allocator knows no device until LibTorch's own lazy set-up has run.
+  at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
   return static_cast<c10::DeviceIndex>(index);
 }
