@@ -64,7 +64,7 @@ struct StepRecord {
   std::int64_t batch = 0;  ///< running number of the batch it trained on
   std::int64_t epoch = 0;
   std::int32_t samples = 0;    ///< true size
-  std::int32_t occupancy = 0;  ///< batches made and not yet taken, just before the take
+  std::int32_t occupancy = 0;  ///< made and not yet taken, when the consumer turned to take one
   bool queue_full = false;     ///< occupancy == the most there can be
   base::Instant taken;         ///< the batch was in hand
   base::Instant done;          ///< the consumer turns to the next batch

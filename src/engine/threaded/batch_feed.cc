@@ -23,10 +23,15 @@ class OwnFeed final : public BatchFeed {
     if (next_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
     const Instant begin = timer_.Now();
     const Task task{epoch_ * run_.batches_per_epoch + next_, epoch_, {next_, kAnyWorker}};
-    const std::optional<int> slot = maker_.Make(task);
-    if (!slot) return std::nullopt;
-    ++next_;
-    return Taken{.slot = *slot, .starved = timer_.Now() - begin};
+    try {
+      const std::optional<int> slot = maker_.Make(task);
+      if (!slot) return std::nullopt;
+      ++next_;
+      return Taken{.slot = *slot, .starved = timer_.Now() - begin};
+    } catch (...) {
+      EndOnCurrentException(run_, "loading");
+      return std::nullopt;
+    }
   }
 
  private:

@@ -93,9 +93,13 @@ bool BatchMaker::PrepareEmulated(Duration cost) {
   return true;
 }
 
-void BatchMaker::CallSource(const std::function<void()>& call) {
-  if (guard_ == nullptr) return call();
-  guard_->Inside(call);
+template <class Call>
+void BatchMaker::CallSource(Call&& call) {
+  if (guard_ == nullptr) {
+    call();
+  } else {
+    guard_->Inside(call);
+  }
 }
 
 bool BatchMaker::ReadFile(std::int64_t sample) {

@@ -32,7 +32,8 @@ class BatchMaker {
   /// False: the sample was bad and is left out.
   bool ReadFile(std::int64_t sample);
   int Collate(const Task& task);
-  void CallSource(const std::function<void()>& call);
+  template <class Call>
+  void CallSource(Call&& call);
 
   RunState& run_;
   ThreadTimer& timer_;

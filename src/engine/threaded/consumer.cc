@@ -117,6 +117,7 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
   if (read_back || !asynchronous_) record.loss = FinishDownTo(0);
   timer_.Enter(State::kHost);
   record.done = timer_.begun();
+  timer_.SetBatch(-1, 0);
   sink_->Record(record);
 }
 

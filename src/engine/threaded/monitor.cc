@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace pipesim::engine {
@@ -20,6 +21,22 @@ constexpr Duration kLately = std::chrono::seconds(1);
 
 double Share(Duration part, Duration whole) {
   return whole > Duration::zero() ? base::ToSeconds(part) / base::ToSeconds(whole) : 0;
+}
+
+/// By the device's own clock, or the consumer's computing where the device has none.
+Duration DeviceBusy(const trace::RunTrace& trace, Instant from, Instant to) {
+  const bool own_clock =
+      std::any_of(trace.threads.begin(), trace.threads.end(),
+                  [](const trace::ThreadTotals& each) { return each.role == Role::kDevice; });
+  if (own_clock) {
+    return trace::TimeIn(trace, Role::kDevice, State::kBusy, from, to);
+  }
+  Duration busy{};
+  for (const State state :
+       {State::kForward, State::kBackward, State::kOptimizer, State::kCompute}) {
+    busy += trace::TimeIn(trace, Role::kConsumer, state, from, to);
+  }
+  return busy;
 }
 
 }  // namespace
@@ -129,8 +146,7 @@ void Monitor::ReportProgress(Instant now) {
       starved += trace::TimeIn(trace, Role::kConsumer, state, from, now);
     }
     progress.starved = Share(starved, now - from);
-    progress.device_busy =
-        Share(trace::TimeIn(trace, Role::kDevice, State::kBusy, from, now), now - from);
+    progress.device_busy = Share(DeviceBusy(trace, from, now), now - from);
   });
   if (run_.queue) progress.occupancy = run_.queue->size();
   progress.capacity = run_.queue_capacity;

@@ -15,7 +15,8 @@ std::int64_t QueueCapacity(const spec::Loader& loader) {
 
 }  // namespace
 
-RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, base::Instant at)
+RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
+                   base::Instant at)
     : experiment(of),
       clock(*parts.clock),
       source(of.storage.kind == spec::StorageKind::kFiles ? parts.source : nullptr),
@@ -23,7 +24,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, base:
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       queue_capacity(QueueCapacity(of.loader)),
       sampler(experiment),
-      content(experiment),
+      content(std::move(samples)),
       pool(experiment, *parts.memory),
       storage(experiment.storage),
       board(experiment.loader),

@@ -29,7 +29,8 @@ namespace pipesim::engine {
 /// batch; workers go on, so that every thread's account covers the whole run. Abort: the consumer
 /// is done, and every wait of the workers is released.
 struct RunState {
-  RunState(const spec::Experiment& of, const ThreadedParts& parts, base::Instant at);
+  RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
+           base::Instant at);
 
   /// The first call says why; any thread.
   void End(trace::EndReason reason, std::string failure = {});
@@ -78,11 +79,10 @@ struct RunState {
   std::optional<Ending> ended_;
 };
 
-/// Calls `work` and turns what it throws into the run's end, told as `who`'s failure.
-template <class Work>
-void EndingOnFailure(RunState& run, const std::string& who, Work&& work);
+/// Inside a catch block: the run ends with what was thrown, told as `who`'s failure.
 void EndOnCurrentException(RunState& run, const std::string& who);
 
+/// Calls `work` and turns what it throws into the run's end.
 template <class Work>
 void EndingOnFailure(RunState& run, const std::string& who, Work&& work) {
   try {

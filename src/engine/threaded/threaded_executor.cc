@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "base/cpus.h"
 #include "engine/threaded/consumer.h"
@@ -35,27 +37,35 @@ class ThreadedExecutor final : public Executor {
   RunTrace Run(const spec::Experiment& experiment, const RunControl& control) override {
     const Instant begin = parts_.clock->Now();
     try {
-      return RunThreads(experiment, control, begin);
+      return RunThreads(experiment, control);
     } catch (const std::bad_alloc&) {
-      RunTrace trace;
-      trace.begin = begin;
-      trace.end = parts_.clock->Now();
-      trace.end_reason = EndReason::kOutOfMemory;
-      trace.failure = "not enough memory to set the run up";
-      return trace;
+      return NeverBegan(begin, EndReason::kOutOfMemory, "not enough memory to set the run up");
+    } catch (const std::system_error& error) {
+      return NeverBegan(begin, EndReason::kFailed,
+                        fmt::format("starting the run's threads: {}", error.what()));
     }
   }
 
  private:
-  RunTrace RunThreads(const spec::Experiment& experiment, const RunControl& control,
-                      Instant begin) {
+  RunTrace NeverBegan(Instant begin, EndReason reason, std::string failure) const {
+    RunTrace trace;
+    trace.begin = begin;
+    trace.end = parts_.clock->Now();
+    trace.end_reason = reason;
+    trace.failure = std::move(failure);
+    return trace;
+  }
+
+  RunTrace RunThreads(const spec::Experiment& experiment, const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
-    const auto run = std::make_shared<RunState>(experiment, parts_, begin);
+    SamplePool content(experiment);  // takes its time, which is not the run's
+    const auto run =
+        std::make_shared<RunState>(experiment, parts_, std::move(content), parts_.clock->Now());
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;
     {
-      const Monitor monitor(*run, control, cpus);
+      Monitor monitor(*run, control, cpus);
       Crew crew(run);
       end = consumer.Run();
       run->Abort();

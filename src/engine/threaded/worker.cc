@@ -17,26 +17,35 @@ class Worker {
         maker_(run, timer_, run.rings.ring(worker + 1), worker, run.aborted, &guard) {}
 
   void Run() {
+    try {
+      Loop();
+    } catch (const LeftBehind&) {
+      throw;
+    } catch (...) {
+      timer_.Finish();
+      throw;
+    }
+    timer_.Finish();
+  }
+
+ private:
+  void Loop() {
     std::int64_t epoch = -1;
     Task task;
     for (;;) {
       switch (run_.board.Next(worker_, epoch, task, timer_)) {
         case WorkBoard::Call::kOver:
-          return timer_.Finish();
+          return;
         case WorkBoard::Call::kNewEpoch:
           StartUp(epoch);
           break;
         case WorkBoard::Call::kWork:
-          if (!MakeAndPush(task)) {
-            run_.board.AwaitClose();
-            return timer_.Finish();
-          }
+          if (!MakeAndPush(task)) return run_.board.AwaitClose();
           break;
       }
     }
   }
 
- private:
   void StartUp(std::int64_t epoch) {
     if (epoch > 0 && run_.experiment.loader.persistent_workers) return;
     const base::Duration time = run_.sampler.WorkerStartup(epoch, worker_);
