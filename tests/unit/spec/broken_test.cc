@@ -126,15 +126,14 @@ TEST(Hostile, TextsAreRefusedInBoundedTime) {
   for (int i = 0; i < 400; ++i) deep += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   texts.push_back(deep);
   std::string wide;
-  for (int i = 0; i < 20'000; ++i) wide.append("k").append(std::to_string(i)).append(": 1
-");
+  for (int i = 0; i < 20'000; ++i) wide.append("k").append(std::to_string(i)).append(": 1\n");
   texts.push_back(wide);
   texts.push_back(std::string((1 << 20) + 1, 'x'));
   for (const std::string& text : texts) {
-      const base::Duration begin = base::ThreadCpuTime();
-      ProblemsOf(text);
-      const base::Duration took = base::ThreadCpuTime() - begin;
-      EXPECT_LT(took, std::chrono::milliseconds(500)) << text.substr(0, 40);
+    const base::Duration begin = base::ThreadCpuTime();
+    ProblemsOf(text);
+    const base::Duration took = base::ThreadCpuTime() - begin;
+    EXPECT_LT(took, std::chrono::milliseconds(500)) << text.substr(0, 40);
   }
 }
 
