@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "support.h"
 
 namespace pipesim::spec {
@@ -20,18 +21,24 @@ namespace {
 using testing::HasSubstr;
 
 struct Expected {
-  int line, column;
+  int line = 0, column = 0;
   std::string what, suggestion;
 };
 
 std::vector<Expected> ExpectedIn(const std::string& yaml) {
-  static const std::regex form(R"(#! (\d+):(\d+) (.*) =>\s?(.*))");
+  constexpr std::string_view kMark = "#! ";
   std::vector<Expected> all;
   std::istringstream lines(yaml);
-  std::smatch match;
   for (std::string line; std::getline(lines, line);) {
-    if (!std::regex_match(line, match, form)) continue;
-    all.push_back({std::stoi(match[1]), std::stoi(match[2]), match[3], match[4]});
+    const std::size_t arrow = line.rfind(" =>");
+    if (!line.starts_with(kMark) || arrow == std::string::npos) continue;
+    Expected expected;
+    char colon = 0;
+    std::istringstream words(line.substr(kMark.size(), arrow - kMark.size()));
+    words >> expected.line >> colon >> expected.column >> std::ws;
+    std::getline(words, expected.what);
+    expected.suggestion = base::Trim(std::string_view(line).substr(arrow + 3));
+    all.push_back(expected);
   }
   return all;
 }
