@@ -16,23 +16,22 @@ ThreadTimer::ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace:
       state_(state),
       begun_(begin) {}
 
-void ThreadTimer::WaitedUntil(Instant end) {
-  const Instant now = clock_.Now();
-  lag_ = std::max(now - end, Duration::zero());
-  // Lateness from before this state belongs to the state that was late.
-  late_ = std::max(now - std::max(end, begun_), Duration::zero());
-  slept_ = true;
-}
-
 bool ThreadTimer::SleepUntil(Instant end, const base::StopFlag& stop) {
   return engine::SleepUntil(clock_, *this, end, stop);
 }
 
+Duration ThreadTimer::ContendedBy(Instant when) const {
+  const Duration wall = when - begun_;
+  Duration contended{};
+  if (on_cpu_) contended = wall - (base::ThreadCpuTime() - cpu_begun_);
+  // Lateness from before this state belongs to the state that was late.
+  if (waited_until_) contended = when - std::max(*waited_until_, begun_);
+  return std::clamp(contended, Duration::zero(), wall);
+}
+
 void ThreadTimer::Close(Instant when) {
   const Duration wall = when - begun_;
-  Duration contended = late_;
-  if (on_cpu_) contended = wall - (base::ThreadCpuTime() - cpu_begun_);
-  contended = std::clamp(contended, Duration::zero(), wall);
+  const Duration contended = ContendedBy(when);
   busy_[static_cast<std::size_t>(state_)] += wall - contended;
   contended_ += contended;
   if (wall == Duration::zero()) return;
@@ -50,13 +49,15 @@ void ThreadTimer::EnterAt(trace::State state, Instant when, bool on_cpu) {
   Close(when);
   if (waited_for_other_) {
     lag_ = Duration::zero();
-  } else if (!slept_) {
+  } else if (waited_until_) {
+    lag_ = std::max(when - *waited_until_, Duration::zero());
+  } else {
     lag_ = std::min(lag_, kWakeLatency);
   }
   state_ = state;
   begun_ = when;
-  late_ = Duration::zero();
-  slept_ = waited_for_other_ = false;
+  waited_until_.reset();
+  waited_for_other_ = false;
   on_cpu_ = on_cpu;
   if (on_cpu) cpu_begun_ = base::ThreadCpuTime();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "base/clock.h"
 #include "engine/trainer.h"
@@ -27,7 +28,8 @@ class ThreadTimer final : public StateTimer {
 
   void Enter(trace::State state) override { EnterAt(state, clock_.Now(), false); }
   base::Instant scheduled() const override { return begun_ - lag_; }
-  void WaitedUntil(base::Instant end) override;
+  /// Whatever comes after `end` in the present state is lateness: enter the next one at once.
+  void WaitedUntil(base::Instant end) override { waited_until_ = end; }
 
   /// Enters a state that works on a core: what it does not get of one is contended.
   void EnterCpu(trace::State state) { EnterAt(state, clock_.Now(), true); }
@@ -56,6 +58,7 @@ class ThreadTimer final : public StateTimer {
   base::Duration contended() const { return contended_; }
 
  private:
+  base::Duration ContendedBy(base::Instant when) const;
   void Close(base::Instant when);
 
   const base::Clock& clock_;
@@ -64,10 +67,10 @@ class ThreadTimer final : public StateTimer {
   std::uint16_t thread_;
   trace::State state_;
   base::Instant begun_;
-  base::Duration lag_{};        ///< >= 0: the clock is ahead of the schedule
-  base::Duration late_{};       ///< woken late within the present state
-  base::Duration cpu_begun_{};  ///< thread CPU time when the present state began
-  bool on_cpu_ = false, slept_ = false, waited_for_other_ = false;
+  base::Duration lag_{};                       ///< >= 0: the clock is ahead of the schedule
+  base::Duration cpu_begun_{};                 ///< thread CPU time when the present state began
+  std::optional<base::Instant> waited_until_;  ///< where the present state ends by its schedule
+  bool on_cpu_ = false, waited_for_other_ = false;
   std::int64_t batch_ = -1;
   std::int32_t samples_ = 0;
   std::array<base::Duration, trace::kStateCount> busy_{};

@@ -32,7 +32,9 @@ void ExpectRate(const spec::Experiment& experiment, double bound_per_s, Role lim
   double best = 0;
   for (int tries = 0; tries < 5 && best < 0.99 * bound_per_s; ++tries) {
     const auto trace = RunEmulated(experiment);
-    EXPECT_LE(PlainRate(trace), 1.01 * bound_per_s);
+    // The first and the last step may lie differently deep in the device's queue.
+    const double steps = static_cast<double>(trace.steps);
+    EXPECT_LE(PlainRate(trace), 1.01 * bound_per_s * (1 + experiment.device.in_flight / steps));
     best = std::max(best, UndisturbedRate(trace, limiting));
   }
   EXPECT_GE(best, 0.99 * bound_per_s);
@@ -56,7 +58,9 @@ TEST(Rates, WorkersLimitByWOverTheirTime) {
 }
 
 TEST(Rates, TheDeviceLimitsByItsStep) {
-  ExpectRate(Waiting(4, 2ms, 1ms, 401, 16), 1 / 0.001, Role::kDevice);
+  auto experiment = Waiting(4, 10ms, 5ms, 121, 16);
+  experiment.device.in_flight = 8;  // nor does one that wakes late to launch
+  ExpectRate(experiment, 1 / 0.005, Role::kDevice);
 }
 
 TEST(Rates, WithoutWorkersLoadingOverlapsTheDevicesStepsAlone) {
@@ -71,14 +75,14 @@ TEST(Rates, ReadingEveryResultBackTakesTheOverlapAway) {
 }
 
 TEST(Rates, EmulatedStorageServesWhatItsModelSays) {
-  // min(bandwidth, W × size / (latency + size / bandwidth)) = 2 × 1 MB / (3 ms + 1 ms)
-  auto experiment = Waiting(2, 0ms, 0ms, 201, 16);
+  // min(bandwidth, W × size / (latency + size / bandwidth)) = 2 × 1 MB / (7 ms + 1 ms)
+  auto experiment = Waiting(2, 0ms, 0ms, 101, 16);
   experiment.prepare = {};
   experiment.storage.kind = spec::StorageKind::kEmulated;
-  experiment.storage.latency = Fixed(3ms);
+  experiment.storage.latency = Fixed(7ms);
   experiment.storage.bandwidth = base::BytesPerSecond{1e9};
   experiment.dataset.sample_bytes = FixedBytes(1'000'000);
-  ExpectRate(experiment, 2 / 0.004, Role::kWorker);
+  ExpectRate(experiment, 2 / 0.008, Role::kWorker);
 }
 
 TEST(Rates, StorageBandwidthIsSharedByAllWorkers) {
@@ -176,9 +180,9 @@ TEST(Blocking, BehindASlowBatchTheOthersBlockOnOrder) {
 }
 
 TEST(Blocking, WorkersWithNothingLeftInTheEpochAreIdle) {
-  auto experiment = Waiting(3, 10ms, 0ms, 1000);
+  auto experiment = Waiting(3, 30ms, 0ms, 1000);
   experiment.dataset.samples = 1;  // one batch an epoch: worker 0 makes them all
-  experiment.run.epochs = 10;
+  experiment.run.epochs = 6;
   experiment.run.steps.reset();
   const auto trace = RunEmulated(experiment);
   for (const trace::ThreadTotals& thread : trace.threads) {
@@ -187,7 +191,7 @@ TEST(Blocking, WorkersWithNothingLeftInTheEpochAreIdle) {
     if (thread.index == 0) {
       EXPECT_LT(idle, (trace.end - trace.begin) / 2);
     } else {
-      EXPECT_GT(idle, (trace.end - trace.begin) * 0.9);
+      EXPECT_GT(idle, (trace.end - trace.begin) * 0.7);
     }
   }
 }
@@ -197,12 +201,12 @@ TEST(Blocking, WorkersStartUpEachEpochUnlessTheyPersist) {
   experiment.dataset.samples = 4;
   experiment.run.epochs = 5;
   experiment.run.steps.reset();
-  experiment.loader.worker_startup = Fixed(10ms);
+  experiment.loader.worker_startup = Fixed(40ms);
   const Duration each_epoch = TotalIn(RunEmulated(experiment), Role::kWorker, State::kStartup);
   experiment.loader.persistent_workers = true;
   const Duration once = TotalIn(RunEmulated(experiment), Role::kWorker, State::kStartup);
-  EXPECT_GE(each_epoch, 2 * 5 * 9ms);
-  EXPECT_GE(once, 2 * 9ms);
+  EXPECT_GE(each_epoch, 2 * 5 * 36ms);  // lateness is contended
+  EXPECT_GE(once, 2 * 36ms);
   EXPECT_LT(once, each_epoch / 2);
 }
 
