@@ -71,9 +71,7 @@ constexpr Texts kH2dSigns[] = {
     "bytes of a batch over the link's bandwidth come near the time of a step",
 };
 constexpr Texts kH2dFlags[] = {
-    "--set loader.pin_memory=true",
-    "--set transfer.overlap=true --set transfer.non_blocking=true (the defaults)",
-    "--set dataset.dtype=uint8, to cast on the device",
+    "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
 };
 constexpr Texts kH2dPytorch[] = {
     "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)",
@@ -85,7 +83,6 @@ constexpr Texts kLaunchSigns[] = {
     "a captured step replays in far less time than a step takes",
 };
 constexpr Texts kLaunchFlags[] = {
-    "--set model.cuda_graph=true, where the engine offers it",
     "--batch 2B, which changes training",
 };
 constexpr Texts kLaunchPytorch[] = {

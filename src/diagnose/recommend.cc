@@ -77,7 +77,6 @@ Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) 
   spec::Loader loader = q.experiment.loader;
   loader.pin_memory = true;
   return {.text = "pinned memory: copies from it are faster and run beside the step",
-          .set = {{"loader.pin_memory", "true"}},
           .pytorch = DataLoaderText(loader)};
 }
 

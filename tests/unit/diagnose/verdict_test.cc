@@ -136,11 +136,11 @@ TEST(Verdict, PageableCopiesAskForPinnedMemoryOnlyOnAGpu) {
   run.measurement.effective.pinned = false;
   const Diagnosis gpu = Diagnose(run.experiment, run.measurement, PredictByBounds);
   EXPECT_EQ(gpu.bottleneck, Verdict::kH2dBound);
-  EXPECT_THAT(gpu.recommendation->set, Contains(Pair("loader.pin_memory", "true")));
+  EXPECT_THAT(gpu.recommendation->pytorch, ::testing::HasSubstr("pin_memory=True"));
   EXPECT_EQ(gpu.recommendation->gain, std::nullopt);  // pinned copies were not measured
   const Diagnosis cpu = RunBuilder::OnCpu(5 * kMs, 1).Copy(9 * kMs).Diagnose();
   EXPECT_EQ(cpu.bottleneck, Verdict::kH2dBound);
-  EXPECT_TRUE(cpu.recommendation->set.empty());
+  EXPECT_EQ(cpu.recommendation->pytorch, "");
 }
 
 TEST(Verdict, SecondFollowsTheLoaderUntilItNoLongerLimits) {
