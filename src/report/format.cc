@@ -101,6 +101,9 @@ std::string AmountOf(double used_bytes, double limit_bytes) {
 
 std::string RateOf(double used_per_s, double limit_per_s) {
   const DecimalUnit unit = UnitOf(limit_per_s);
+  // Far below the limit its unit would print a row of zeros.
+  if (used_per_s < 0.01 * unit.bytes)
+    return Amount(used_per_s) + "/s of " + Amount(limit_per_s) + "/s";
   const auto text = [&](double rate) { return Significant(rate / unit.bytes, 3); };
   return text(used_per_s) + " of " + text(limit_per_s) + " " + std::string(unit.name) + "/s";
 }

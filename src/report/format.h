@@ -29,7 +29,8 @@ std::string Seconds(double seconds, int digits);
 std::string Amount(double bytes);
 /// `used of limit` in one binary unit: "0.9 of 8.0 GiB".
 std::string AmountOf(double used_bytes, double limit_bytes);
-/// `value of limit` in one unit chosen by the limit: "527 of 550 MB/s".
+/// `used of limit` in the limit's unit: "527 of 550 MB/s"; each in its own where they are far
+/// apart.
 std::string RateOf(double used_per_s, double limit_per_s);
 
 /// A quantity as experiment files spell it, with a space before its unit: "784B" -> "784 B". Any

@@ -10,8 +10,8 @@ namespace pipesim::report {
 
 inline constexpr std::size_t kColumns = 80;
 
-/// `text` in lines of at most `columns`; lines after the first begin with `indent`. Breaks at spaces,
-/// never between a number and '%' or a unit in capitals; a word longer than a line is cut.
+/// `text` in lines of at most `columns`; lines after the first begin with `indent`. Breaks at
+/// spaces, never between a number and '%' or a unit in capitals; a word longer than a line is cut.
 std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent);
 
 /// `text` and spaces up to `columns`.

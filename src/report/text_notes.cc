@@ -28,12 +28,9 @@ void AddStop(const Sheet& sheet) {
   if (limit != "duration" && limit != "steps" && limit != "epochs") return;
   const View setting = sheet.document.At("experiment").Member("run." + limit);
   if (!setting.IsPresent()) return;
-  const std::string noise = Setting(sheet.document, "run.max_noise");
   const std::string longest = Setting(sheet.document, "run.max_duration");
   const std::string until =
-      noise.empty() || longest.empty()
-          ? "it has enough"
-          : "the interval is within " + Spaced(noise) + " or " + Spaced(longest) + " have passed";
+      longest.empty() ? "it has enough" : "it has enough or " + Spaced(longest) + " have passed";
   sheet.page.Add("  run." + limit + " " + setting.At("value").Text() + " (" +
                  setting.At("origin").Text() +
                  ") stopped the run; without it the run goes on until " + until + ".");

@@ -50,18 +50,17 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
   }
 }
 
-/// Rows with the interval of their gain; one that lies wholly below the first's cannot be the best.
+/// Rows with the interval of their gain; one that cannot reach the gain that counts is ruled out.
 void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
   sheet.page.Add("What if (estimated from this run's costs; interval of the gain)", Style::kStrong);
   const std::size_t width = WidestChange(changes);
-  const double leading = changes.front().At("gain_interval.low").NumberOr(-HUGE_VAL);
   for (const View change : changes) {
     const auto low = change.At("gain_interval.low").Number();
     const auto high = change.At("gain_interval.high").Number();
     const auto gain = change.At("gain").Number();
     const std::string range = low && high ? fmt::format("{:>7} .. {:>7}", Gain(*low), Gain(*high))
                                           : fmt::format("{:>18}", gain ? Gain(*gain) : "n/a");
-    const bool out = high && *high < leading;
+    const bool out = high && *high < diagnose::Thresholds{}.gain_that_counts;
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) + range + "   " +
                    (out ? "ruled out" : TakesText(change)));
   }

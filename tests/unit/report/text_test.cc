@@ -134,7 +134,8 @@ TEST(Text, WorkerTableOfManyWorkersKeepsItsColumns) {
     *part *= 1000;
   run.measurement.workers.count = 128;
   const std::string text = ToText(ToJson(run), {});
-  EXPECT_THAT(text, HasSubstr("Where a worker's time goes (mean of 128)   163.8 s   100 %  for each"));
+  EXPECT_THAT(text,
+              HasSubstr("Where a worker's time goes (mean of 128)   163.8 s   100 %  for each"));
   EXPECT_TRUE(KeepsTheRules(text));
 }
 
