@@ -19,6 +19,10 @@ Instant ServiceClock::Serve(Instant at, std::int64_t amount) {
   return free_;
 }
 
+Instant ServiceClock::LastStart(Instant at, std::int64_t amount) {
+  return Serve(at, amount) - Duration(static_cast<Duration::rep>(ns_each_));
+}
+
 StorageModel::StorageModel(const spec::Storage& storage) {
   if (storage.bandwidth) bandwidth_.emplace(storage.bandwidth->per_s);
   if (storage.iops_per_s) iops_.emplace(*storage.iops_per_s);
@@ -31,18 +35,21 @@ Instant StorageModel::Ask(const StorageAsk& ask) {
   last_ask_ = std::max(last_ask_, ask.at);
   Instant served = last_ask_;
   if (bandwidth_) served = std::max(served, bandwidth_->Serve(last_ask_, ask.bytes.count));
-  if (iops_) served = std::max(served, iops_->Serve(last_ask_, ask.reads));
   if (!slots_.empty()) {
     std::pop_heap(slots_.begin(), slots_.end(), std::greater<>());
     served = std::max(served, slots_.back());
     slots_.back() = served + ask.latency;
     std::push_heap(slots_.begin(), slots_.end(), std::greater<>());
   }
+  Instant done = served + ask.latency;
+  if (iops_) {
+    done = std::max(done, iops_->LastStart(last_ask_, ask.reads) + ask.latency / ask.reads);
+  }
   use_.reads += ask.reads;
   use_.bytes += ask.bytes;
   if (bandwidth_) use_.bandwidth_busy = bandwidth_->busy();
   if (iops_) use_.iops_busy = iops_->busy();
-  return served + ask.latency;
+  return done;
 }
 
 }  // namespace pipesim::cost

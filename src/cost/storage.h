@@ -2,15 +2,16 @@
 // no threads; both engines use this one formula.
 //
 // Service of one ask of n reads and b bytes at time t, first in first out:
-//   one bandwidth clock (b / bandwidth) and one IOPS clock (n / iops) run side by side;
-//   when both are through, a queue-depth slot is held for the summed latency;
-//   done when the latency is over.
+//   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of reads:
+//   one every 1 / iops, so that it limits many askers and costs a slow one nothing;
+//   when the bytes are served, a queue-depth slot is held for the summed latency;
+//   done when that is over, and the last read, started at its pace, has had its own latency.
 // The clocks come first because asks reach them in the order of their time: with drawn latencies in
 // front of them, a long one would keep the clocks idle for all that were asked later, and every ask
 // would wait for the slowest before it. What comes first in a cycle does not change its rate.
 // Throughput of W askers that each read one sample after another:
 //   min(bandwidth, IOPS × size, queue depth × size / latency,
-//       W × size / (latency + max(size / bandwidth, 1 / IOPS))).
+//       W × size / (latency + size / bandwidth)).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,8 @@ class ServiceClock {
   explicit ServiceClock(double per_s) : ns_each_(1e9 / per_s) {}
   /// When `amount` asked for at `at` is served. `at` never goes back.
   base::Instant Serve(base::Instant at, std::int64_t amount);
+  /// When the last of `amount` services begins, had they come one after another.
+  base::Instant LastStart(base::Instant at, std::int64_t amount);
   base::Duration busy() const { return busy_; }
 
  private:

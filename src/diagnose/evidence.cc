@@ -196,7 +196,11 @@ Clauses ComputeEvidence(const Question& q, const std::vector<WhatIf>& rows) {
              "of each step is training");
     if (!clauses.empty()) clauses.front().text.erase(0, 1);
   }
-  if (const auto full = m.queue.full_fraction; full && m.workers.count > 0) {
+  const auto full = m.queue.full_fraction;
+  if (!full || m.workers.count == 0 || *full < 0.5) {
+    // With a wide window the queue need not be full for training never to wait.
+    AddStarved(clauses, m);
+  } else {
     clauses.push_back({fmt::format("the queue is full {} of the time", ShareText(*full)),
                        "queue.full_fraction",
                        *full,

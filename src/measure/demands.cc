@@ -34,14 +34,14 @@ double HitFraction(const trace::RunTrace& trace) {
 }
 
 /// One worker alone at the emulated storage. The measured time cannot say: it holds the waiting
-/// behind other workers. Formula of cost/storage.h: the latencies one after another, then the
-/// bandwidth and the IOPS clock side by side.
+/// behind other workers. Formula of cost/storage.h: latencies and bytes one after another, no faster
+/// than the IOPS pace.
 double ReadAloneSeconds(const spec::Storage& storage, double reads, double bytes) {
   const double latency_s =
       base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());
   const double bandwidth_s = storage.bandwidth ? bytes / storage.bandwidth->per_s : 0;
   const double iops_s = storage.iops_per_s ? reads / *storage.iops_per_s : 0;
-  return reads * latency_s + std::max(bandwidth_s, iops_s);
+  return std::max(reads * latency_s + bandwidth_s, iops_s);
 }
 
 void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& window,

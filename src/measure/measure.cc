@@ -30,6 +30,14 @@ std::vector<EpochResult> EpochResults(const trace::RunTrace& trace) {
   return epochs;
 }
 
+/// The reservoir keeps the keys' order; first and last of what it kept.
+std::optional<Loss> LossOf(const trace::RunTrace& trace) {
+  const trace::Reservoir& losses = trace.series[static_cast<std::size_t>(Series::kLoss)];
+  if (losses.kept.empty()) return std::nullopt;
+  const trace::Sampled &first = losses.kept.front(), &last = losses.kept.back();
+  return Loss{losses.seen, first.key, last.key, first.value, last.value};
+}
+
 /// What is known of a run even when nothing was measured.
 Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& experiment) {
   Measurement m;
@@ -38,6 +46,7 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
     m.result.time_to_first_batch_s = base::ToSeconds(*trace.first_batch - trace.begin);
   }
   m.result.epochs = EpochResults(trace);
+  m.result.loss = LossOf(trace);
   m.workers.count = experiment.loader.workers;
   m.queue.capacity = trace.effective.queue_capacity;
   m.memory = MemoryOf(trace, experiment);

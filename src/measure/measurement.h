@@ -35,6 +35,13 @@ struct EpochResult {
   std::optional<double> cache_hit_fraction;
 };
 
+/// What was read back of the training loss (model.sync_every), warm-up included.
+struct Loss {
+  std::int64_t readings = 0;
+  std::int64_t first_step = 0, last_step = 0;  ///< from 0
+  double first = 0, last = 0;
+};
+
 struct Result {
   trace::EndReason stopped_by = trace::EndReason::kEnough;
   std::optional<double> samples_per_s;  ///< nullopt when nothing was measured; likewise below
@@ -49,6 +56,7 @@ struct Result {
   std::int64_t samples = 0;  ///< in the measured window, partial batches at their true size
   std::optional<double> accelerator_utilization;  ///< device busy / wall
   std::vector<EpochResult> epochs;
+  std::optional<Loss> loss;  ///< nullopt when it was never read back
 };
 
 /// Each state measured by itself; other = wall − sum. All in seconds of the measured window.

@@ -57,6 +57,15 @@ Document EpochsValue(const std::vector<measure::EpochResult>& epochs) {
   return array;
 }
 
+Document LossValue(const std::optional<measure::Loss>& loss) {
+  if (!loss) return nullptr;
+  return {{"readings", loss->readings},
+          {"first_step", loss->first_step},
+          {"first", NumberValue(loss->first)},
+          {"last_step", loss->last_step},
+          {"last", NumberValue(loss->last)}};
+}
+
 Document StepTimeValue(const std::optional<measure::StepTime>& step) {
   if (!step) return nullptr;
   return {{"mean", NumberValue(step->mean_s)},
@@ -81,7 +90,8 @@ Document ResultSection(const measure::Result& result) {
           {"steps", result.steps},
           {"samples", result.samples},
           {"accelerator_utilization", NumberValue(result.accelerator_utilization)},
-          {"epochs", EpochsValue(result.epochs)}};
+          {"epochs", EpochsValue(result.epochs)},
+          {"loss", LossValue(result.loss)}};
 }
 
 Document DemandsSection(const measure::Demands& demands) {

@@ -92,7 +92,8 @@ std::string FullText(View document, View rung) {
                                         : "-";
   if (full == "no" && rung.At("resource").Text() == "GPU" && DeviceWaits(document))
     text += ": it waits";
-  if (rung.At("is_limit").IsTrue()) text = PadRight(text, 5) + "<- limit";
+  if (rung.At("is_limit").IsTrue())
+    text = full == "unsure" ? "likely limit" : PadRight(text, 5) + "<- limit";
   return text;
 }
 

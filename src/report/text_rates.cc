@@ -59,6 +59,18 @@ void AddWindow(const Sheet& sheet) {
   sheet.page.Add(line);
 }
 
+/// Only where model.sync_every reads the loss back.
+void AddLoss(const Sheet& sheet) {
+  const View loss = sheet.document.At("result.loss");
+  const auto first = loss.At("first").Number(), last = loss.At("last").Number();
+  if (!first || !last) return;
+  const auto step = [&](std::string_view name) {
+    return WithCommas(static_cast<std::int64_t>(loss.At(name).NumberOr(0)) + 1);
+  };
+  sheet.page.Add("loss " + Significant(*first, 3) + " at step " + step("first_step") + ", " +
+                 Significant(*last, 3) + " at step " + step("last_step"));
+}
+
 /// The parts of the pipeline by how they came about.
 struct Parts {
   std::vector<std::string> real, emulated, predicted;
@@ -178,6 +190,7 @@ void AddRates(const Sheet& sheet) {
   if (HasMeasurement(sheet.document)) {
     AddRateLine(sheet);
     AddWindow(sheet);
+    AddLoss(sheet);
   } else {
     sheet.page.Add("samples/s, step time, AU: n/a, no step was measured");
   }

@@ -62,7 +62,7 @@ double Expected(const spec::Storage& storage, int askers, Bytes size, Duration l
   const double by_iops = storage.iops_per_s.value_or(never);
   const double latency_s = base::ToSeconds(latency);
   const double by_depth = storage.queue_depth ? *storage.queue_depth / latency_s : never;
-  const double alone_s = latency_s + std::max(1 / by_bandwidth, 1 / by_iops);
+  const double alone_s = latency_s + 1 / by_bandwidth;
   return std::min({by_bandwidth, by_iops, by_depth, askers / alone_s});
 }
 
@@ -132,10 +132,24 @@ RC_GTEST_PROP(StorageModelTest, IsDoneNoEarlierThanItCanBe, ()) {
                          .reads = *rc::gen::inRange(1, 8),
                          .bytes = Bytes{*rc::gen::inRange(0, 1 << 20)},
                          .latency = microseconds(*rc::gen::inRange(0, 5000))};
-    const Duration alone = ask.latency + std::max<Duration>(ask.bytes / *storage.bandwidth,
-                                                            milliseconds(1) * ask.reads);
+    const Duration alone = std::max<Duration>(ask.latency + ask.bytes / *storage.bandwidth,
+                                              milliseconds(1) * (ask.reads - 1));
     RC_ASSERT(model.Ask(ask) >= at + alone - Duration(2));
   }
+}
+
+TEST(StorageThroughput, AnIopsLimitPacesReadsAndCostsASlowAskerNothing) {
+  // One asker of 10 ms reads at 1,000 IOPS: 100 reads/s, as if there were no limit; of 0.1 ms reads,
+  // ten an ask: the limit itself.
+  spec::Storage storage = Disk();
+  storage.iops_per_s = 1000;
+  StorageModel slow(storage), quick(storage);
+  Instant at{};
+  for (int i = 0; i < 100; ++i) at = slow.Ask({.at = at, .bytes = {}, .latency = milliseconds(10)});
+  EXPECT_EQ(at, Instant(seconds(1)));
+  at = {};
+  for (int i = 0; i < 100; ++i) at = quick.Ask({.at = at, .reads = 10, .bytes = {}, .latency = milliseconds(1)});
+  EXPECT_NEAR(base::ToSeconds(at.time_since_epoch()), 1, 0.002);
 }
 
 TEST(StorageModelTest, WithoutLimitsIsTheLatency) {
