@@ -2,10 +2,10 @@
 // no threads; both engines use this one formula.
 //
 // Service of one ask of n reads and b bytes at time t, first in first out:
-//   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of reads:
-//   one every 1 / iops, so that it limits many askers and costs a slow one nothing;
-//   when the bytes are served, a queue-depth slot is held for the summed latency;
-//   done when that is over, and the last read, started at its pace, has had its own latency.
+//   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of
+//   reads: one every 1 / iops, so that it limits many askers and costs a slow one nothing; when the
+//   bytes are served, a queue-depth slot is held for the summed latency; done when that is over,
+//   and the last read, started at its pace, has had its own latency.
 // The clocks come first because asks reach them in the order of their time: with drawn latencies in
 // front of them, a long one would keep the clocks idle for all that were asked later, and every ask
 // would wait for the slowest before it. What comes first in a cycle does not change its rate.

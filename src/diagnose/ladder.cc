@@ -24,7 +24,9 @@ Rung CpuRung(const Question& q) {
   const auto& r = q.measurement.resources;
   Rung rung{.resource = "CPU", .used = r.cores_used, .limit = {}, .unit = "cores"};
   if (q.scenario.cores > 0) rung.limit = q.scenario.cores;
-  if (rung.used && rung.limit) rung.full = Fullness(*rung.used / *rung.limit, q);
+  // Cores that other programs use are full all the same.
+  if (rung.used && rung.limit)
+    rung.full = Fullness((*rung.used + r.foreign_cores.value_or(0)) / *rung.limit, q);
   return rung;
 }
 

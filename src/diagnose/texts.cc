@@ -47,7 +47,7 @@ std::string ShareText(double share) {
 }
 
 std::string GainText(double gain) {
-  if (std::abs(gain) < 0.0005) return "+0 %";
+  if (std::abs(gain) < 0.0005) return "0 %";
   if (std::abs(gain) < 0.01) return fmt::format("{:+.1f} %", gain * 100);
   return fmt::format("{:+.0f} %", gain * 100);
 }

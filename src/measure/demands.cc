@@ -34,8 +34,8 @@ double HitFraction(const trace::RunTrace& trace) {
 }
 
 /// One worker alone at the emulated storage. The measured time cannot say: it holds the waiting
-/// behind other workers. Formula of cost/storage.h: latencies and bytes one after another, no faster
-/// than the IOPS pace.
+/// behind other workers. Formula of cost/storage.h: latencies and bytes one after another, no
+/// faster than the IOPS pace.
 double ReadAloneSeconds(const spec::Storage& storage, double reads, double bytes) {
   const double latency_s =
       base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());

@@ -44,7 +44,7 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
     const std::string then = change.At("then").Text();
     const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
-                   fmt::format("{:>10}{:>8}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
+                   fmt::format("{:>10} {:>7}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
                                gain ? Gain(*gain) : "n/a", then.empty() ? "n/a" : then,
                                TakesText(change)));
   }

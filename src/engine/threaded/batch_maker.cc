@@ -108,8 +108,10 @@ bool BatchMaker::ReadFile(std::int64_t sample) {
   try {
     timer_.Enter(State::kRead);
     CallSource([&] { run_.source->Read(sample, raw_); });
+    const base::Bytes bytes{static_cast<std::int64_t>(raw_.size())};
+    run_.storage.CountRead(bytes);
     ++record_.reads;
-    record_.bytes += {static_cast<std::int64_t>(raw_.size())};
+    record_.bytes += bytes;
     if (decode) {
       timer_.EnterCpu(State::kPrepare);
       decoded_.resize(used + sample_bytes_);
