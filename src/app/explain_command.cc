@@ -12,19 +12,20 @@ namespace {
 
 using diagnose::Explanation;
 
+/// Ends with a newline; no line ends with a space.
 std::string Wrapped(std::string_view text, std::string_view first, std::string_view rest) {
-  std::string result(first);
-  std::size_t column = first.size();
+  std::string result, line(first);
+  bool empty = true;
   for (const std::string& word : base::Split(text, ' ')) {
-    if (column + word.size() > 79 && column > rest.size()) {
-      result += "\n" + std::string(rest);
-      column = rest.size();
+    if (!empty && line.size() + 1 + word.size() > 79) {
+      result += line + "\n";
+      line = rest;
+      empty = true;
     }
-    result += word + " ";
-    column += word.size() + 1;
+    line += (empty ? "" : " ") + word;
+    empty = false;
   }
-  result.back() = '\n';
-  return result;
+  return result + line + "\n";
 }
 
 std::string List(std::string_view title, std::span<const std::string_view> items) {

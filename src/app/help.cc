@@ -37,16 +37,16 @@ void AppendGroup(std::string& text, Group group, unsigned command) {
 }  // namespace
 
 std::string WelcomeText() {
-  return "pipesim runs a training pipeline (loader, disk, queue, training step) and says what\n"
-         "holds it back: the data loading, the CPU, the IO or the GPU. Five ways to begin:\n"
+  return "pipesim runs a training pipeline (loader, disk, queue, training step) and says\n"
+         "what holds it back: data loading, the CPU, the IO or the GPU. Five beginnings:\n"
          "\n"
-         "  pipesim --workers 4 --batch 256 --model mlp       this machine, a small model\n"
-         "  pipesim --workers 4 --batch 256 --model resnet18 --storage hdd --device emulated\n"
-         "                                                    a slow disk, an emulated GPU\n"
+         "  pipesim --workers 4 --batch 256 --model mlp     this machine, a small model\n"
+         "  pipesim --workers 4 --model resnet18 --storage hdd --device emulated\n"
+         "                                                  a slow disk, an emulated GPU\n"
          "  pipesim --data DIR --workers 2 --batch 32 --model resnet18\n"
-         "                                                    your own folder of JPEGs\n"
-         "  pipesim configs/experiments/io-bound.yaml         an experiment file\n"
-         "  pipesim report last --full                        the last report, with everything\n"
+         "                                                  your own folder of JPEGs\n"
+         "  pipesim configs/experiments/io-bound.yaml       an experiment file\n"
+         "  pipesim report last --full                      the last report, everything\n"
          "\n"
          "pipesim --help lists the commands.\n";
 }

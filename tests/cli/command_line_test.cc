@@ -36,7 +36,7 @@ TEST(CommandLine, EveryCommandHasHelpInEightyColumnsWithExamples) {
     const CommandResult result = RunPipesim({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_THAT(result.out, HasSubstr("Examples\n  pipesim ")) << command;
-    EXPECT_LE(LongestLine(result.out), 100) << command;
+    EXPECT_LE(LongestLine(result.out), 80) << command;
   }
 }
 
