@@ -108,8 +108,7 @@ TEST(CommandLine, AnExportPathThatCannotBeWrittenFailsBeforeTheRun) {
 }
 
 TEST(CommandLine, ReportWithNothingKeptSaysWhatToDo) {
-  const CommandResult result =
-      RunPipesim({"report", "last"}, {.folder = {}, .environment = {}, .while_running = {}});
+  const CommandResult result = RunPipesim({"report", "last"});
   if (result.exit_code == 0) GTEST_FAIL() << "another test of this program kept a run before";
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("no run is kept"));

@@ -25,9 +25,9 @@ std::string Slurp(const fs::path& path) {
   return content.str();
 }
 
-/// Waits for the child; ends it after 60 s.
-int Wait(pid_t pid) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+/// Waits for the child; ends it after `most`.
+int Wait(pid_t pid, std::chrono::seconds most) {
+  const auto limit = std::chrono::steady_clock::now() + most;
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > limit) {
@@ -93,7 +93,7 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   }
   if (options.while_running) options.while_running(pid);
   CommandResult result;
-  result.exit_code = Wait(pid);
+  result.exit_code = Wait(pid, options.limit);
   result.out = Slurp(out);
   result.err = Slurp(err);
   return result;

@@ -1,6 +1,7 @@
 // Runs the built pipesim as a user would, and keeps what it said. For tests of whole commands.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -17,9 +18,10 @@ struct CommandOptions {
   std::filesystem::path folder;                ///< working folder; empty: the test's own
   std::vector<std::string> environment;        ///< "NAME=value", added
   std::function<void(int pid)> while_running;  ///< called once it has started
+  std::chrono::seconds limit{60};              ///< it is ended after this
 };
 
-/// Runs `pipesim words...`; its kept runs go to a folder of the test's own. Gives up after 60 s.
+/// Runs `pipesim words...`; its kept runs go to a folder of the test's own.
 CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOptions& options = {});
 
 /// A folder of this test's own, empty at its first use, removed at the end of the program.

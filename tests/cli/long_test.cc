@@ -1,0 +1,117 @@
+// What takes seconds to show and a machine of its own: rates against their formulas, a real model
+// on real files. Run by `tools/test --full`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "support/command.h"
+
+namespace pipesim {
+namespace {
+
+using nlohmann::json;
+using support::CommandResult;
+using support::RunPipesim;
+using support::TestFolder;
+
+json ReportOf(std::vector<std::string> words) {
+  words.insert(words.end(), {"--quiet", "--no-save", "--export", "json=-"});
+  const CommandResult result = RunPipesim(words, {.limit = std::chrono::seconds(500)});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return result.out.empty() ? json() : json::parse(result.out);
+}
+
+/// Whatever the state, every second has one owner: other_s is at most 0.5 % of the wall time.
+void ExpectPartitionsClose(const json& report) {
+  for (const char* name : {"consumer", "device", "workers"}) {
+    const json& part = report[name];
+    if (part.is_null() || part["wall_s"] == 0) continue;
+    EXPECT_GE(part["other_s"].get<double>(), -1e-6) << name;
+    EXPECT_LE(part["other_s"].get<double>(), 0.005 * part["wall_s"].get<double>()) << name;
+  }
+}
+
+struct Disk {
+  int workers;
+  double bytes_per_s, latency_s, iops;  // iops 0: no limit
+};
+
+class EmulatedDisk : public testing::TestWithParam<Disk> {};
+
+TEST_P(EmulatedDisk, DeliversWhatItsFormulaSaysWithinHalfAPerCent) {
+  // min(bandwidth, IOPS x size, W x size / (latency + size / bandwidth)), 1 MB a sample
+  const auto [workers, bytes_per_s, latency_s, iops] = GetParam();
+  std::string storage = "{bandwidth: " + std::to_string(static_cast<long>(bytes_per_s / 1e6)) +
+                        "MB/s, latency: " + std::to_string(static_cast<long>(latency_s * 1e6)) +
+                        "us";
+  if (iops > 0) storage += ", iops: " + std::to_string(static_cast<long>(iops));
+  const double expected_per_s = std::min(
+      {bytes_per_s / 1e6, iops > 0 ? iops : 1e12, workers / (latency_s + 1e6 / bytes_per_s)});
+  const double duration_s = std::max(5.0, 2000 / expected_per_s);
+  const json report = ReportOf(
+      {"--workers", std::to_string(workers), "--batch", "8", "--model", "linear", "--set",
+       "dataset={samples: 100000, sample_bytes: 1MB, shape: [16], classes: 10}", "--prepare",
+       "none", "--set", "storage=" + storage + "}", "--set", "device={emulated: {base: 1us}}",
+       "--duration", std::to_string(static_cast<int>(duration_s) + 1) + "s"});
+  const double measured_per_s = report["result"]["samples_per_s"];
+  RecordProperty("ratio", std::to_string(measured_per_s / expected_per_s));
+  EXPECT_NEAR(measured_per_s / expected_per_s, 1, 0.005);
+  ExpectPartitionsClose(report);
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, EmulatedDisk,
+                         testing::Values(Disk{1, 500e6, 1e-3, 0}, Disk{16, 500e6, 1e-3, 0},
+                                         Disk{16, 10e9, 10e-3, 0}, Disk{1, 5e9, 2e-3, 300},
+                                         Disk{16, 10e9, 1e-3, 800}));
+
+struct Stages {
+  int workers;
+  int stage_us, step_us;
+};
+
+class WaitingStages : public testing::TestWithParam<Stages> {};
+
+TEST_P(WaitingStages, ReachNinetyNinePerCentOfTheSlower) {
+  // min(W / s, 1 / g)
+  const auto [workers, stage_us, step_us] = GetParam();
+  const json report = ReportOf(
+      {"--workers", std::to_string(workers), "--batch", "1", "--model", "linear", "--set",
+       "dataset={samples: 100000, sample_bytes: 1kB, shape: [16], classes: 10}", "--set",
+       "storage=none", "--set", "prepare={kind: wait, cost: " + std::to_string(stage_us) + "us}",
+       "--set", "device={emulated: {base: " + std::to_string(step_us) + "us}}", "--duration",
+       "6s"});
+  const double expected_per_s = std::min(workers / (stage_us * 1e-6), 1 / (step_us * 1e-6));
+  const double measured_per_s = report["result"]["samples_per_s"];
+  RecordProperty("ratio", std::to_string(measured_per_s / expected_per_s));
+  EXPECT_GE(measured_per_s / expected_per_s, 0.99);
+  EXPECT_LE(measured_per_s / expected_per_s, 1.005);
+  ExpectPartitionsClose(report);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rates, WaitingStages,
+                         testing::Values(Stages{1, 1000, 1000}, Stages{1, 5000, 1000},
+                                         Stages{4, 4000, 1000}, Stages{2, 4000, 2000},
+                                         Stages{8, 4000, 1000}, Stages{4, 1000, 5000}));
+
+#ifdef PIPESIM_MAKE_DATASET
+TEST(RealFiles, Resnet18LearnsTheClassesOfAJpegFolderInAHundredSteps) {
+  const std::string folder = (TestFolder() / "jpegs").string();
+  const std::string make = std::string(PIPESIM_MAKE_DATASET) + " " + folder +
+                           " --classes 10 --per-class 96 --size 96x96 --seed 1 >/dev/null 2>&1";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const json report = ReportOf({"--data", folder, "--workers", "2", "--batch", "32", "--model",
+                                "resnet18", "--device", "cpu", "--set", "dataset.shape=[3, 64, 64]",
+                                "--set", "model.sync_every=1", "--steps", "100"});
+  const json& loss = report["result"]["loss"];
+  EXPECT_EQ(loss["readings"], 100);
+  // Ten classes by chance: ln 10 = 2.3.
+  EXPECT_GT(loss["first"].get<double>(), 1.8);
+  EXPECT_LT(loss["last"].get<double>(), 0.7);
+}
+#endif
+
+}  // namespace
+}  // namespace pipesim
