@@ -19,7 +19,9 @@ using support::TestFolder;
 
 json ReportOf(std::vector<std::string> words) {
   words.insert(words.end(), {"--quiet", "--no-save", "--export", "json=-"});
-  const CommandResult result = RunPipesim(words, {.limit = std::chrono::seconds(500)});
+  support::CommandOptions patient;
+  patient.limit = std::chrono::seconds(500);
+  const CommandResult result = RunPipesim(words, patient);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   return result.out.empty() ? json() : json::parse(result.out);
 }
