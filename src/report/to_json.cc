@@ -75,7 +75,11 @@ std::string_view TextOf(spec::FileCacheState state) {
   return "warm";
 }
 
-std::string RequestedDevice(const spec::Device& device) {
+/// As the user put it: `auto` has become a device by the time of the report.
+std::string RequestedDevice(const spec::Experiment& experiment) {
+  const auto setting = experiment.settings.find("device.name");
+  if (setting != experiment.settings.end()) return setting->second.text;
+  const spec::Device& device = experiment.device;
   switch (device.kind) {
     case spec::DeviceKind::kAuto:
       return "auto";
@@ -162,7 +166,7 @@ Document EffectiveSection(const RunReport& report) {
           {"model", TextOrNull(asked.model.name)},
           {"model_parameters",
            effective.model_parameters > 0 ? Document(effective.model_parameters) : nullptr},
-          {"device_requested", RequestedDevice(asked.device)},
+          {"device_requested", RequestedDevice(asked)},
           {"device", TextOrNull(effective.device)},
           {"device_name", TextOrNull(effective.device_name)},
           {"device_asynchronous", known ? Document(effective.device_asynchronous) : nullptr},

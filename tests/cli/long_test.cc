@@ -41,6 +41,12 @@ struct Disk {
   double bytes_per_s, latency_s, iops;  // iops 0: no limit
 };
 
+/// Names the test; without it the name would hold the bytes of the struct.
+void PrintTo(const Disk& disk, std::ostream* out) {
+  *out << disk.workers << " workers, " << disk.bytes_per_s / 1e6 << " MB/s, "
+       << disk.latency_s * 1e3 << " ms, " << disk.iops << " IOPS";
+}
+
 class EmulatedDisk : public testing::TestWithParam<Disk> {};
 
 TEST_P(EmulatedDisk, DeliversWhatItsFormulaSaysWithinHalfAPerCent) {
@@ -73,6 +79,11 @@ struct Stages {
   int workers;
   int stage_us, step_us;
 };
+
+void PrintTo(const Stages& stages, std::ostream* out) {
+  *out << stages.workers << " workers of " << stages.stage_us << " us, step " << stages.step_us
+       << " us";
+}
 
 class WaitingStages : public testing::TestWithParam<Stages> {};
 
