@@ -8,29 +8,6 @@
 #include "spec/read.h"
 
 namespace pipesim::app {
-namespace {
-
-std::string_view ToText(spec::Origin origin) {
-  switch (origin) {
-    case spec::Origin::kDefault:
-      return "default";
-    case spec::Origin::kModel:
-      return "model";
-    case spec::Origin::kPreset:
-      return "preset";
-    case spec::Origin::kData:
-      return "data";
-    case spec::Origin::kEnvironment:
-      return "environment";
-    case spec::Origin::kFile:
-      return "file";
-    case spec::Origin::kFlag:
-      return "flag";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string SettingsText(const spec::Experiment& experiment) {
   std::string text = fmt::format("{:<26} {:<40} {}\n", "setting", "value", "from");
@@ -38,7 +15,7 @@ std::string SettingsText(const spec::Experiment& experiment) {
     const auto found = experiment.settings.find(std::string(key.path));
     if (found == experiment.settings.end()) continue;
     fmt::format_to(std::back_inserter(text), "{:<26} {:<40} {}\n", key.path,
-                   base::Printable(found->second.text), ToText(found->second.origin));
+                   base::Printable(found->second.text), spec::ToText(found->second.origin));
   }
   return text;
 }

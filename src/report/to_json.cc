@@ -17,26 +17,6 @@ std::string_view TextOf(Reality reality) {
   return "predicted";
 }
 
-std::string_view TextOf(spec::Origin origin) {
-  switch (origin) {
-    case spec::Origin::kDefault:
-      return "default";
-    case spec::Origin::kModel:
-      return "model";
-    case spec::Origin::kPreset:
-      return "preset";
-    case spec::Origin::kData:
-      return "data";
-    case spec::Origin::kEnvironment:
-      return "environment";
-    case spec::Origin::kFile:
-      return "file";
-    case spec::Origin::kFlag:
-      break;
-  }
-  return "flag";
-}
-
 std::string_view TextOf(spec::StorageKind kind) {
   switch (kind) {
     case spec::StorageKind::kNone:
@@ -120,7 +100,7 @@ Document ExperimentSection(const spec::Experiment& experiment) {
   Document section = Document::object();
   for (const auto& [path, setting] : experiment.settings)
     section[TextValue(path).get<std::string>()] = {{"value", TextValue(setting.text)},
-                                                   {"origin", TextOf(setting.origin)}};
+                                                   {"origin", spec::ToText(setting.origin)}};
   return section;
 }
 

@@ -5,6 +5,26 @@
 
 namespace pipesim::spec {
 
+std::string_view ToText(Origin origin) {
+  switch (origin) {
+    case Origin::kDefault:
+      return "default";
+    case Origin::kModel:
+      return "model";
+    case Origin::kPreset:
+      return "preset";
+    case Origin::kData:
+      return "data";
+    case Origin::kEnvironment:
+      return "environment";
+    case Origin::kFile:
+      return "file";
+    case Origin::kFlag:
+      break;
+  }
+  return "flag";
+}
+
 Bytes PreparedBytes(const Dataset& dataset) {
   return {Elements(dataset.shape) * SizeOf(dataset.dtype)};
 }
@@ -30,8 +50,8 @@ std::int64_t ChunkSamples(const Experiment& experiment) {
     double transfer_ns = 0;
     const double bytes = experiment.dataset.sample_bytes.in_units.Mean();
     if (storage.bandwidth) transfer_ns = bytes / storage.bandwidth->per_s * 1e9;
-    if (storage.iops_per_s) transfer_ns = std::max(transfer_ns, 1e9 / *storage.iops_per_s);
     read_ns = storage.latency.in_units.Mean() + storage.open_cost.in_units.Mean() + transfer_ns;
+    if (storage.iops_per_s) read_ns = std::max(read_ns, 1e9 / *storage.iops_per_s);
   }
   const double prepare_ns =
       experiment.prepare.kind == PrepareKind::kNone ? 0 : experiment.prepare.cost.in_units.Mean();

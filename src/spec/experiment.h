@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/drawn.h"
@@ -24,6 +25,7 @@ using base::Duration;
 /// Where a value came from. `kModel` and `kPreset` values are printed as assumed; `kData` is what
 /// was counted in the folder of real samples.
 enum class Origin { kDefault, kModel, kPreset, kData, kEnvironment, kFile, kFlag };
+std::string_view ToText(Origin origin);  ///< "default", "file", "flag", ...
 
 struct Dataset {
   std::int64_t samples = 0;
