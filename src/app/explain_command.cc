@@ -6,26 +6,15 @@
 #include "app/output.h"
 #include "base/text.h"
 #include "diagnose/explain.h"
+#include "report/page.h"
 
 namespace pipesim::app {
 namespace {
 
 using diagnose::Explanation;
 
-/// Ends with a newline; no line ends with a space.
 std::string Wrapped(std::string_view text, std::string_view first, std::string_view rest) {
-  std::string result, line(first);
-  bool empty = true;
-  for (const std::string& word : base::Split(text, ' ')) {
-    if (!empty && line.size() + 1 + word.size() > 79) {
-      result += line + "\n";
-      line = rest;
-      empty = true;
-    }
-    line += (empty ? "" : " ") + word;
-    empty = false;
-  }
-  return result + line + "\n";
+  return base::Join(report::Wrap(std::string(first) + std::string(text), 79, rest), "\n") + "\n";
 }
 
 std::string List(std::string_view title, std::span<const std::string_view> items) {
