@@ -30,7 +30,7 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   record_.worker = static_cast<std::uint16_t>(worker_);
   kept_.clear();
   decoded_.clear();
-  timer_.SetBatch(task.number, static_cast<std::int32_t>(samples));
+  timer_.SetNextBatch(task.number, static_cast<std::int32_t>(samples));
 
   if (!ReadAndPrepare(task, position, samples)) return std::nullopt;
   timer_.EnterCpu(State::kCollate);

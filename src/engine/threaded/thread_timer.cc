@@ -55,6 +55,8 @@ void ThreadTimer::EnterAt(trace::State state, Instant when, bool on_cpu) {
     lag_ = std::min(lag_, kWakeLatency);
   }
   state_ = state;
+  batch_ = next_batch_;
+  samples_ = next_samples_;
   begun_ = when;
   waited_until_.reset();
   waited_for_other_ = false;
@@ -63,8 +65,13 @@ void ThreadTimer::EnterAt(trace::State state, Instant when, bool on_cpu) {
 }
 
 void ThreadTimer::SetBatch(std::int64_t number, std::int32_t samples) {
-  batch_ = number;
-  samples_ = samples;
+  batch_ = next_batch_ = number;
+  samples_ = next_samples_ = samples;
+}
+
+void ThreadTimer::SetNextBatch(std::int64_t number, std::int32_t samples) {
+  next_batch_ = number;
+  next_samples_ = samples;
 }
 
 void ThreadTimer::Finish() { Close(clock_.Now()); }

@@ -41,8 +41,10 @@ class ThreadTimer final : public StateTimer {
   /// Sleeps until the present state's emulated end. At once when the schedule is past it.
   /// False: `stop` was set first.
   bool SleepUntil(base::Instant end, const base::StopFlag& stop);
-  /// What the spans from now on belong to.
+  /// What the spans from now on belong to, the present one included.
   void SetBatch(std::int64_t number, std::int32_t samples);
+  /// Likewise, from the next state on: the present one still belongs to the batch before.
+  void SetNextBatch(std::int64_t number, std::int32_t samples);
   /// Records the last span. The timer is not used again.
   void Finish();
 
@@ -71,8 +73,8 @@ class ThreadTimer final : public StateTimer {
   base::Duration cpu_begun_{};                 ///< thread CPU time when the present state began
   std::optional<base::Instant> waited_until_;  ///< where the present state ends by its schedule
   bool on_cpu_ = false, waited_for_other_ = false;
-  std::int64_t batch_ = -1;
-  std::int32_t samples_ = 0;
+  std::int64_t batch_ = -1, next_batch_ = -1;
+  std::int32_t samples_ = 0, next_samples_ = 0;
   std::array<base::Duration, trace::kStateCount> busy_{};
   base::Duration contended_{};
 };

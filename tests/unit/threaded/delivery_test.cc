@@ -179,6 +179,26 @@ TEST(Delivery, AtMostTheWindowIsMadeAhead) {
   EXPECT_EQ(ahead, 2 * 3 * 4);  // prefetch_factor × workers batches
 }
 
+TEST(Delivery, EveryBatchHasItsOwnSpansOfItsOwnWorker) {
+  const NumberedSource source(24);  // 6 batches
+  for (const int workers : {0, 2}) {
+    auto experiment = FromSource(Small());
+    experiment.loader.workers = workers;
+    RecordingTrainer trainer;
+    const auto trace = RunWith(experiment, trainer, &source);
+    for (const State state : {State::kRead, State::kCollate}) {
+      std::map<std::int64_t, std::set<int>> makers;
+      for (const trace::Span& span : trace.first_spans) {
+        if (span.state == state) makers[span.batch].insert(span.thread);
+      }
+      ASSERT_EQ(makers.size(), 6u) << workers << " workers";
+      for (const auto& [batch, threads] : makers) {
+        EXPECT_EQ(threads, std::set<int>{workers == 0 ? 0 : static_cast<int>(batch) % workers});
+      }
+    }
+  }
+}
+
 TEST(Delivery, EffectiveValuesAreTold) {
   auto experiment = Small();
   experiment.loader.workers = 3;
