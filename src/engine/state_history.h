@@ -21,13 +21,15 @@ class StateHistory {
   void ForgetBefore(base::Instant instant) {
     while (!stays_.empty() && stays_.front().end <= instant) stays_.pop_front();
   }
+  std::size_t size() const { return stays_.size(); }
   /// Cuts [begin, end) into pieces, in time order and without a hole: visit(state, begin, end).
   /// Where no stay is known the state is `otherwise`.
   template <class Visit>
   void Over(base::Instant begin, base::Instant end, trace::State otherwise, Visit&& visit) const {
-    for (const Stay& stay : stays_) {
-      if (begin >= end || stay.begin >= end) break;
-      if (stay.end <= begin) continue;
+    const auto first = std::partition_point(stays_.begin(), stays_.end(),
+                                            [&](const Stay& stay) { return stay.end <= begin; });
+    for (auto at = first; at != stays_.end() && begin < end && at->begin < end; ++at) {
+      const Stay& stay = *at;
       if (begin < stay.begin) visit(otherwise, begin, stay.begin);
       begin = std::max(begin, stay.begin);
       visit(stay.state, begin, std::min(stay.end, end));

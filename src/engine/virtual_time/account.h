@@ -1,0 +1,55 @@
+// One virtual thread's account: which state it is in since when. Every span ends where the next
+// begins, so a thread's spans tile its time.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/device_timeline.h"
+#include "trace/builder.h"
+
+namespace pipesim::engine::virtual_time {
+
+/// Records into `builder`, and, for a consumer, tells `device` which state was left.
+class Account {
+ public:
+  Account(trace::TraceBuilder& builder, trace::Role role, int thread, trace::State state,
+          base::Instant begin, DeviceTimeline* device = nullptr)
+      : builder_(builder), device_(device) {
+    span_.begin = begin;
+    span_.role = role;
+    span_.thread = static_cast<std::uint16_t>(thread);
+    span_.state = state;
+  }
+
+  /// Ends the present state and begins `state`. No earlier than begun().
+  void Enter(trace::State state, base::Instant now) {
+    Close(now);
+    span_.state = state;
+  }
+  /// So much of the present state was spent without a core.
+  void Contended(base::Duration time) { span_.contended += time; }
+  /// What the spans from the present one on belong to.
+  void SetBatch(std::int64_t number, std::int32_t samples) {
+    span_.batch = number;
+    span_.samples = samples;
+  }
+  /// Records the present span and begins another in the same state.
+  void Close(base::Instant now) {
+    if (now == span_.begin) return;
+    span_.end = now;
+    if (device_ != nullptr) device_->HostWas(span_.state, span_.begin, now);
+    builder_.Record(span_);
+    span_.begin = now;
+    span_.contended = base::Duration::zero();
+  }
+
+  trace::State state() const { return span_.state; }
+  base::Instant begun() const { return span_.begin; }
+
+ private:
+  trace::TraceBuilder& builder_;
+  DeviceTimeline* device_;
+  trace::Span span_;
+};
+
+}  // namespace pipesim::engine::virtual_time

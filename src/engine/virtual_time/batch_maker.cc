@@ -1,0 +1,83 @@
+#include "engine/virtual_time/batch_maker.h"
+
+#include <algorithm>
+
+namespace pipesim::engine::virtual_time {
+
+using base::Duration;
+using base::Instant;
+using trace::State;
+
+BatchMaker::BatchMaker(VirtualRun& run, Account& account, int worker)
+    : run_(run),
+      account_(account),
+      chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
+      burn_threads_(std::max(run.experiment.limits.worker_threads, 1)) {
+  record_.worker = static_cast<std::uint16_t>(worker);
+  batch_.maker = worker;
+}
+
+void BatchMaker::Begin(const Deal& deal) {
+  batch_.deal = deal;
+  left_ = spec::BatchSamples(run_.experiment, deal.index);
+  position_ = deal.index * run_.experiment.loader.batch_size;
+  batch_.samples = static_cast<std::int32_t>(left_);
+  record_ = {
+      .batch = run_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};
+  account_.SetBatch(record_.batch, batch_.samples);
+  stage_ = Stage::kRead;
+}
+
+std::optional<Wait> BatchMaker::Next(Duration contended) {
+  record_.contended += contended;
+  switch (stage_) {
+    case Stage::kRead:
+      return left_ > 0 ? Read() : Collate();
+    case Stage::kPrepare:
+      return Prepare();
+    case Stage::kCollate:
+    case Stage::kMade:
+      break;
+  }
+  // Before the batch can be seen: what is known of it must not come after its step.
+  run_.builder.Record(record_);
+  return std::nullopt;
+}
+
+Wait BatchMaker::Read() {
+  const std::int64_t samples = std::min(chunk_samples_, left_);
+  demand_ = run_.sampler.Demand(run_.desk.epoch(), *run_.order, position_, samples);
+  position_ += samples;
+  left_ -= samples;
+  stage_ = Stage::kPrepare;
+  if (demand_.reads == 0) return Prepare();
+  account_.Enter(State::kRead, run_.now);
+  const Instant done = run_.storage.Ask({run_.now, demand_.reads, demand_.bytes, demand_.latency});
+  record_.reads += demand_.reads;
+  record_.bytes += demand_.bytes;
+  record_.read += done - run_.now;
+  return Wait::Until(done);
+}
+
+Wait BatchMaker::Prepare() {
+  stage_ = Stage::kRead;
+  const Duration cost = demand_.prepare;
+  if (cost <= Duration::zero()) return {};
+  account_.Enter(State::kPrepare, run_.now);
+  record_.prepare += cost;
+  if (run_.experiment.prepare.kind == spec::PrepareKind::kWait) {
+    return Wait::Until(run_.now + cost);
+  }
+  const Duration each((cost.count() + burn_threads_ - 1) / burn_threads_);
+  return Wait::For({.each = each, .threads = burn_threads_});
+}
+
+Wait BatchMaker::Collate() {
+  stage_ = Stage::kCollate;
+  account_.Enter(State::kCollate, run_.now);
+  const Work work = run_.CollateWork(batch_.samples);
+  record_.collate = work.each;
+  return Wait::For(work);
+}
+
+}  // namespace pipesim::engine::virtual_time

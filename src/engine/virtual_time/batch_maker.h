@@ -1,0 +1,39 @@
+// Makes one batch in virtual time: reads and prepares its samples chunk by chunk, then collates. A
+// worker does it, or the consumer itself at 0 workers. Says what to wait for; its owner waits.
+#pragma once
+
+#include "engine/virtual_time/account.h"
+#include "engine/virtual_time/virtual_run.h"
+
+namespace pipesim::engine::virtual_time {
+
+/// Belongs to one virtual thread, whose account it uses.
+class BatchMaker {
+ public:
+  BatchMaker(VirtualRun& run, Account& account, int worker);
+
+  /// Batch `deal.index` of the present epoch.
+  void Begin(const Deal& deal);
+  /// The last wait is over; the next one, or nullopt: the batch is made. The account is left in
+  /// kCollate.
+  std::optional<Wait> Next(base::Duration contended);
+  const MadeBatch& batch() const { return batch_; }
+
+ private:
+  enum class Stage { kRead, kPrepare, kCollate, kMade };
+  Wait Read();
+  Wait Prepare();
+  Wait Collate();
+
+  VirtualRun& run_;
+  Account& account_;
+  std::int64_t chunk_samples_;
+  int burn_threads_;
+  MadeBatch batch_;
+  std::int64_t position_ = 0, left_ = 0;  ///< of samples not yet read
+  Stage stage_ = Stage::kMade;
+  ChunkDemand demand_;  ///< of the present chunk
+  trace::BatchRecord record_;
+};
+
+}  // namespace pipesim::engine::virtual_time

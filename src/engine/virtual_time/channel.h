@@ -1,0 +1,71 @@
+// A bounded queue of finished batches between virtual threads: the workers' queue, and the one
+// behind the pin thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "engine/dealer.h"
+#include "engine/virtual_time/actor.h"
+#include "engine/virtual_time/ring.h"
+
+namespace pipesim::engine::virtual_time {
+
+struct MadeBatch {
+  Deal deal;
+  int maker = 0;  ///< the worker
+  std::int32_t samples = 0;
+};
+
+/// First in first out, also for writers that find no room. One reader. Wakes nobody: says whom.
+class Channel {
+ public:
+  /// capacity >= 1.
+  explicit Channel(std::int64_t capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
+
+  /// False: no room. `writer` stands in line until a Pop releases it, and its batch is then in.
+  bool Push(const MadeBatch& batch, Actor& writer) {
+    if (batches_.size() >= capacity_) {
+      blocked_.push_back({batch, &writer});
+      return false;
+    }
+    batches_.push_back(batch);
+    return true;
+  }
+  struct Popped {
+    MadeBatch batch;
+    Actor* released = nullptr;  ///< the writer that found room thereby
+  };
+  std::optional<Popped> Pop() {
+    if (batches_.empty()) return std::nullopt;
+    Popped popped{batches_.front(), nullptr};
+    batches_.pop_front();
+    if (!blocked_.empty()) {
+      batches_.push_back(blocked_.front().batch);
+      popped.released = blocked_.front().writer;
+      blocked_.pop_front();
+    }
+    return popped;
+  }
+
+  /// The next batch that is pushed is for `reader`, which waits.
+  void SetReader(Actor* reader) { reader_ = reader; }
+  /// Who waits to read, once; nullptr: nobody.
+  Actor* ReleaseReader() { return std::exchange(reader_, nullptr); }
+
+  const Ring<MadeBatch>& batches() const { return batches_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
+
+ private:
+  struct Blocked {
+    MadeBatch batch;
+    Actor* writer = nullptr;
+  };
+  std::size_t capacity_;
+  Ring<MadeBatch> batches_;
+  Ring<Blocked> blocked_;
+  Actor* reader_ = nullptr;
+};
+
+}  // namespace pipesim::engine::virtual_time

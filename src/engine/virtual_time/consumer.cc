@@ -1,0 +1,305 @@
+#include "engine/virtual_time/consumer.h"
+
+#include <algorithm>
+
+namespace pipesim::engine::virtual_time {
+
+using base::Duration;
+using base::Instant;
+using trace::State;
+
+namespace {
+
+std::optional<EmulatedDevice> MakeDevice(const spec::Experiment& experiment) {
+  if (experiment.device.kind == spec::DeviceKind::kCpu) return std::nullopt;
+  return EmulatedDevice(experiment);
+}
+
+std::optional<DeviceTimeline> MakeTimeline(VirtualRun& run, bool asynchronous) {
+  if (!asynchronous) return std::nullopt;
+  return DeviceTimeline(run.now, run.builder);
+}
+
+}  // namespace
+
+Consumer::Consumer(VirtualRun& run, const PinThread* pin)
+    : Actor(0),
+      run_(run),
+      pin_(pin),
+      device_(MakeDevice(run.experiment)),
+      timeline_(MakeTimeline(run, device_.has_value())),
+      account_(run.builder, trace::Role::kConsumer, 0, State::kHost, run.now,
+               timeline_ ? &*timeline_ : nullptr),
+      maker_(run, account_, 0),
+      ready_(run.experiment.loader.in_order) {}
+
+std::optional<Duration> Consumer::FullStep() const {
+  return device_ ? std::optional(device_->FullStep()) : std::nullopt;
+}
+
+void Consumer::Resume(Duration contended) {
+  account_.Contended(contended);
+  contended_ = contended;
+  while (Go()) {
+  }
+}
+
+bool Consumer::Go() {
+  switch (phase_) {
+    case Phase::kBeginEpoch:
+      return BeginEpoch();
+    case Phase::kLook:
+      return Look();
+    case Phase::kReceive:
+      return Receive();
+    case Phase::kMake:
+      return Make();
+    case Phase::kOwnPin:
+      return OwnPin();
+    case Phase::kTrain:
+      return Train();
+    case Phase::kMakeRoom:
+      return MakeRoom();
+    case Phase::kLaunch:
+      return Launch();
+    case Phase::kSubmit:
+      return Submit();
+    case Phase::kReadBack:
+      return ReadBack();
+    case Phase::kEndStep:
+      return EndStep();
+    case Phase::kFinish:
+      return Finish();
+  }
+  return false;
+}
+
+bool Consumer::After(const Wait& wait, Phase next) {
+  phase_ = next;
+  return !run_.Begin(*this, wait);
+}
+
+bool Consumer::BeginEpoch() {
+  ++epoch_;
+  taken_ = 0;
+  phase_ = Phase::kLook;
+  run_.order.emplace(run_.sampler.EpochOrder(epoch_));
+  ready_.BeginEpoch();
+  run_.desk.BeginEpoch(epoch_, run_.batches_per_epoch);
+  return true;
+}
+
+bool Consumer::Look() {
+  if (run_.ending() || taken_ == run_.batches_per_epoch) return EndEpoch();
+  record_.step = steps_;
+  record_.epoch = epoch_;
+  if (!run_.queue) {
+    making_since_ = run_.now;
+    maker_.Begin({.index = taken_});
+    phase_ = Phase::kMake;
+    return true;
+  }
+  const std::int64_t queued = run_.ready_channel().size();
+  std::int64_t made = queued + ready_.size();
+  if (pin_ != nullptr) made += run_.queue->size() + pin_->holds();
+  record_.occupancy = static_cast<std::int32_t>(made);
+  record_.queue_full =
+      queued >= QueueCapacity(run_.experiment.loader) || made >= run_.experiment.loader.Window();
+  phase_ = Phase::kReceive;
+  return true;
+}
+
+bool Consumer::Receive() {
+  waits_since_.reset();
+  std::optional<MadeBatch> batch;
+  while (!(batch = ready_.Take())) {
+    if (const auto popped = run_.ready_channel().Pop()) {
+      ready_.Put(popped->batch.deal.index, popped->batch);
+      if (popped->released != nullptr) run_.Wake(*popped->released);
+      continue;
+    }
+    if (!starved_since_) {
+      account_.Enter(State::kStarved, run_.now);
+      starved_since_ = run_.now;
+      run_.desk.ConsumerWaits();
+    }
+    if (run_.ending()) {
+      run_.desk.ConsumerGoesOn();
+      return EndEpoch();
+    }
+    waits_since_ = run_.now;
+    run_.ready_channel().SetReader(this);
+    return false;
+  }
+  const Duration starved = starved_since_ ? run_.now - *starved_since_ : Duration::zero();
+  if (starved_since_) run_.desk.ConsumerGoesOn();
+  starved_since_.reset();
+  Taken(*batch, starved);
+  run_.desk.Taken(batch->deal);
+  return true;
+}
+
+void Consumer::Taken(const MadeBatch& batch, Duration starved) {
+  ++taken_;
+  batch_ = batch;
+  record_.batch = run_.desk.NumberOf(batch.deal);
+  record_.samples = batch.samples;
+  record_.starved = starved;
+  phase_ = Phase::kTrain;
+}
+
+bool Consumer::Make() {
+  const Duration contended = std::exchange(contended_, Duration::zero());
+  if (run_.ending()) return EndEpoch();
+  if (const std::optional<Wait> wait = maker_.Next(contended)) {
+    return !run_.Begin(*this, *wait);
+  }
+  Taken(maker_.batch(), run_.now - making_since_);
+  if (run_.pins) phase_ = Phase::kOwnPin;
+  return true;
+}
+
+bool Consumer::OwnPin() {
+  account_.Enter(State::kPin, run_.now);
+  return After(Wait::For(run_.PinWork(batch_.samples)), Phase::kTrain);
+}
+
+bool Consumer::Train() {
+  account_.SetBatch(record_.batch, record_.samples);
+  // The batch needs an input buffer: the device holds at most in_flight.
+  account_.Enter(State::kCompute, run_.now);
+  record_.taken = run_.now;
+  phase_ = Phase::kMakeRoom;
+  return true;
+}
+
+bool Consumer::MakeRoom() {
+  const auto in_flight = static_cast<std::size_t>(std::max(run_.experiment.device.in_flight, 1));
+  if (!FinishDownTo(in_flight - 1)) return false;
+  if (!device_) {
+    phase_ = Phase::kLaunch;
+    return true;
+  }
+  return Copy();
+}
+
+bool Consumer::Copy() {
+  account_.Enter(State::kTransfer, run_.now);
+  copy_ = device_->Copy(run_.now, run_.sample_bytes * batch_.samples);
+  return After(copy_.host_waits ? Wait::Until(copy_.end) : Wait{}, Phase::kLaunch);
+}
+
+bool Consumer::Launch() {
+  account_.Enter(State::kHost, run_.now);
+  host_begin_ = run_.now;
+  host_work_ = {.each = run_.parts.machine.host_step};
+  if (device_) host_work_.each += device_->LaunchTime(batch_.samples);
+  return After(Wait::For(host_work_), Phase::kSubmit);
+}
+
+bool Consumer::Submit() {
+  const Phase next = ReadsBack() ? Phase::kReadBack : Phase::kEndStep;
+  if (!device_) {
+    account_.Enter(State::kCompute, run_.now);
+    const CpuStep step = run_.parts.cpu_step(batch_.samples);
+    return After(Wait::For({.each = step.wall, .threads = step.threads}), next);
+  }
+  // The host's other work came first; both were slowed alike.
+  Instant launch_begin = host_begin_;
+  const Duration other = run_.parts.machine.host_step;
+  if (other > Duration::zero()) {
+    const double share = base::ToSeconds(other) / base::ToSeconds(host_work_.each);
+    launch_begin += base::FromSeconds(base::ToSeconds(run_.now - host_begin_) * share);
+  }
+  const DeviceWork work =
+      device_->Launch(steps_, batch_.samples, copy_.end, launch_begin, run_.now);
+  Submitted submitted{.done = {.begin = work.begin,
+                               .end = work.end,
+                               .transfer_begin = std::nullopt,
+                               .transfer_end = std::nullopt,
+                               .loss = std::nullopt},
+                      .batch = record_.batch,
+                      .samples = batch_.samples};
+  if (copy_.begin < copy_.end) {
+    submitted.done.transfer_begin = copy_.begin;
+    submitted.done.transfer_end = copy_.end;
+  }
+  submitted_.push_back(submitted);
+  if (!ReadsBack()) {
+    phase_ = next;
+    return true;
+  }
+  account_.Enter(State::kSync, run_.now);
+  return After(Wait::Until(work.end), next);
+}
+
+bool Consumer::ReadsBack() const {
+  const std::int64_t every = run_.experiment.training.sync_every;
+  return every > 0 && (steps_ + 1) % every == 0;
+}
+
+bool Consumer::ReadBack() {
+  if (!FinishDownTo(0)) return false;
+  phase_ = Phase::kEndStep;
+  return true;
+}
+
+bool Consumer::EndStep() {
+  account_.Enter(State::kHost, run_.now);
+  account_.SetBatch(-1, 0);
+  record_.done = run_.now;
+  run_.builder.Record(record_);
+  ++steps_;
+  phase_ = Phase::kLook;
+  if (run_.experiment.run.steps && steps_ >= *run_.experiment.run.steps) {
+    run_.End(trace::EndReason::kSteps);
+  } else if (TimeStandsStill()) {
+    run_.End(trace::EndReason::kFailed,
+             "virtual time stands still: every stage of the pipeline is free, so that no duration "
+             "ever passes; give a stage a cost, or the run a number of steps");
+  }
+  return true;
+}
+
+bool Consumer::TimeStandsStill() {
+  constexpr std::int64_t kStepsAtOnce = 1'000'000;
+  steps_at_once_ = run_.now == last_step_ ? steps_at_once_ + 1 : 0;
+  last_step_ = run_.now;
+  const spec::Run& limits = run_.experiment.run;
+  return steps_at_once_ > kStepsAtOnce && !limits.steps && !limits.epochs;
+}
+
+bool Consumer::EndEpoch() {
+  starved_since_.reset();
+  const std::optional<std::int64_t> epochs = run_.experiment.run.epochs;
+  if (!run_.ending() && run_.batches_per_epoch == 0) {
+    run_.End(trace::EndReason::kFailed, "a whole epoch had no usable sample");
+  }
+  if (!run_.ending() && epochs && epoch_ + 1 >= *epochs) run_.End(trace::EndReason::kEpochs);
+  phase_ = run_.ending() ? Phase::kFinish : Phase::kBeginEpoch;
+  return true;
+}
+
+bool Consumer::Finish() {
+  if (!FinishDownTo(0)) return false;
+  account_.SetBatch(-1, 0);
+  account_.Enter(State::kHost, run_.now);
+  if (timeline_) timeline_->Finish(run_.now, State::kHost);
+  run_.over = true;
+  return false;
+}
+
+bool Consumer::FinishDownTo(std::size_t most) {
+  while (submitted_.size() > most) {
+    if (account_.state() != State::kCompute) account_.Enter(State::kCompute, run_.now);
+    const Submitted& oldest = submitted_.front();
+    if (run_.Begin(*this, Wait::Until(oldest.done.end))) return false;
+    if (timeline_) {
+      timeline_->Done(oldest.done, oldest.batch, oldest.samples, account_.state());
+    }
+    submitted_.pop_front();
+  }
+  return true;
+}
+
+}  // namespace pipesim::engine::virtual_time

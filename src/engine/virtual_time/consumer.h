@@ -1,0 +1,91 @@
+// The consumer in virtual time: takes batches in order, trains on them, ends the run.
+#pragma once
+
+#include "engine/device_timeline.h"
+#include "engine/emulated_device.h"
+#include "engine/order_buffer.h"
+#include "engine/virtual_time/batch_maker.h"
+#include "engine/virtual_time/pin_thread.h"
+
+namespace pipesim::engine::virtual_time {
+
+class Consumer final : public Actor {
+ public:
+  /// `pin` may be nullptr.
+  Consumer(VirtualRun& run, const PinThread* pin);
+
+  void Resume(base::Duration contended) override;
+  /// Since when it waits for any batch to come.
+  std::optional<base::Instant> waits_since() const { return waits_since_; }
+  bool asynchronous() const { return device_.has_value(); }
+  /// Device time of a full step, where a device has one.
+  std::optional<base::Duration> FullStep() const;
+
+ private:
+  /// Where it goes on. Each phase's function returns false when it waits.
+  enum class Phase {
+    kBeginEpoch,
+    kLook,
+    kReceive,
+    kMake,
+    kOwnPin,
+    kTrain,
+    kMakeRoom,
+    kLaunch,
+    kSubmit,
+    kReadBack,
+    kEndStep,
+    kFinish
+  };
+  bool Go();
+  bool BeginEpoch();
+  bool Look();
+  bool Receive();
+  void Taken(const MadeBatch& batch, base::Duration starved);
+  bool Make();
+  bool OwnPin();
+  bool Train();
+  bool MakeRoom();
+  bool Copy();
+  bool Launch();
+  bool Submit();
+  bool ReadBack();
+  bool EndStep();
+  bool EndEpoch();
+  bool Finish();
+  bool FinishDownTo(std::size_t most);
+  /// Goes to `next` when `wait` is over. False: it waits.
+  bool After(const Wait& wait, Phase next);
+  bool ReadsBack() const;
+  bool TimeStandsStill();
+
+  VirtualRun& run_;
+  const PinThread* pin_;
+  std::optional<EmulatedDevice> device_;  ///< nullopt: the CPU trains
+  std::optional<DeviceTimeline> timeline_;
+  Account account_;
+  BatchMaker maker_;  ///< at 0 workers
+  OrderBuffer<MadeBatch> ready_;
+  Phase phase_ = Phase::kBeginEpoch;
+  base::Duration contended_{};  ///< of the work that has just ended
+
+  std::int64_t epoch_ = -1, taken_ = 0;  ///< batches of this epoch
+  std::int64_t steps_ = 0;
+  std::optional<base::Instant> starved_since_, waits_since_;
+  base::Instant making_since_;
+  MadeBatch batch_;
+  trace::StepRecord record_;  ///< of the present step
+  DeviceCopy copy_{};
+  base::Instant host_begin_;
+  Work host_work_;
+  struct Submitted {
+    StepDone done;
+    std::int64_t batch = 0;
+    std::int32_t samples = 0;
+  };
+  Ring<Submitted> submitted_;
+  base::Instant last_step_;
+  std::int64_t steps_at_once_ = 0;  ///< since time last moved
+};
+
+}  // namespace pipesim::engine::virtual_time

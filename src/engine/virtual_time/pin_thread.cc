@@ -1,0 +1,62 @@
+#include "engine/virtual_time/pin_thread.h"
+
+namespace pipesim::engine::virtual_time {
+
+using base::Duration;
+using trace::State;
+
+PinThread::PinThread(VirtualRun& run)
+    : Actor(run.experiment.loader.workers + 1),
+      run_(run),
+      account_(run.builder, trace::Role::kPin, 0, State::kStarved, run.now) {}
+
+void PinThread::Resume(Duration contended) {
+  account_.Contended(contended);
+  for (;;) {
+    if (phase_ == Phase::kPushing) phase_ = Phase::kTaking;  // the consumer has made room
+    if (phase_ == Phase::kTaking && !Take()) return;
+    if (!Push()) return;
+  }
+}
+
+// False: it waits, for a batch or while pinning one.
+bool PinThread::Take() {
+  const std::optional<Channel::Popped> popped = run_.queue->Pop();
+  if (!popped) {
+    account_.Enter(State::kStarved, run_.now);
+    account_.SetBatch(-1, 0);
+    run_.queue->SetReader(this);
+    return false;
+  }
+  batch_ = popped->batch;
+  phase_ = Phase::kPinning;
+  account_.Enter(State::kPin, run_.now);
+  account_.SetBatch(run_.desk.NumberOf(batch_.deal), batch_.samples);
+  if (popped->released != nullptr) run_.Wake(*popped->released);
+  return !run_.Begin(*this, Wait::For(run_.PinWork(batch_.samples)));
+}
+
+// False: it waits for room.
+bool PinThread::Push() {
+  if (!run_.pinned->Push(batch_, *this)) {
+    phase_ = Phase::kPushing;
+    account_.Enter(State::kBlockedOnConsumer, run_.now);
+    return false;
+  }
+  phase_ = Phase::kTaking;
+  if (Actor* reader = run_.pinned->ReleaseReader()) run_.Wake(*reader);
+  return true;
+}
+
+void PinThread::Finish() {
+  if (!run_.cores_suffice) {
+    account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
+  }
+  account_.Close(run_.now);
+}
+
+std::optional<MadeBatch> PinThread::task() const {
+  return phase_ == Phase::kTaking ? std::nullopt : std::optional(batch_);
+}
+
+}  // namespace pipesim::engine::virtual_time

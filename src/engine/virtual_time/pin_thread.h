@@ -1,0 +1,32 @@
+// The pin thread in virtual time: takes batches as they are made, copies each into page-locked
+// memory, and passes it on in the same order.
+#pragma once
+
+#include "engine/virtual_time/account.h"
+#include "engine/virtual_time/virtual_run.h"
+
+namespace pipesim::engine::virtual_time {
+
+class PinThread final : public Actor {
+ public:
+  explicit PinThread(VirtualRun& run);
+
+  void Resume(base::Duration contended) override;
+  /// The run is over: the account covers it to the end.
+  void Finish();
+  /// Batches it has in hand.
+  std::int64_t holds() const { return phase_ == Phase::kTaking ? 0 : 1; }
+  std::optional<MadeBatch> task() const;
+
+ private:
+  enum class Phase { kTaking, kPinning, kPushing };
+  bool Take();
+  bool Push();
+
+  VirtualRun& run_;
+  Account account_;
+  Phase phase_ = Phase::kTaking;
+  MadeBatch batch_;
+};
+
+}  // namespace pipesim::engine::virtual_time

@@ -1,0 +1,93 @@
+#include "engine/virtual_time/processors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipesim::engine::virtual_time {
+
+using base::Duration;
+using base::Instant;
+
+Processors::Processors(double cores, double memory_bytes_per_s, int actors)
+    : cores_(cores),
+      memory_bytes_per_s_(memory_bytes_per_s),
+      tasks_(static_cast<std::size_t>(actors)) {}
+
+std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
+  const std::int64_t ticks = (now - updated_).count() * kTicksPerNs;
+  if (clock.rate == 1) return clock.attained + ticks;  // exact
+  return clock.attained + std::llround(static_cast<double>(ticks) * clock.rate);
+}
+
+void Processors::Advance(Instant now) {
+  if (now == updated_) return;
+  core_.attained = AttainedAt(core_, now);
+  memory_.attained = AttainedAt(memory_, now);
+  used_ns_ += static_cast<double>((now - updated_).count() * threads_) * core_.rate;
+  updated_ = now;
+}
+
+void Processors::Change(const Work& work, int sign) {
+  threads_ += sign * work.threads;
+  wanted_bytes_per_s_ += sign * work.threads * work.bytes_per_s;
+  if (threads_ == 0) {
+    wanted_bytes_per_s_ = 0;  // no rest of rounding
+    core_.attained = memory_.attained = 0;
+  }
+  const auto threads = static_cast<double>(threads_);
+  core_.rate = cores_ > 0 && threads > cores_ ? cores_ / threads : 1;
+  memory_.rate = core_.rate;
+  if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
+    memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);
+  }
+}
+
+Instant Processors::EndOfFirst(Clock& clock) const {
+  if (clock.ends.empty()) return Instant::max();
+  const std::int64_t ticks = std::max<std::int64_t>(clock.ends.first_time() - clock.attained, 0);
+  if (clock.rate == 1) return updated_ + Duration((ticks + kTicksPerNs - 1) / kTicksPerNs);
+  const double ns = static_cast<double>(ticks) / (clock.rate * kTicksPerNs);
+  return updated_ + Duration(static_cast<std::int64_t>(std::ceil(ns)));
+}
+
+void Processors::FindNext() { next_ = std::min(EndOfFirst(core_), EndOfFirst(memory_)); }
+
+void Processors::Begin(int actor, const Work& work, Instant now) {
+  Advance(now);
+  Change(work, +1);
+  Clock& clock = ClockOf(work);
+  tasks_[static_cast<std::size_t>(actor)] = {now, core_.attained, work, true};
+  clock.ends.Push(clock.attained + work.each.count() * kTicksPerNs, actor);
+  FindNext();
+}
+
+Processors::Finished Processors::Finish() {
+  Advance(next_);
+  Clock& clock = EndOfFirst(core_) <= EndOfFirst(memory_) ? core_ : memory_;
+  const TimeHeap::Entry first = clock.ends.Pop();
+  // Rounding may have left it a tick short.
+  clock.attained = std::max(clock.attained, first.time);
+  const auto actor = static_cast<int>(first.actor);
+  Task& task = tasks_[static_cast<std::size_t>(actor)];
+  const Finished finished{actor, ContendedSoFar(actor, next_)};
+  task.runs = false;
+  Change(task.work, -1);
+  FindNext();
+  return finished;
+}
+
+Duration Processors::ContendedSoFar(int actor, Instant now) const {
+  const Task& task = tasks_[static_cast<std::size_t>(actor)];
+  if (!task.runs) return Duration::zero();
+  const std::int64_t on_core_ticks = AttainedAt(core_, now) - task.core_begin;
+  const Duration elapsed = now - task.begin;
+  const Duration on_core((on_core_ticks + kTicksPerNs / 2) / kTicksPerNs);
+  return std::clamp(elapsed - on_core, Duration::zero(), elapsed);
+}
+
+Duration Processors::Used(Instant now) const {
+  const double since_ns = static_cast<double>((now - updated_).count() * threads_) * core_.rate;
+  return Duration(std::llround(used_ns_ + since_ns));
+}
+
+}  // namespace pipesim::engine::virtual_time

@@ -1,0 +1,79 @@
+// The cores of the modelled machine: processor sharing between all threads that want to run, and
+// the memory bandwidth that copying threads share on top. What Linux does in a threaded run.
+#pragma once
+
+#include <vector>
+
+#include "base/units.h"
+#include "engine/virtual_time/time_heap.h"
+
+namespace pipesim::engine::virtual_time {
+
+/// Work for the cores, of one thread or of several that do equal parts side by side.
+struct Work {
+  base::Duration each{};  ///< what each thread needs on a core of its own
+  int threads = 1;
+  /// > 0: the threads copy, at this many bytes/s when alone, and share the memory with others that
+  /// do.
+  double bytes_per_s = 0;
+};
+
+/// n threads on C cores each get min(1, C / n) of one. Threads that copy d bytes/s in all, on a
+/// memory of M bytes/s, get min(their share of a core, M / d). Kept by the service that a thread
+/// would have attained since the start (Kleinrock's processor sharing; virtual time of Parekh and
+/// Gallager, IEEE/ACM ToN 1(3), 1993): all of one kind attain at the same rate, so a task's end on
+/// that clock is known when it begins and a change costs O(log n). Not thread-safe.
+class Processors {
+ public:
+  /// `cores` and `memory_bytes_per_s`: 0 for no limit. `actors`: who may begin work, from 0 on, one
+  /// task each at a time.
+  Processors(double cores, double memory_bytes_per_s, int actors);
+
+  void Begin(int actor, const Work& work, base::Instant now);
+  /// When the first task will end if none is begun before; Instant::max() without any.
+  base::Instant next() const { return next_; }
+  struct Finished {
+    int actor = 0;
+    base::Duration contended{};  ///< of its time, without a core
+  };
+  /// Ends the first task, at next().
+  Finished Finish();
+  /// What the actor's unfinished task has spent without a core by `now` <= next(); 0 without one.
+  base::Duration ContendedSoFar(int actor, base::Instant now) const;
+  /// CPU time of all threads since the start, until `now`.
+  base::Duration Used(base::Instant now) const;
+  bool idle() const { return threads_ == 0; }
+
+ private:
+  // Service is counted in 1/256 ns: rounding where rates change stays far below the nanosecond, and
+  // the clocks last for a year without an idle moment.
+  static constexpr std::int64_t kTicksPerNs = 256;
+  struct Clock {
+    std::int64_t attained = 0;  ///< ticks, at updated_
+    double rate = 1;
+    TimeHeap ends;  ///< by attained service
+  };
+  struct Task {
+    base::Instant begin;
+    std::int64_t core_begin = 0;  ///< core_'s service then
+    Work work;
+    bool runs = false;
+  };
+
+  std::int64_t AttainedAt(const Clock& clock, base::Instant now) const;
+  void Advance(base::Instant now);
+  void Change(const Work& work, int sign);
+  void FindNext();
+  base::Instant EndOfFirst(Clock& clock) const;
+  Clock& ClockOf(const Work& work) { return work.bytes_per_s > 0 ? memory_ : core_; }
+
+  double cores_, memory_bytes_per_s_;
+  Clock core_, memory_;
+  std::vector<Task> tasks_;  ///< by actor
+  base::Instant updated_{}, next_ = base::Instant::max();
+  std::int64_t threads_ = 0;  ///< that want to run
+  double wanted_bytes_per_s_ = 0;
+  double used_ns_ = 0;
+};
+
+}  // namespace pipesim::engine::virtual_time

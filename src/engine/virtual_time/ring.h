@@ -1,0 +1,41 @@
+// A first-in-first-out line in a ring of memory that grows when it must and never shrinks.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace pipesim::engine::virtual_time {
+
+template <class T>
+class Ring {
+ public:
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  /// 0 is the first in line.
+  const T& operator[](std::size_t place) const { return slots_[(first_ + place) & mask()]; }
+  const T& front() const { return slots_[first_]; }
+  void push_back(T item) {
+    if (size_ == slots_.size()) Grow();
+    slots_[(first_ + size_) & mask()] = std::move(item);
+    ++size_;
+  }
+  void pop_front() {
+    first_ = (first_ + 1) & mask();
+    --size_;
+  }
+
+ private:
+  std::size_t mask() const { return slots_.size() - 1; }
+  void Grow() {
+    std::vector<T> larger(slots_.empty() ? 4 : slots_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move(slots_[(first_ + i) & mask()]);
+    slots_ = std::move(larger);
+    first_ = 0;
+  }
+
+  std::vector<T> slots_;  ///< as many as a power of two
+  std::size_t first_ = 0, size_ = 0;
+};
+
+}  // namespace pipesim::engine::virtual_time

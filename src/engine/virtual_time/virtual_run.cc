@@ -1,0 +1,122 @@
+#include "engine/virtual_time/virtual_run.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pipesim::engine::virtual_time {
+namespace {
+
+using base::Duration;
+using base::Instant;
+
+bool Pins(const spec::Experiment& experiment) {
+  return experiment.loader.pin_memory && experiment.device.kind != spec::DeviceKind::kCpu;
+}
+
+/// The most threads that may want a core at once.
+int MostThreads(const spec::Experiment& experiment, const VirtualParts& parts) {
+  const bool burns = experiment.prepare.kind == spec::PrepareKind::kBurn;
+  const int worker = burns ? std::max(experiment.limits.worker_threads, 1) : 1;
+  const int step = parts.cpu_step ? parts.cpu_step(experiment.loader.batch_size).threads : 1;
+  if (experiment.loader.workers == 0) return std::max(worker, step);
+  return experiment.loader.workers * worker + step + (Pins(experiment) ? 1 : 0);
+}
+
+double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }
+
+bool CoresSuffice(const spec::Experiment& experiment, const VirtualParts& parts, double cores) {
+  return !parts.machine.memory_bandwidth && (cores == 0 || MostThreads(experiment, parts) <= cores);
+}
+
+}  // namespace
+
+std::int64_t QueueCapacity(const spec::Loader& loader) {
+  if (loader.workers == 0) return 0;
+  return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
+}
+
+VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores)
+    : experiment(of),
+      parts(with),
+      batches_per_epoch(spec::BatchesPerEpoch(of)),
+      sample_bytes(spec::PreparedBytes(of.dataset)),
+      pins(Pins(of)),
+      cores(of_cores),
+      cores_suffice(CoresSuffice(of, with, of_cores)),
+      processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2),
+      sampler(of),
+      storage(of.storage),
+      builder(now, of.run.seed),
+      desk(*this, of.loader) {
+  if (of.loader.workers == 0) return;
+  queue.emplace(QueueCapacity(of.loader));
+  if (pins) pinned.emplace(QueueCapacity(of.loader));
+}
+
+bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
+  switch (wait.kind) {
+    case Wait::Kind::kNothing:
+      return false;
+    case Wait::Kind::kUntil:
+      if (wait.until <= now) return false;
+      events.Push(wait.until.time_since_epoch().count(), actor.id());
+      return true;
+    case Wait::Kind::kWork:
+      if (wait.work.each <= Duration::zero()) return false;
+      if (cores_suffice) {
+        cpu_used += wait.work.each * wait.work.threads;
+        events.Push((now + wait.work.each).time_since_epoch().count(), actor.id());
+      } else {
+        processors.Begin(actor.id(), wait.work, now);
+      }
+      return true;
+  }
+  return false;
+}
+
+void VirtualRun::Wake(Actor& actor) {
+  if (!Begin(actor, Wait::Until(now + parts.machine.wake_up))) actor.Resume(Duration::zero());
+}
+
+void VirtualRun::Loop() {
+  while (!over) {
+    const Instant event{Duration(events.first_time())};
+    if (processors.next() <= event) {
+      now = processors.next();
+      const Processors::Finished done = processors.Finish();
+      actors[static_cast<std::size_t>(done.actor)]->Resume(done.contended);
+    } else {
+      now = event;
+      actors[static_cast<std::size_t>(events.Pop().actor)]->Resume(Duration::zero());
+    }
+  }
+}
+
+void VirtualRun::End(trace::EndReason reason, std::string failure) {
+  if (ended) return;
+  ended = Ending{reason, std::move(failure)};
+  if (!queue) return;
+  if (Actor* waiting = ready_channel().ReleaseReader()) Wake(*waiting);
+}
+
+Work VirtualRun::CollateWork(std::int64_t samples) const {
+  const cost::Machine& machine = parts.machine;
+  const base::Bytes bytes = sample_bytes * samples;
+  Work work{.each = machine.collate_batch};
+  if (machine.collate_bandwidth) {
+    work.each += bytes / *machine.collate_bandwidth;
+    work.bytes_per_s = machine.collate_bandwidth->per_s;
+  }
+  if (experiment.loader.buffers == spec::Buffers::kFresh && machine.fault_bandwidth) {
+    work.each += bytes / *machine.fault_bandwidth;
+  }
+  return work;
+}
+
+Work VirtualRun::PinWork(std::int64_t samples) const {
+  const auto& bandwidth = parts.machine.pin_bandwidth;
+  if (!bandwidth) return {};
+  return {.each = sample_bytes * samples / *bandwidth, .bytes_per_s = bandwidth->per_s};
+}
+
+}  // namespace pipesim::engine::virtual_time

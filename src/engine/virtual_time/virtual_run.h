@@ -1,0 +1,83 @@
+// What all virtual threads of one run share: the time, the pending events, the cores, the storage,
+// and how a run ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/storage.h"
+#include "engine/sampler.h"
+#include "engine/virtual_time/actor.h"
+#include "engine/virtual_time/channel.h"
+#include "engine/virtual_time/processors.h"
+#include "engine/virtual_time/time_heap.h"
+#include "engine/virtual_time/virtual_executor.h"
+#include "engine/virtual_time/work_desk.h"
+#include "trace/builder.h"
+
+namespace pipesim::engine::virtual_time {
+
+/// A run ends in two stages, as with threads. End: the consumer finishes the step it is in and
+/// takes no further batch, workers go on. `over`: the consumer is done, and so is everybody.
+struct VirtualRun {
+  /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
+  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores);
+
+  /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
+  bool Begin(const Actor& actor, const Wait& wait);
+  /// Ends somebody's wait for another thread: at once, or after what waking it takes.
+  void Wake(Actor& actor);
+  /// Resumes threads in the order of time until `over`.
+  void Loop();
+
+  /// The first call says why.
+  void End(trace::EndReason reason, std::string failure = {});
+  bool ending() const { return ended.has_value(); }
+  /// Asked by the monitor: nothing is pending but what the other watchers wait for.
+  bool Stuck() const { return events.size() <= watchers && processors.idle(); }
+
+  /// Collating, pinning `samples` prepared samples.
+  Work CollateWork(std::int64_t samples) const;
+  Work PinWork(std::int64_t samples) const;
+  /// CPU time of all threads so far. On cores that suffice a task counts when it begins.
+  base::Duration CpuUsed() const { return cores_suffice ? cpu_used : processors.Used(now); }
+  /// Where the consumer takes its batches from, at workers > 0.
+  Channel& ready_channel() { return pinned ? *pinned : *queue; }
+
+  struct Ending {
+    trace::EndReason reason = trace::EndReason::kEnough;
+    std::string failure;
+  };
+
+  const spec::Experiment& experiment;
+  const VirtualParts& parts;
+  const std::int64_t batches_per_epoch;
+  const base::Bytes sample_bytes;  ///< prepared
+  const bool pins;                 ///< batches are copied into page-locked memory
+  const double cores;
+  const bool cores_suffice;  ///< for every thread at once: nobody ever waits for one
+
+  base::Instant now{};
+  TimeHeap events;
+  Processors processors;
+  base::Duration cpu_used{};
+  std::vector<Actor*> actors;  ///< by id: consumer, workers, pin thread, watchers
+  std::size_t watchers = 0;    ///< pending ones beside the monitor
+
+  const Sampler sampler;
+  std::optional<Sampler::Epoch> order;  ///< of the present epoch
+  cost::StorageModel storage;
+  trace::TraceBuilder builder;
+  WorkDesk desk;
+  std::optional<Channel> queue;   ///< behind the workers, if there are any
+  std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
+
+  std::optional<Ending> ended;
+  bool over = false;
+};
+
+/// As many batches as the queue of `loader` holds; 0 at 0 workers.
+std::int64_t QueueCapacity(const spec::Loader& loader);
+
+}  // namespace pipesim::engine::virtual_time

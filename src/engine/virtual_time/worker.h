@@ -1,0 +1,34 @@
+// A worker in virtual time: starts up, makes what is dealt to it, sends it through the queue.
+#pragma once
+
+#include "engine/virtual_time/batch_maker.h"
+
+namespace pipesim::engine::virtual_time {
+
+class Worker final : public Actor {
+ public:
+  Worker(VirtualRun& run, int worker);
+
+  void Resume(base::Duration contended) override;
+  /// The run is over: the account covers it to the end.
+  void Finish();
+  /// What it is making; nullopt: nothing.
+  std::optional<MadeBatch> task() const;
+
+ private:
+  enum class Phase { kLooking, kMaking, kPushing };
+  /// False: it waits, or a start-up passes.
+  bool Look();
+  bool StartUp();
+  /// False: it waits. Else the batch is in the queue.
+  bool Make(base::Duration contended);
+
+  VirtualRun& run_;
+  int worker_;
+  Account account_;
+  BatchMaker maker_;
+  Phase phase_ = Phase::kLooking;
+  std::int64_t epoch_ = -1;
+};
+
+}  // namespace pipesim::engine::virtual_time
