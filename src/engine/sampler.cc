@@ -24,26 +24,35 @@ Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
 }
 
 ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
-                            std::int64_t samples) const {
+                            std::int64_t samples, cost::SampleCache* cache) const {
   const bool reads = storage_.kind == spec::StorageKind::kEmulated;
   const bool prepares =
       prepare_.kind == spec::PrepareKind::kBurn || prepare_.kind == spec::PrepareKind::kWait;
   ChunkDemand demand;
   for (std::int64_t at = position; at < position + samples; ++at) {
-    const std::uint64_t sample = Key(order(at));
-    if (reads) {
-      ++demand.reads;
-      demand.bytes += dataset_.sample_bytes.Draw(KeyedStream(seed_, Stage::kSampleSize, sample));
-      demand.latency +=
-          storage_.latency.Draw(KeyedStream(seed_, Stage::kStorageLatency, Key(epoch), Key(at)));
-      demand.latency +=
-          storage_.open_cost.Draw(KeyedStream(seed_, Stage::kOpenCost, Key(epoch), Key(at)));
-    }
+    const std::int64_t sample = order(at);
+    if (reads) AddRead(demand, epoch, at, sample, cache);
     if (prepares) {
-      demand.prepare += prepare_.cost.Draw(KeyedStream(seed_, Stage::kPrepare, sample));
+      demand.prepare += prepare_.cost.Draw(KeyedStream(seed_, Stage::kPrepare, Key(sample)));
     }
   }
   return demand;
+}
+
+void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position,
+                      std::int64_t sample, cost::SampleCache* cache) const {
+  const base::Bytes bytes = cost::SampleBytes(dataset_, seed_, sample);
+  if (cache != nullptr && cache->Access(sample, bytes, epoch, position)) {
+    ++demand.hits;
+    if (storage_.cache.hit_bandwidth) demand.hit_copy += bytes / *storage_.cache.hit_bandwidth;
+    return;
+  }
+  ++demand.reads;
+  demand.bytes += bytes;
+  demand.latency +=
+      storage_.latency.Draw(KeyedStream(seed_, Stage::kStorageLatency, Key(epoch), Key(position)));
+  demand.latency +=
+      storage_.open_cost.Draw(KeyedStream(seed_, Stage::kOpenCost, Key(epoch), Key(position)));
 }
 
 std::int64_t Sampler::Label(std::int64_t sample) const {

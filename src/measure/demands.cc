@@ -15,7 +15,7 @@ using trace::Series;
 /// it.
 std::optional<double> MeanSeconds(const trace::RunTrace& trace, Series series,
                                   const Window& window) {
-  const Window whole{.from = trace.begin - Duration(1), .to = base::Instant::max()};
+  const Window whole{.from = trace.begin - Duration(1), .to = base::Instant::max(), .epochs = {}};
   for (const Window& part : {window, whole}) {
     const std::vector<double> seconds = NumbersIn(trace, series, part, 1e-9);
     if (!seconds.empty()) return base::Mean(seconds);
@@ -23,14 +23,15 @@ std::optional<double> MeanSeconds(const trace::RunTrace& trace, Series series,
   return std::nullopt;
 }
 
-/// Share of reads that a cache in front of the storage served.
-double HitFraction(const trace::RunTrace& trace) {
+/// Share of samples that the emulated cache served, in the epochs of the window.
+double HitFraction(const trace::RunTrace& trace, const Window& window) {
   double reads = 0, hits = 0;
   for (const trace::EpochRecord& epoch : trace.epochs) {
+    if (epoch.end <= window.from || epoch.begin >= window.to) continue;
     reads += static_cast<double>(epoch.reads);
     hits += static_cast<double>(epoch.cache_hits);
   }
-  return reads > 0 ? hits / reads : 0;
+  return reads + hits > 0 ? hits / (reads + hits) : 0;
 }
 
 /// One worker alone at the emulated storage. The measured time cannot say: it holds the waiting
@@ -53,15 +54,16 @@ void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& wi
   }
   // Workers read ahead of the window, so reads are counted per sample, not by the window's
   // counters; bytes per read do not depend on how far ahead.
-  demands.reads = static_cast<double>(demands.batch_samples) * (1 - HitFraction(trace));
+  demands.reads = static_cast<double>(demands.batch_samples) * (1 - HitFraction(trace, window));
   const bool counted = moves && moves->storage_reads > 0;
   const double bytes_per_read =
       counted ? moves->storage_bytes / moves->storage_reads
               : static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
   demands.bytes = demands.reads * bytes_per_read;
+  demands.read_cpu_s = MeanSeconds(trace, Series::kReadCpuTime, window);
   if (storage.kind == spec::StorageKind::kEmulated) {
-    demands.read_s = ReadAloneSeconds(storage, demands.reads, demands.bytes);
-    demands.read_cpu_s = 0;
+    demands.read_s =
+        ReadAloneSeconds(storage, demands.reads, demands.bytes) + demands.read_cpu_s.value_or(0);
   } else {
     demands.read_s = MeanSeconds(trace, Series::kReadTime, window);
   }

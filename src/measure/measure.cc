@@ -1,4 +1,5 @@
 #include "base/stats.h"
+#include "measure/cache_kinds.h"
 #include "measure/demands.h"
 #include "measure/measurement.h"
 #include "measure/partitions.h"
@@ -11,7 +12,8 @@ namespace {
 
 using trace::Series;
 
-std::vector<EpochResult> EpochResults(const trace::RunTrace& trace) {
+std::vector<EpochResult> EpochResults(const trace::RunTrace& trace,
+                                      const spec::Experiment& experiment) {
   std::vector<EpochResult> epochs;
   for (const trace::EpochRecord& epoch : trace.epochs) {
     const double wall_s = base::ToSeconds(epoch.end - epoch.begin);
@@ -21,10 +23,7 @@ std::vector<EpochResult> EpochResults(const trace::RunTrace& trace) {
     result.samples_per_s = static_cast<double>(epoch.samples) / wall_s;
     result.time_to_first_batch_s = base::ToSeconds(epoch.first_batch);
     result.starved_fraction = base::ToSeconds(epoch.starved) / wall_s;
-    if (epoch.reads > 0) {
-      result.cache_hit_fraction =
-          static_cast<double>(epoch.cache_hits) / static_cast<double>(epoch.reads);
-    }
+    result.cache_hit_fraction = CacheHitFraction(trace, epoch, experiment.storage);
     epochs.push_back(result);
   }
   return epochs;
@@ -45,7 +44,7 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   if (trace.first_batch) {
     m.result.time_to_first_batch_s = base::ToSeconds(*trace.first_batch - trace.begin);
   }
-  m.result.epochs = EpochResults(trace);
+  m.result.epochs = EpochResults(trace, experiment);
   m.result.loss = LossOf(trace);
   m.workers.count = experiment.loader.workers;
   m.queue.capacity = trace.effective.queue_capacity;

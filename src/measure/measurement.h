@@ -32,7 +32,14 @@ struct EpochResult {
   double samples_per_s = 0;
   double time_to_first_batch_s = 0;
   double starved_fraction = 0;
+  /// Of its reads. Emulated: counted, nullopt without a cache. Real files: of their bytes, those
+  /// that were not fetched from a block device; nullopt where the kernel does not say.
   std::optional<double> cache_hit_fraction;
+};
+/// Epochs first ... last, both counted.
+struct EpochRange {
+  std::int64_t first = 0, last = 0;
+  bool operator==(const EpochRange&) const = default;
 };
 
 /// What was read back of the training loss (model.sync_every), warm-up included.
@@ -56,6 +63,9 @@ struct Result {
   std::int64_t samples = 0;  ///< in the measured window, partial batches at their true size
   std::optional<double> accelerator_utilization;  ///< device busy / wall
   std::vector<EpochResult> epochs;
+  /// With a cache in front of the storage only whole epochs of one kind are measured, cold or warm:
+  /// these. nullopt: the window does not go by epochs.
+  std::optional<EpochRange> judged_epochs;
   std::optional<Loss> loss;  ///< nullopt when it was never read back
 };
 
@@ -97,6 +107,14 @@ struct Memory {
   std::optional<std::int64_t> rss_peak_bytes, device_peak_bytes, device_total_bytes;
   std::int64_t queued_bytes = 0;  ///< window × batch bytes
 };
+/// What iostat shows of one block device, over the window: all programs' use of it.
+struct Disk {
+  std::string name;  ///< "nvme0n1"
+  double reads_per_s = 0, read_bytes_per_s = 0;
+  std::optional<double> await_s;  ///< mean time of a read, in queue and device; nullopt: no read
+  double utilization = 0;         ///< share of time with any request in it; no limit on SSDs
+  double queue_length = 0;        ///< mean requests in queue and device
+};
 struct Resources {
   double cores = 0;                       ///< allowed: affinity and quota
   std::optional<double> cores_used;       ///< this process
@@ -107,6 +125,8 @@ struct Resources {
   /// one.
   std::optional<double> storage_utilization;
   double storage_bytes_per_s = 0, reads_per_s = 0;
+  std::optional<Disk> disk;                    ///< of real files, where it is known
+  std::optional<double> page_cached_fraction;  ///< of the real files' bytes, at the run's begin
   std::optional<double> gpu_utilization_nvml;
   std::optional<double> throttled_fraction;
 };
@@ -117,7 +137,7 @@ struct Resources {
 struct Demands {
   std::int64_t batch_samples = 0;    ///< mean size of the measured batches, rounded
   std::optional<double> read_s;      ///< one worker alone waits for storage
-  std::optional<double> read_cpu_s;  ///< CPU part of real reads
+  std::optional<double> read_cpu_s;  ///< CPU part of read_s: copies out of a cache, system calls
   double reads = 0, bytes = 0;
   std::optional<double> prepare_cpu_s, prepare_wait_s;
   std::optional<double> collate_s;
@@ -166,13 +186,16 @@ std::optional<trace::EndReason> Enough(const trace::RunTrace& trace, base::Insta
                                        const spec::Experiment& experiment);
 
 /// The measured window: warm-up cut off, whole cycles of W batches (whole epochs where at least ten
-/// fit), inside the run. `warmup: auto` is MSER-5 over the times between steps, at least the first
-/// step (the pipeline fills), at most half of the run, and never beyond the first epoch. nullopt
-/// when no step was finished after the warm-up.
+/// fit), inside the run. With a cache in front of the storage, once an epoch is whole: the whole
+/// epochs at the end that hit alike, since a cold epoch says nothing of warm ones and a part of an
+/// epoch nothing of the whole (window.cc). `warmup: auto` is MSER-5 over the times between steps,
+/// at least the first step (the pipeline fills), at most half of the run, and never beyond the
+/// first epoch. nullopt when no step was finished after the warm-up.
 struct Window {
   base::Instant from, to;
   std::int64_t first_step = 0, last_step = 0;  ///< measured steps are (first_step, last_step]
   std::int64_t samples = 0;
+  std::optional<EpochRange> epochs;  ///< where the window goes by epochs
 };
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);

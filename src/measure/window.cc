@@ -92,7 +92,8 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                 .to = to.at,
                 .first_step = from.steps,
                 .last_step = to.steps,
-                .samples = to.samples - from.samples};
+                .samples = to.samples - from.samples,
+                .epochs = {}};
 }
 
 std::vector<Checkpoint> GroupBorders(const trace::RunTrace& trace, const Window& window,

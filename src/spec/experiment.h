@@ -38,6 +38,9 @@ struct Dataset {
 Bytes PreparedBytes(const Dataset& dataset);
 
 enum class CachePolicy { kNone, kLru, kRandom };
+/// A cache takes 8 bytes of memory for each sample of the data set (cost/sample_cache.h): 512 MiB at
+/// most.
+inline constexpr std::int64_t kMostSamplesBehindCache = std::int64_t{1} << 26;
 struct Cache {
   CachePolicy policy = CachePolicy::kNone;
   Bytes size;

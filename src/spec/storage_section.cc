@@ -34,7 +34,8 @@ void ReadCache(Reading& reading, const Node* node, Cache& out) {
   if (node == nullptr) return;
   const Node section = Expanded("storage.cache", *node);
   MapReader reader(reading, section, "storage.cache");
-  out.policy = reader.Has("size") ? CachePolicy::kLru : CachePolicy::kNone;
+  const bool wanted = reader.Has("size") || reader.Has("warm") || reader.Has("hit_bandwidth");
+  out.policy = wanted ? CachePolicy::kLru : CachePolicy::kNone;
   ReadWord(reader, "policy", kCachePolicies, out.policy);
   reader.Size("size", out.size);
   reader.Share("warm", out.warm);

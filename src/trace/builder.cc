@@ -69,6 +69,7 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
   const Instant at = maker == nullptr ? trace_.begin : maker->end;
   AddValue(Series::kReadTime, batch.batch, at, Count(batch.read));
+  AddValue(Series::kReadCpuTime, batch.batch, at, Count(batch.read_cpu));
   AddValue(Series::kPrepareTime, batch.batch, at, Count(batch.prepare));
   AddValue(Series::kCollateTime, batch.batch, at, Count(batch.collate));
   AddValue(Series::kContendedTime, batch.batch, at, Count(batch.contended));

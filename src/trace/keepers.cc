@@ -110,6 +110,7 @@ void EpochKeeper::CountReads(std::vector<EpochRecord>& epochs, const BatchRecord
   const auto next = std::upper_bound(first_batches_.begin(), first_batches_.end(), batch.batch);
   EpochRecord& epoch = epochs[static_cast<std::size_t>(next - first_batches_.begin()) - 1];
   epoch.reads += batch.reads;
+  epoch.bytes += batch.bytes;
   epoch.cache_hits += batch.cache_hits;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/disk.h"
 #include "base/units.h"
 #include "trace/span.h"
 
@@ -42,7 +43,8 @@ struct EpochRecord {
   base::Duration first_batch{};  ///< from begin until its first batch was in hand
   base::Duration starved{};
   std::int64_t steps = 0, samples = 0;
-  std::int64_t reads = 0, cache_hits = 0;  ///< of its batches
+  std::int64_t reads = 0, cache_hits = 0;  ///< of its batches, as BatchRecord counts them
+  base::Bytes bytes;                       ///< of those reads
   bool complete = false;
 };
 
@@ -51,6 +53,7 @@ enum class Series : std::uint8_t {
   kStarved,        ///< ns waited for a batch, a step
   kOccupancy,      ///< batches, a step
   kReadTime,       ///< ns a batch, of one worker
+  kReadCpuTime,    ///< ns of CPU time a batch
   kPrepareTime,    ///< ns a batch
   kCollateTime,    ///< ns a batch
   kContendedTime,  ///< ns a batch
@@ -86,6 +89,8 @@ struct ResourceSample {
   base::Bytes storage_bytes;
   base::Duration storage_bandwidth_busy{};
   base::Duration storage_iops_busy{};
+  std::optional<base::Bytes> fetched;            ///< by this process from block devices
+  std::optional<base::DiskCounters> disk;        ///< of the real files, since the machine's start
   std::optional<base::Duration> throttled;       ///< by the cgroup
   std::optional<std::int64_t> swapped_in_pages;  ///< by this process's major faults
   /// Run-queue wait of each role's threads, summed.
@@ -117,6 +122,10 @@ struct Effective {
   std::string device;       ///< "cpu", "cuda:0", "emulated"
   std::string device_name;  ///< marketing name or preset
   bool device_asynchronous = false;
+  /// Real files: the block device that holds them (empty: unknown), and the share of their bytes
+  /// that the page cache held when the run began.
+  std::string disk;
+  std::optional<double> page_cached_fraction;
   bool pinned = false;
   std::int64_t queue_capacity = 0;
   std::int64_t max_occupancy = 0;

@@ -77,13 +77,14 @@ struct BatchRecord {
   std::int64_t batch = 0;
   std::uint16_t worker = 0;
   std::int32_t samples = 0;
-  std::int64_t reads = 0;
-  base::Bytes bytes{};         ///< read from storage
-  base::Duration read{};       ///< waiting for storage, wall without contention
-  base::Duration prepare{};    ///< CPU time (burn, decode) or waiting (wait), without contention
-  base::Duration collate{};    ///< CPU time
-  base::Duration contended{};  ///< summed over the three
-  std::int32_t cache_hits = 0;
+  std::int64_t reads = 0;       ///< that storage served; of real files all, cached or not
+  base::Bytes bytes{};          ///< of those reads
+  base::Duration read{};        ///< waiting for storage, wall without contention
+  base::Duration read_cpu{};    ///< CPU time of reading: copies of cache hits, system calls
+  base::Duration prepare{};     ///< CPU time (burn, decode) or waiting (wait), without contention
+  base::Duration collate{};     ///< CPU time
+  base::Duration contended{};   ///< summed over the three
+  std::int32_t cache_hits = 0;  ///< reads that the emulated cache served instead
 };
 
 /// Receives what an engine records. Which threads may call is the implementation's to say: the

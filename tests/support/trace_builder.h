@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -33,6 +34,9 @@ struct Pipeline {
   std::int64_t last_batch = 0;  ///< samples of an epoch's last batch; 0: full
   Duration startup{};
   Duration read{}, prepare{}, contended{}, collate{};
+  Duration read_cpu{};  ///< part of read
+  /// The share of an epoch's samples that a cache serves; without: none of them.
+  std::function<double(std::int64_t epoch)> hits{};
   Duration transfer{}, host{}, forward{}, backward{}, optimizer{}, sync{};
   /// Added to step k's forward time: warm-up, noise, drift.
   std::function<Duration(std::int64_t step)> extra{};
@@ -138,16 +142,21 @@ class PipelineRecorder {
     at = Add(role, worker, State::kPrepare, at, at + p_.prepare + p_.contended, k, p_.contended);
     at = Add(role, worker, State::kCollate, at, at + p_.collate, k);
     At(worker) = at;
-    const std::int64_t reads = p_.read > Duration::zero() ? Samples(k) : 0;
+    const std::int64_t asked = p_.read > Duration::zero() ? Samples(k) : 0;
+    const double hit = p_.hits ? p_.hits(k / p_.epoch_batches) : 0;
+    const std::int64_t hits = std::llround(hit * static_cast<double>(asked));
+    const std::int64_t reads = asked - hits;
     builder_.Record(trace::BatchRecord{.batch = k,
                                        .worker = static_cast<std::uint16_t>(worker),
                                        .samples = Samples(k),
                                        .reads = reads,
                                        .bytes = base::Bytes{reads * 1000},
                                        .read = p_.read,
+                                       .read_cpu = p_.read_cpu,
                                        .prepare = p_.prepare,
                                        .collate = p_.collate,
-                                       .contended = p_.contended});
+                                       .contended = p_.contended,
+                                       .cache_hits = static_cast<std::int32_t>(hits)});
   }
 
   /// Between two batches: idle until the next epoch begins, then blocked until an index comes.

@@ -57,11 +57,13 @@ bool BatchMaker::ReadAndPrepare(const Task& task, std::int64_t position, std::in
 
 bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int64_t position,
                          std::int64_t samples) {
-  const ChunkDemand demand = run_.sampler.Demand(task.epoch, order, position, samples);
+  const ChunkDemand demand =
+      run_.storage.Demand(run_.sampler, task.epoch, order, position, samples);
   if (run_.source != nullptr) {
     if (!ReadFile(order(position))) return true;
     return PrepareEmulated(demand.prepare);
   }
+  CopyHits(demand);
   if (demand.reads > 0) {
     timer_.Enter(State::kRead);
     const Instant at = timer_.scheduled();
@@ -74,6 +76,15 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
   if (!PrepareEmulated(demand.prepare)) return false;
   for (std::int64_t i = 0; i < samples; ++i) kept_.push_back(order(position + i));
   return true;
+}
+
+void BatchMaker::CopyHits(const ChunkDemand& demand) {
+  record_.cache_hits += static_cast<std::int32_t>(demand.hits);
+  if (demand.hit_copy == Duration::zero()) return;
+  timer_.EnterCpu(State::kRead);
+  copier_.Burn(demand.hit_copy, stop_);
+  record_.read += demand.hit_copy;
+  record_.read_cpu += demand.hit_copy;
 }
 
 bool BatchMaker::PrepareEmulated(Duration cost) {

@@ -28,6 +28,8 @@ class BatchMaker {
   bool ReadAndPrepare(const Task& task, std::int64_t position, std::int64_t samples);
   bool Emulate(const Task& task, const Sampler::Epoch& order, std::int64_t position,
                std::int64_t samples);
+  /// Spends the CPU time of reads that hit the emulated cache, in state read.
+  void CopyHits(const ChunkDemand& demand);
   bool PrepareEmulated(base::Duration cost);
   /// False: the sample was bad and is left out.
   bool ReadFile(std::int64_t sample);
@@ -44,6 +46,7 @@ class BatchMaker {
   std::int64_t chunk_samples_;
   std::size_t sample_bytes_;
   Burner burner_;
+  Burner copier_;  ///< of cache hits; apart, since what it owes belongs to state read
   trace::BatchRecord record_;
   std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones
   std::vector<std::byte> raw_;      ///< one stored sample

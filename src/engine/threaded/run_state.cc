@@ -26,7 +26,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
       sampler(experiment),
       content(std::move(samples)),
       pool(experiment, *parts.memory),
-      storage(experiment.storage),
+      storage(experiment),
       board(experiment.loader),
       builder(at, experiment.run.seed),
       rings(builder, experiment.loader.workers + 1) {

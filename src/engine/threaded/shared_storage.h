@@ -1,17 +1,28 @@
-// The storage of all workers: the emulated one's service model under one lock, and the counters of
-// real reads.
+// The storage of all workers: the emulated one's cache and service model under one lock, and the
+// counters of real reads.
 #pragma once
 
 #include <mutex>
+#include <optional>
 
+#include "cost/sample_cache.h"
 #include "cost/storage.h"
+#include "engine/sampler.h"
 
 namespace pipesim::engine {
 
 /// Thread-safe.
 class SharedStorage {
  public:
-  explicit SharedStorage(const spec::Storage& storage) : model_(storage) {}
+  explicit SharedStorage(const spec::Experiment& experiment)
+      : model_(experiment.storage), cache_(cost::SampleCache::Of(experiment)) {}
+  /// What the samples from `position` on ask for, by what the cache holds now; it takes them in.
+  ChunkDemand Demand(const Sampler& sampler, std::int64_t epoch, const Sampler::Epoch& order,
+                     std::int64_t position, std::int64_t samples) {
+    if (!cache_) return sampler.Demand(epoch, order, position, samples);
+    const std::lock_guard lock(mutex_);
+    return sampler.Demand(epoch, order, position, samples, &*cache_);
+  }
   base::Instant Ask(const cost::StorageAsk& ask) {
     const std::lock_guard lock(mutex_);
     return model_.Ask(ask);
@@ -31,6 +42,7 @@ class SharedStorage {
  private:
   mutable std::mutex mutex_;
   cost::StorageModel model_;
+  std::optional<cost::SampleCache> cache_;
   cost::StorageUse real_;
 };
 

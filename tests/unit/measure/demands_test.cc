@@ -63,12 +63,28 @@ TEST(Demands, OfEmulatedReadingAreThoseOfOneWorkerAlone) {
   EXPECT_NEAR(*Measure(TraceOf(Reading()), experiment).demands.read_s, 0.064, 1e-9);
 }
 
+TEST(Demands, OfReadingBehindACacheAreItsMissesAndTheCopiesOfItsHits) {
+  Pipeline pipeline = Reading();
+  pipeline.read_cpu = Ms(2);
+  pipeline.hits = [](std::int64_t) { return 0.75; };
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.storage.latency = {base::Distribution::Fixed(100e3)};
+  experiment.storage.cache.policy = spec::CachePolicy::kLru;
+  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
+  EXPECT_EQ(d.reads, 16);
+  EXPECT_EQ(d.bytes, 16'000);
+  EXPECT_NEAR(*d.read_cpu_s, 0.002, 1e-9);
+  EXPECT_NEAR(*d.read_s, 16 * 100e-6 + 0.002, 1e-9);
+}
+
 TEST(Demands, OfRealReadingAreAsMeasured) {
-  spec::Experiment experiment = ExperimentOf(Reading());
+  Pipeline pipeline = Reading();
+  pipeline.read_cpu = Ms(2);
+  spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.storage.kind = spec::StorageKind::kFiles;
-  const Demands d = Measure(TraceOf(Reading()), experiment).demands;
+  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
   EXPECT_NEAR(*d.read_s, 0.030, 1e-9);
-  EXPECT_FALSE(d.read_cpu_s);
+  EXPECT_NEAR(*d.read_cpu_s, 0.002, 1e-9);
 }
 
 TEST(Demands, TakeBytesPerReadFromTheStorageCounters) {

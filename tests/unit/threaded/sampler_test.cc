@@ -56,6 +56,26 @@ TEST(Sampler, AChunkIsTheSumOfItsSamples) {
   EXPECT_EQ(chunk.prepare, sum.prepare);
 }
 
+TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
+  auto experiment = Drawn();
+  experiment.storage.cache = {.policy = spec::CachePolicy::kLru,
+                              .size = {24 * 1000},
+                              .warm = 0,
+                              .hit_bandwidth = base::BytesPerSecond{1e6}};
+  const Sampler sampler(experiment);
+  const auto order = sampler.EpochOrder(0);
+  auto cache = cost::SampleCache::Of(experiment);
+  sampler.Demand(0, order, 0, 5, &*cache);
+  const ChunkDemand both = sampler.Demand(0, order, 3, 4, &*cache);  // 3 and 4 were read before
+  const ChunkDemand hits = sampler.Demand(0, order, 3, 2), misses = sampler.Demand(0, order, 5, 2);
+  EXPECT_EQ(both.hits, 2);
+  EXPECT_EQ(both.reads, 2);
+  EXPECT_EQ(both.bytes, misses.bytes);
+  EXPECT_EQ(both.latency, misses.latency);
+  EXPECT_NEAR(base::ToSeconds(both.hit_copy), static_cast<double>(hits.bytes.count) / 1e6, 2e-9);
+  EXPECT_EQ(both.prepare, hits.prepare + misses.prepare);
+}
+
 TEST(Sampler, ASampleCostsTheSameEveryEpochButStorageAnswersAnew) {
   auto experiment = Drawn();
   experiment.loader.shuffle = false;
