@@ -1,6 +1,5 @@
 #include "app/interrupt.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,25 +10,42 @@ namespace {
 
 // A signal handler can reach nothing that is not static.
 std::atomic<base::StopFlag*> current_stop{nullptr};
+std::atomic<int> still_forgiven{0};
 
 void OnSignal(int) {
-  base::StopFlag* stop = current_stop.load();
-  if (stop == nullptr || stop->IsSet()) _exit(130);
-  stop->Set();
-  constexpr std::string_view kNote =
-      "\nstopping after this step; press Ctrl-C again to leave at once\n";
-  // Nothing can be done if stderr is gone.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kNote.data(), kNote.size());
+  if (base::StopFlag* stop = current_stop.load()) stop->Set();
+}
+
+void OnSignalAfterTheRun(int) {
+  if (still_forgiven.fetch_sub(1) <= 0) _exit(130);
 }
 
 void Install(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  for (const int signal : kStopSignals)
+    if (!IsIgnored(signal)) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
+
+bool IsIgnored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void TellThatItStops() {
+  constexpr std::string_view kNote =
+      "\nstopping after this step; press Ctrl-C again to leave at once\n";
+  // Nothing can be done if stderr is gone.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kNote.data(), kNote.size());
+}
+
+void LeaveOnStopSignalAfter(int forgiven) {
+  still_forgiven.store(forgiven);
+  Install(OnSignalAfterTheRun);
+}
 
 InterruptHandler::InterruptHandler(base::StopFlag& stop) {
   current_stop.store(&stop);
@@ -37,7 +53,7 @@ InterruptHandler::InterruptHandler(base::StopFlag& stop) {
 }
 
 InterruptHandler::~InterruptHandler() {
-  Install(SIG_DFL);
+  Install(SIG_IGN);
   current_stop.store(nullptr);
 }
 

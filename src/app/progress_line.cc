@@ -23,17 +23,18 @@ ProgressLine::ProgressLine(std::FILE* out, bool terminal) : out_(out), terminal_
 }
 
 ProgressLine::~ProgressLine() {
-  if (terminal_ && shown_) fmt::print(out_, "\r\033[K");
+  if (terminal_ && shown_) std::fputs("\r\033[K", out_);
   std::fflush(out_);
 }
 
+// A log that is full or closed is no reason to end a run: whether it could be written is not asked.
 void ProgressLine::Show(const engine::Progress& progress) {
   if (!terminal_) {
     if (progress.elapsed < next_) return;
     next_ += std::chrono::seconds(10);
-    fmt::print(out_, "{}\n", ProgressText(progress));
+    std::fputs((ProgressText(progress) + "\n").c_str(), out_);
   } else {
-    fmt::print(out_, "\r\033[K{}", ProgressText(progress));
+    std::fputs(("\r\033[K" + ProgressText(progress)).c_str(), out_);
   }
   shown_ = true;
   std::fflush(out_);

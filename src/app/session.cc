@@ -76,12 +76,17 @@ report::Reality StorageReality(const Experiment& experiment) {
                                                               : report::Reality::kEmulated;
 }
 
-/// A run that could not begin for want of memory is a result too: it says what was asked and free.
-trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
+trace::RunTrace TraceOfNothing(const base::Clock& clock, trace::EndReason why) {
   trace::RunTrace trace;
   trace.begin = trace.end = trace.bucket_origin = clock.Now();
   trace.bucket_width = std::chrono::milliseconds(1);
-  trace.end_reason = trace::EndReason::kOutOfMemory;
+  trace.end_reason = why;
+  return trace;
+}
+
+/// A run that could not begin for want of memory is a result too: it says what was asked and free.
+trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
+  trace::RunTrace trace = TraceOfNothing(clock, trace::EndReason::kOutOfMemory);
   trace.failure = why;
   return trace;
 }
@@ -101,6 +106,21 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
   } catch (const std::bad_alloc&) {
     return TraceOfRefusal(clock, "the host's memory is not enough for the model and its batches");
   }
+}
+
+report::RunReport ReportOf(const Experiment& experiment, const trace::RunTrace& trace) {
+  report::RunReport report;
+  report.context = ReadContext();
+  if (NeedsTorch(experiment)) report.context.libtorch_version = LoadTorch().libtorch_version;
+  report.experiment = experiment;
+  report.storage = StorageReality(experiment);
+  report.prepare = experiment.prepare.kind == spec::PrepareKind::kWait ? report::Reality::kEmulated
+                                                                       : report::Reality::kReal;
+  report.device = NeedsTorch(experiment) ? report::Reality::kReal : report::Reality::kEmulated;
+  report.engine = report::Reality::kReal;
+  report.measurement = measure::Measure(trace, experiment);
+  report.diagnosis = diagnose::Diagnose(experiment, report.measurement, diagnose::PredictByBounds);
+  return report;
 }
 
 bool Finished(const measure::Result& result) {
@@ -130,20 +150,11 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
     return measure::Enough(trace, now, experiment);
   };
-  const trace::RunTrace trace = Execute(experiment, control);
+  return ReportOf(experiment, Execute(experiment, control));
+}
 
-  report::RunReport report;
-  report.context = ReadContext();
-  if (NeedsTorch(experiment)) report.context.libtorch_version = LoadTorch().libtorch_version;
-  report.experiment = experiment;
-  report.storage = StorageReality(experiment);
-  report.prepare = experiment.prepare.kind == spec::PrepareKind::kWait ? report::Reality::kEmulated
-                                                                       : report::Reality::kReal;
-  report.device = NeedsTorch(experiment) ? report::Reality::kReal : report::Reality::kEmulated;
-  report.engine = report::Reality::kReal;
-  report.measurement = measure::Measure(trace, experiment);
-  report.diagnosis = diagnose::Diagnose(experiment, report.measurement, diagnose::PredictByBounds);
-  return report;
+report::RunReport NothingMeasured(const Experiment& experiment) {
+  return ReportOf(experiment, TraceOfNothing(base::SystemClock(), trace::EndReason::kFailed));
 }
 
 report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control) {

@@ -23,6 +23,9 @@ void PrepareMachine(spec::Experiment& experiment);
 /// (context.argv). Call after PrepareMachine.
 report::RunReport RunOnce(const spec::Experiment& experiment, const engine::RunControl& control);
 
+/// What would be reported of it if it failed before anything was measured.
+report::RunReport NothingMeasured(const spec::Experiment& experiment);
+
 /// Runs it run.repeats times with seeds seed, seed + 1, ... and returns the repeat of median
 /// throughput, its interval taken over the repeats. A repeat that fails or is interrupted is the
 /// last one and is returned as it is.

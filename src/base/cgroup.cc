@@ -23,27 +23,28 @@ bool Names(const std::string& list, std::string_view item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
-// The process's cgroup that controls the CPU, in the given version; empty when it has none.
-std::string OwnGroup(const fs::path& root, bool version_2) {
+// The process's cgroup for `controller`, in the given version; empty when it has none.
+std::string OwnGroup(const fs::path& root, bool version_2, std::string_view controller) {
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/a/b", "0::/a/b"
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (version_2 ? controllers.empty() : Names(controllers, "cpu")) return line.substr(second + 1);
+    if (version_2 ? controllers.empty() : Names(controllers, controller))
+      return line.substr(second + 1);
   }
   return {};
 }
 
-// What one line of mountinfo mounts, if it is a cgroup hierarchy with the CPU in it: "31 23 0:28
-// <root> <mount point> <options> [<optional>…] - <type> <source> <options>".
+// What one line of mountinfo mounts, if it is a cgroup hierarchy with `controller` in it: "31 23
+// 0:28 <root> <mount point> <options> [<optional>…] - <type> <source> <options>".
 struct Mount {
   std::string top;  // the cgroup that is seen at `point`
   std::string point;
   bool version_2 = false;
 };
-std::optional<Mount> ParseMount(const std::string& line) {
+std::optional<Mount> ParseMount(const std::string& line, std::string_view controller) {
   std::istringstream words(line);
   std::string skip, type, options;
   Mount mount;
@@ -52,18 +53,18 @@ std::optional<Mount> ParseMount(const std::string& line) {
   }
   words >> type >> skip >> options;
   mount.version_2 = type == "cgroup2";
-  if (mount.version_2 || (type == "cgroup" && Names(options, "cpu"))) return mount;
+  if (mount.version_2 || (type == "cgroup" && Names(options, controller))) return mount;
   return std::nullopt;
 }
 
 // Where the process's cgroup is seen, and each above it, up to the mount point.
-std::vector<Folder> CpuFolders(const fs::path& root) {
+std::vector<Folder> Folders(const fs::path& root, std::string_view controller) {
   std::vector<Folder> folders;
   std::ifstream file(root / "proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    const std::optional<Mount> mount = ParseMount(line);
+    const std::optional<Mount> mount = ParseMount(line, controller);
     if (!mount) continue;
-    const std::string group = OwnGroup(root, mount->version_2);
+    const std::string group = OwnGroup(root, mount->version_2, controller);
     if (group.empty()) continue;
     const fs::path point = root / fs::path(mount->point).relative_path();
     // In a container the mount shows the container's own cgroup as its top; a group outside of what
@@ -88,6 +89,26 @@ std::optional<std::int64_t> ReadNumber(const fs::path& path) {
   return std::nullopt;
 }
 
+// The value after `name` in a file of "name value" lines.
+std::optional<std::int64_t> ReadEntry(const fs::path& path, std::string_view name) {
+  std::ifstream file(path);
+  std::string key;
+  for (std::int64_t value = 0; file >> key >> value;)
+    if (key == name) return value;
+  return std::nullopt;
+}
+
+// What a memory cgroup's file pages take: the kernel drops them before it refuses or kills. Dirty
+// ones have to be written first and count all the same.
+Bytes FilePages(const Folder& folder) {
+  // Version 1 counts a group alone under these names and with those below it under total_*.
+  const std::string prefix = folder.version_2 ? "" : "total_";
+  Bytes pages;
+  for (const char* name : {"active_file", "inactive_file"})
+    pages.count += ReadEntry(folder.path / "memory.stat", prefix + name).value_or(0);
+  return pages;
+}
+
 std::optional<double> QuotaOf(const Folder& folder) {
   std::optional<std::int64_t> quota, period;
   if (folder.version_2) {  // "200000 100000", "max 100000": no limit
@@ -109,7 +130,7 @@ std::optional<double> QuotaOf(const Folder& folder) {
 
 std::optional<double> CgroupCpuQuota(const fs::path& root) {
   std::optional<double> least;
-  for (const Folder& folder : CpuFolders(root)) {
+  for (const Folder& folder : Folders(root, "cpu")) {
     const std::optional<double> quota = QuotaOf(folder);
     if (quota && (!least || *quota < *least)) least = quota;
   }
@@ -118,7 +139,7 @@ std::optional<double> CgroupCpuQuota(const fs::path& root) {
 
 std::optional<Throttling> CgroupThrottling(const fs::path& root) {
   std::optional<Throttling> total;
-  for (const Folder& folder : CpuFolders(root)) {
+  for (const Folder& folder : Folders(root, "cpu")) {
     std::ifstream file(folder.path / "cpu.stat");
     std::string name;
     for (std::int64_t value = 0; file >> name >> value;) {
@@ -130,6 +151,30 @@ std::optional<Throttling> CgroupThrottling(const fs::path& root) {
     }
   }
   return total;
+}
+
+std::vector<CgroupMemory> CgroupMemoryLimits(const fs::path& root) {
+  std::vector<CgroupMemory> limits;
+  for (const Folder& folder : Folders(root, "memory")) {
+    const bool v2 = folder.version_2;
+    const auto limit = ReadNumber(
+        folder.path / (v2 ? "memory.max" : "memory.limit_in_bytes"));  // "max": no number
+    const auto used = ReadNumber(folder.path / (v2 ? "memory.current" : "memory.usage_in_bytes"));
+    // Version 1 shows the largest number of whole pages for "no limit".
+    if (!limit || !used || *limit >= std::int64_t{1} << 62) continue;
+    limits.push_back({folder.path, {*limit}, Bytes{*used} - FilePages(folder)});
+  }
+  return limits;
+}
+
+std::optional<std::int64_t> CgroupOomKills(const fs::path& root) {
+  std::optional<std::int64_t> kills;
+  for (const Folder& folder : Folders(root, "memory")) {
+    const auto count = ReadEntry(
+        folder.path / (folder.version_2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+    if (count) kills = count;  // the last folder is the process's own
+  }
+  return kills;
 }
 
 }  // namespace pipesim::base

@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+
+#include "support/test_folder.h"
 
 namespace pipesim::support {
 namespace {
@@ -40,27 +41,10 @@ int Wait(pid_t pid, std::chrono::seconds most) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "pipesim-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 }  // namespace
 
 fs::path TestFolder() {
-  static const Folder folder;
+  static const TemporaryFolder folder;
   return folder.path();
 }
 
@@ -74,20 +58,24 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   for (std::string& word : words_with_program) argv.push_back(word.data());
   argv.push_back(nullptr);
 
-  std::vector<std::string> environment{"XDG_STATE_HOME=" + (folder / "state").string()};
-  for (char** at = environ; *at != nullptr; ++at)
-    if (std::strncmp(*at, "XDG_STATE_HOME=", 15) != 0) environment.emplace_back(*at);
-  environment.insert(environment.end(), options.environment.begin(), options.environment.end());
+  // Of a name that is there twice the first counts.
+  std::vector<std::string> environment = options.environment;
+  environment.push_back("XDG_STATE_HOME=" + (folder / "state").string());
+  for (char** at = environ; *at != nullptr; ++at) environment.emplace_back(*at);
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
 
+  fs::remove(out);  // what an earlier command said
   const pid_t pid = fork();
   if (pid == 0) {
-    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    dup2(
+        open((options.out.empty() ? out : options.out).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+        STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) _exit(126);
+    if (options.before) options.before();
     execve(program.c_str(), argv.data(), envp.data());
     _exit(127);
   }
@@ -97,6 +85,17 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   result.out = Slurp(out);
   result.err = Slurp(err);
   return result;
+}
+
+int RunProcessOf(int pid) {
+  const fs::path children = fs::path("/proc") / std::to_string(pid) / "task" / std::to_string(pid);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < limit) {
+    std::istringstream list(Slurp(children / "children"));
+    if (int child = 0; list >> child) return child;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  throw std::runtime_error("pipesim started no run");
 }
 
 }  // namespace pipesim::support

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "support/test_folder.h"
 
 namespace pipesim::app {
 namespace {
@@ -12,12 +13,8 @@ namespace fs = std::filesystem;
 
 class KeptRuns : public testing::Test {
  protected:
-  KeptRuns() {
-    std::string name = (fs::temp_directory_path() / "pipesim-kept-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~KeptRuns() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  support::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(KeptRuns, TheNewestIsTheLastKept) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "support/test_folder.h"
 
 namespace pipesim::base {
 namespace {
@@ -23,13 +24,6 @@ using testing::ElementsAre;
 // A made-up /proc and /sys/fs/cgroup.
 class CgroupTest : public testing::Test {
  public:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "pipesim-cgroup-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   CgroupTest& With(const std::string& path, const std::string& content) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << content;
@@ -50,7 +44,8 @@ class CgroupTest : public testing::Test {
   }
   std::optional<double> Quota() const { return ReadCpuAllowance(root_).quota; }
 
-  fs::path root_;
+  support::TemporaryFolder temporary_;
+  const fs::path root_ = temporary_.path();
 };
 
 TEST_F(CgroupTest, Version2TakesTheSmallestQuotaOnTheWayUp) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "support/test_folder.h"
 
 namespace pipesim::base {
 namespace {
@@ -22,13 +23,6 @@ using testing::HasSubstr;
 
 class FilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "pipesim-files-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path Write(const std::string& name, const std::string& content) const {
     std::ofstream(folder_ / name, std::ios::binary) << content;
     return folder_ / name;
@@ -38,7 +32,8 @@ class FilesTest : public testing::Test {
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  support::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 template <class Action>

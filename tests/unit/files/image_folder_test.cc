@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "engine/files/jpeg_writer.h"
 #include "engine/sample_source.h"
+#include "support/test_folder.h"
 
 namespace pipesim::engine {
 namespace {
@@ -48,14 +49,11 @@ Bytes OneColor(ImageSize size, Pixel pixel, int channels = 3) {
 class ImageFolderTest : public ::testing::Test {
  protected:
   ImageFolderTest() {
-    std::string name = (fs::temp_directory_path() / "pipesim-files-XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
     storage_.kind = spec::StorageKind::kFiles;
     storage_.path = root_;
     dataset_.shape = {3, 8, 8};
     dataset_.classes = 1000;
   }
-  ~ImageFolderTest() override { fs::remove_all(root_); }
 
   void Put(const std::string& name, const Bytes& content) {
     fs::create_directories((root_ / name).parent_path());
@@ -91,7 +89,8 @@ class ImageFolderTest : public ::testing::Test {
     return "";
   }
 
-  fs::path root_;
+  support::TemporaryFolder temporary_;
+  const fs::path root_ = temporary_.path();
   spec::Storage storage_;
   spec::Dataset dataset_;
 };

@@ -1,0 +1,78 @@
+#include "base/memory.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/cgroup.h"
+
+namespace pipesim::base {
+namespace fs = std::filesystem;
+namespace {
+
+// A line of /proc/meminfo or /proc/self/status: "MemAvailable:   23172608 kB".
+std::optional<Bytes> ReadKilobytes(const fs::path& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name) || line[name.size()] != ':') continue;
+    try {
+      return Bytes{std::stoll(line.substr(name.size() + 1)) * 1024};
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> SoftLimit(decltype(RLIMIT_AS) resource) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return Bytes{static_cast<std::int64_t>(limit.rlim_cur)};
+}
+
+}  // namespace
+
+std::vector<MemoryBound> ReadMemoryBounds(const fs::path& root) {
+  std::vector<MemoryBound> bounds;
+  if (const auto free = ReadKilobytes(root / "proc/meminfo", "MemAvailable"))
+    bounds.push_back({"this machine", *free});
+  for (const CgroupMemory& group : CgroupMemoryLimits(root))
+    bounds.push_back(
+        {fmt::format("the memory limit in {}", group.folder.string()), group.limit - group.used});
+  const fs::path status = root / "proc/self/status";
+  const auto address_space = SoftLimit(RLIMIT_AS), mapped = ReadKilobytes(status, "VmSize");
+  if (address_space && mapped) bounds.push_back({"ulimit -v", *address_space - *mapped});
+  const auto data = SoftLimit(RLIMIT_DATA), held = ReadKilobytes(status, "VmData");
+  if (data && held) bounds.push_back({"ulimit -d", *data - *held});
+  return bounds;
+}
+
+std::optional<MemoryBound> Tightest(const std::vector<MemoryBound>& bounds) {
+  if (bounds.empty()) return std::nullopt;
+  return *std::min_element(
+      bounds.begin(), bounds.end(),
+      [](const MemoryBound& a, const MemoryBound& b) { return a.free < b.free; });
+}
+
+std::optional<std::int64_t> OomKills(const fs::path& root) {
+  if (const auto kills = CgroupOomKills(root)) return kills;
+  std::ifstream file(root / "proc/vmstat");
+  std::string name;
+  for (std::int64_t count = 0; file >> name >> count;)
+    if (name == "oom_kill") return count;
+  return std::nullopt;
+}
+
+bool LimitOwnData(Bytes more) {
+  const auto held = ReadKilobytes("/proc/self/status", "VmData");
+  rlimit limit{};
+  if (!held || getrlimit(RLIMIT_DATA, &limit) != 0) return false;
+  const auto wanted = static_cast<rlim_t>(std::max<std::int64_t>((*held + more).count, 0));
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= wanted) return true;
+  limit.rlim_cur = wanted;
+  return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+}  // namespace pipesim::base

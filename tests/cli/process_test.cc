@@ -1,0 +1,288 @@
+// A run is a process of its own: what is left of it when that dies, and who goes with whom.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "support/command.h"
+#include "support/test_folder.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::RunPipesim;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+/// A run that would last for minutes.
+std::vector<std::string> LongRun(std::vector<std::string> more = {}) {
+  std::vector<std::string> words{"--workers", "2",     "--batch",
+                                 "8",         "--set", "run.duration=50s",
+                                 "--quiet",   "--set", "device={emulated: {base: 5ms}}"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// 'R', 'S', 'T', 'Z', ...; nothing once it is gone.
+std::optional<char> StateOf(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  return text.at(text.rfind(')') + 2);
+}
+bool GoneWithin(int pid, std::chrono::seconds most) {
+  const auto limit = std::chrono::steady_clock::now() + most;
+  while (std::chrono::steady_clock::now() < limit) {
+    if (const auto state = StateOf(pid); !state || *state == 'Z') return true;
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
+
+/// Sends `signal` to the run's own process when it has run for a while.
+CommandOptions SignalToTheRun(int signal) {
+  CommandOptions options;
+  options.while_running = [signal](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(2s);
+    kill(run, signal);
+  };
+  return options;
+}
+
+TEST(RunProcess, KilledItStillEndsInAReportThatTellsHowFarItCame) {
+  const CommandResult result = RunPipesim(LongRun({"--export", "json=-"}), SignalToTheRun(SIGKILL));
+  EXPECT_EQ(result.exit_code, 4);
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["result"]["status"], "failed");
+  EXPECT_THAT(report["result"]["failure"].get<std::string>(),
+              AllOf(HasSubstr("signal 9 (SIGKILL)"), HasSubstr(" steps and "),
+                    HasSubstr(" samples/s"), Not(HasSubstr("until then 0 steps"))));
+  EXPECT_EQ(report["experiment"]["loader.workers"]["value"], "2");
+  const CommandResult kept = RunPipesim({"report", "last"});
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("SIGKILL"));
+}
+
+TEST(RunProcess, ACrashIsPipesimsOwnFaultAndSaysSo) {
+  const CommandResult result = RunPipesim(LongRun(), SignalToTheRun(SIGSEGV));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("internal error"), HasSubstr("SIGSEGV")));
+}
+
+TEST(RunProcess, DiesWithTheProcessThatStartedIt) {
+  int run = 0;
+  CommandOptions options;
+  options.while_running = [&run](int pid) {
+    run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(500ms);
+    kill(pid, SIGKILL);
+  };
+  EXPECT_EQ(RunPipesim(LongRun(), options).exit_code, 128 + SIGKILL);
+  EXPECT_TRUE(GoneWithin(run, 10s));
+}
+
+TEST(RunProcess, ASecondRequestLeavesAtOnceWithNothingLeftBehind) {
+  int run = 0;
+  CommandOptions options;
+  options.while_running = [&run](int pid) {
+    run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(1s);
+    kill(pid, SIGINT);
+    std::this_thread::sleep_for(300ms);
+    kill(pid, SIGINT);
+  };
+  const support::TemporaryFolder folder;
+  // A step of 30 s that the drain would have to give up on after two seconds.
+  const CommandResult result =
+      RunPipesim({"--workers", "0", "--batch", "8", "--steps", "2", "--quiet", "--set",
+                  "device={emulated: {base: 30s}}", "--export",
+                  "json=" + (folder.path() / "run.json").string()},
+                 options);
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(GoneWithin(run, 10s));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(RunProcess, OneRequestToldTwiceDrains) {
+  CommandOptions options;
+  options.while_running = [](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(2s);
+    // As a terminal and timeout(1) do: to the group, and to the process.
+    for (const int each : {run, pid, pid}) kill(each, SIGTERM);
+  };
+  const CommandResult result = RunPipesim(LongRun({"--export", "json=-"}), options);
+  EXPECT_EQ(result.exit_code, 130);
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["result"]["status"], "interrupted");
+  EXPECT_GT(report["result"]["steps"], 30);
+}
+
+TEST(RunProcess, HangUpIsARequestUnlessItIsIgnored) {
+  CommandOptions options;
+  options.while_running = [](int pid) {
+    support::RunProcessOf(pid);
+    std::this_thread::sleep_for(1s);
+    kill(pid, SIGHUP);
+  };
+  EXPECT_EQ(RunPipesim(LongRun(), options).exit_code, 130);
+  options.before = [] { signal(SIGHUP, SIG_IGN); };  // nohup(1)
+  EXPECT_EQ(RunPipesim({"--workers", "1", "--quiet", "--steps", "300", "--set",
+                        "device={emulated: {base: 5ms}}"},
+                       options)
+                .exit_code,
+            0);
+}
+
+TEST(RunProcess, CtrlCAtAnyMomentEndsIt) {
+  const unsigned seed = std::random_device()();
+  RecordProperty("seed", static_cast<int>(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  int reports = 0;
+  for (int round = 0; round < 50; ++round) {
+    // Half of them in the first 60 ms, where a run sets itself up; the run ends after 0.3 s or so.
+    const auto after = std::chrono::microseconds(random() % (round % 2 == 0 ? 60'000 : 450'000));
+    CommandOptions options;
+    options.limit = 20s;
+    options.while_running = [after](int pid) {
+      std::this_thread::sleep_for(after);
+      kill(pid, SIGINT);
+    };
+    const CommandResult result = RunPipesim(
+        {"--workers", std::to_string(random() % 4), "--batch", "8", "--steps", "100", "--quiet",
+         "--no-save", "--set", "device={emulated: {base: 2ms}}", "--export", "json=-"},
+        options);
+    SCOPED_TRACE("Ctrl-C after " + std::to_string(after.count()) + " us: " + result.err);
+    EXPECT_THAT(result.exit_code, testing::AnyOf(0, 130));
+    if (result.out.empty()) {
+      EXPECT_EQ(result.exit_code, 130);
+      continue;
+    }
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_FALSE(report.is_discarded()) << result.out;
+    EXPECT_EQ(report["result"]["status"], result.exit_code == 0 ? "ok" : "interrupted");
+    ++reports;
+  }
+  EXPECT_GT(reports, 0);
+}
+
+TEST(RunProcess, AFullStandardOutputLosesNothingMeasured) {
+  CommandOptions options;
+  options.out = "/dev/full";
+  const CommandResult result =
+      RunPipesim({"--workers", "2", "--steps", "40", "--quiet", "--device", "emulated"}, options);
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("standard output"), HasSubstr("pipesim report last")));
+  EXPECT_THAT(RunPipesim({"report", "last"}).out, HasSubstr("samples/s"));
+}
+
+TEST(RunProcess, AStateFolderThatCannotBeWrittenIsAWarning) {
+  CommandOptions options;
+  options.environment = {"XDG_STATE_HOME=/proc/no-such"};
+  const CommandResult result =
+      RunPipesim({"--workers", "2", "--steps", "40", "--quiet", "--device", "emulated"}, options);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("not kept"));
+  EXPECT_THAT(result.out, HasSubstr("samples/s"));
+}
+
+TEST(RunProcess, AFullLogDoesNotDisturbIt) {
+  CommandOptions options;
+  options.before = [] { dup2(open("/dev/full", O_WRONLY), STDERR_FILENO); };
+  EXPECT_EQ(RunPipesim({"--workers", "2", "--duration", "11s", "--device", "emulated"}, options)
+                .exit_code,
+            0);
+}
+
+/// A memory cgroup of 256 MiB below the one this process is in; the limit holds for who enters.
+class MemoryCgroup {
+ public:
+  MemoryCgroup() {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+      const auto at = line.find(":memory:");  // version 1, mounted in its usual place
+      if (at == std::string::npos) continue;
+      folder_ = "/sys/fs/cgroup/memory" + line.substr(at + 8);
+      folder_ /= "pipesim-test-" + std::to_string(getpid());
+    }
+    std::error_code error;
+    if (folder_.empty() || !fs::create_directory(folder_, error)) return;
+    std::ofstream(folder_ / "memory.limit_in_bytes") << (kLimit) << std::flush;
+    std::int64_t limit = 0;
+    usable_ = static_cast<bool>(std::ifstream(folder_ / "memory.limit_in_bytes") >> limit) &&
+              limit == kLimit;
+  }
+  ~MemoryCgroup() {
+    std::error_code error;
+    if (!folder_.empty()) fs::remove(folder_, error);
+  }
+  bool usable() const { return usable_; }
+  void Enter() const { std::ofstream(folder_ / "cgroup.procs") << getpid() << std::flush; }
+
+ private:
+  static constexpr std::int64_t kLimit = 256 << 20;
+  fs::path folder_;
+  bool usable_ = false;
+};
+
+/// Takes memory in the cgroup until the largest there is killed.
+int StartGreedyNeighbour(const MemoryCgroup& group) {
+  const int pid = fork();
+  if (pid != 0) return pid;
+  group.Enter();
+  for (;;) {
+    // Touched, because only a page fault makes the kernel kill; volatile, so that it really is.
+    auto* const block = static_cast<volatile char*>(std::malloc(1 << 20));
+    for (int at = 0; block != nullptr && at < 1 << 20; at += 4096) block[at] = 1;
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+TEST(RunProcess, TheKernelsKillForWantOfMemoryIsToldApart) {
+  const MemoryCgroup group;
+  if (!group.usable()) GTEST_SKIP() << "no memory cgroup of version 1 may be made here";
+  int neighbour = 0;
+  CommandOptions options;
+  options.before = [&group] { group.Enter(); };
+  options.while_running = [&](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(1s);
+    neighbour = StartGreedyNeighbour(group);
+    GoneWithin(run, 30s);
+    kill(neighbour, SIGKILL);
+    waitpid(neighbour, nullptr, 0);
+  };
+  // The run holds 7 batches of 24 MB and is the largest.
+  const CommandResult result =
+      RunPipesim({"--workers", "2", "--batch", "8", "--duration", "50s", "--quiet", "--set",
+                  "dataset={samples: 1000, shape: [3, 1000, 1000]}", "--set",
+                  "device={emulated: {base: 50ms}}", "--set", "prepare=none", "--set",
+                  "storage=none", "--export", "json=-"},
+                 options);
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["result"]["status"], "oom") << report["result"]["failure"];
+  EXPECT_THAT(report["result"]["failure"].get<std::string>(), HasSubstr("kernel killed"));
+}
+
+}  // namespace
+}  // namespace pipesim
