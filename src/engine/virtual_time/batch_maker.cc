@@ -24,6 +24,7 @@ void BatchMaker::Begin(const Deal& deal) {
   batch_.samples = static_cast<std::int32_t>(left_);
   record_ = {
       .batch = run_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};
+  account_.Close(run_.now);  // what was until now belongs to the batch before
   account_.SetBatch(record_.batch, batch_.samples);
   stage_ = Stage::kRead;
 }

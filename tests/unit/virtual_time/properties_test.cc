@@ -1,0 +1,159 @@
+// What holds for every experiment: it ends, every batch comes once and in the promised order, every
+// nanosecond of every thread has one owner, and the same seed gives the same run.
+#include <fmt/format.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "pipeline.h"
+
+namespace pipesim::engine {
+namespace {
+
+struct Drawn {
+  spec::Experiment experiment;
+  VirtualParts parts;
+};
+
+Drawn AnyExperiment() {
+  const auto in = [](std::int64_t low, std::int64_t high) {
+    return *rc::gen::inRange(low, high + 1);
+  };
+  const auto yes = [] { return *rc::gen::arbitrary<bool>(); };
+  const auto workers = static_cast<int>(in(0, 5));
+  Drawn drawn;
+  auto& e = drawn.experiment = Stages(workers, 0s, 0s, 0);
+  e.dataset.samples = in(1, 60);
+  e.loader.batch_size = in(1, std::min<std::int64_t>(5, e.dataset.samples));
+  e.loader.shuffle = yes();
+  e.loader.drop_last = yes();
+  e.loader.in_order = yes();
+  e.loader.pin_memory = yes();
+  if (workers > 0) {
+    e.loader.prefetch_factor = static_cast<int>(in(1, 4));
+    e.loader.dispatch = yes() ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin;
+    if (yes()) e.loader.queue_capacity = in(1, e.loader.Window());
+    e.loader.persistent_workers = yes();
+    if (yes()) e.loader.worker_startup = Exponential(3ms);
+  }
+  e.prepare.kind = yes() ? spec::PrepareKind::kBurn : spec::PrepareKind::kWait;
+  if (yes()) e.prepare.cost = Exponential(500us);
+  e.limits.worker_threads = static_cast<int>(in(1, 3));
+  if (yes()) {
+    e.storage.kind = spec::StorageKind::kEmulated;
+    e.storage.latency = Exponential(400us);
+    if (yes()) e.storage.bandwidth = base::BytesPerSecond{200'000};
+    if (yes()) e.storage.queue_depth = static_cast<int>(in(1, 3));
+  }
+  if (yes()) e.device.step_base = Exponential(700us);
+  e.device.in_flight = static_cast<int>(in(1, 3));
+  e.training.sync_every = in(0, 3);
+  e.run.steps.reset();
+  e.run.epochs = in(1, 3);
+  e.run.seed = static_cast<std::uint64_t>(in(1, 1000));
+
+  auto& machine = drawn.parts.machine;
+  if (yes()) machine.cores = static_cast<double>(in(2, 6)) / 2;
+  if (yes()) machine.wake_up = 20us;
+  if (yes()) machine.worker_startup = 1ms;
+  if (yes()) machine.host_step = 50us;
+  if (yes()) machine.collate_batch = 30us;
+  if (yes()) machine.collate_bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) machine.pin_bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};
+  if (yes()) {
+    e.device.kind = spec::DeviceKind::kCpu;
+    const int threads = static_cast<int>(in(1, 3));
+    drawn.parts.cpu_step = [threads](std::int64_t samples) {
+      return CpuStep{.wall = 200us * samples, .threads = threads};
+    };
+  }
+  return drawn;
+}
+
+std::int64_t Ns(Instant at) { return at.time_since_epoch().count(); }
+
+/// Everything that a trace holds, as text.
+std::string Print(const trace::RunTrace& trace) {
+  std::string text =
+      fmt::format("{} {} {} {}\n", Ns(trace.begin), Ns(trace.end), trace.steps, trace.samples);
+  for (const auto& thread : trace.threads) {
+    text += fmt::format("{} {}", static_cast<int>(thread.role), thread.index);
+    for (const auto& bucket : thread.buckets) {
+      for (const Duration time : bucket) text += fmt::format(" {}", time.count());
+    }
+  }
+  for (const auto& mark : trace.progress) text += fmt::format(" {}", Ns(mark.at));
+  for (const auto& series : trace.series) {
+    for (const auto& kept : series.kept) text += fmt::format(" {}:{}", kept.key, kept.value);
+  }
+  for (const auto& span : trace.first_spans) {
+    text += fmt::format("\n{} {} {} {} {} {}", Ns(span.begin), Ns(span.end), span.contended.count(),
+                        span.batch, static_cast<int>(span.role), static_cast<int>(span.state));
+  }
+  for (const auto& sample : trace.resources) {
+    text += fmt::format("\n{} {}", Ns(sample.at), sample.process_cpu.count());
+  }
+  return text;
+}
+
+RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {
+  const Drawn drawn = AnyExperiment();
+  const spec::Experiment& e = drawn.experiment;
+  const std::int64_t batches = spec::BatchesPerEpoch(e);
+  RC_PRE(batches > 0);
+  const trace::RunTrace trace = Predict(e, drawn.parts);
+  RC_ASSERT(trace.end_reason == EndReason::kEpochs);
+  RC_ASSERT(trace.steps == batches * *e.run.epochs);
+  const auto& waits = trace.series[static_cast<std::size_t>(trace::Series::kCollateTime)].kept;
+  std::set<std::int64_t> made;
+  for (const auto& record : waits) made.insert(record.key);
+  RC_ASSERT(made.size() == waits.size());
+  RC_ASSERT(static_cast<std::int64_t>(made.size()) == trace.steps);
+  std::int64_t samples = 0;
+  for (const auto& epoch : trace.epochs) samples += epoch.samples;
+  RC_ASSERT(samples == *e.run.epochs * (e.loader.drop_last ? batches * e.loader.batch_size
+                                                           : e.dataset.samples));
+  // In the order of what the device, or the consumer that computes, worked on.
+  std::vector<std::int64_t> trained;
+  const bool cpu = e.device.kind == spec::DeviceKind::kCpu;
+  for (const trace::Span& span : trace.first_spans) {
+    const bool steps = cpu ? span.role == Role::kConsumer && span.state == State::kCompute
+                           : span.role == Role::kDevice && span.state == State::kBusy;
+    if (steps) trained.push_back(span.batch);
+  }
+  if (!cpu && !e.device.step_base->IsZero()) {
+    RC_ASSERT(std::set(trained.begin(), trained.end()).size() == trained.size());
+  }
+  if (e.loader.in_order || e.loader.workers == 0) {
+    RC_ASSERT(std::is_sorted(trained.begin(), trained.end()));
+  }
+}
+
+RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
+  const Drawn drawn = AnyExperiment();
+  RC_PRE(spec::BatchesPerEpoch(drawn.experiment) > 0);
+  const trace::RunTrace trace = Predict(drawn.experiment, drawn.parts);
+  if (trace.end == trace.begin) return;
+  int workers = 0;
+  for (const trace::ThreadTotals& thread : trace.threads) {
+    workers += thread.role == Role::kWorker ? 1 : 0;
+    Duration owned{};
+    for (const auto& bucket : thread.buckets) {
+      for (const Duration time : bucket) owned += time;
+    }
+    RC_ASSERT(owned.count() == (trace.end - trace.begin).count());
+  }
+  RC_ASSERT(workers == drawn.experiment.loader.workers);
+}
+
+RC_GTEST_PROP(EveryRun, IsTheSameForItsSeed, ()) {
+  const Drawn drawn = AnyExperiment();
+  RC_PRE(spec::BatchesPerEpoch(drawn.experiment) > 0);
+  RC_ASSERT(Print(Predict(drawn.experiment, drawn.parts)) ==
+            Print(Predict(drawn.experiment, drawn.parts)));
+}
+
+}  // namespace
+}  // namespace pipesim::engine
