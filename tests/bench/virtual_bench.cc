@@ -1,0 +1,106 @@
+// How fast virtual time passes: whole runs with the real trace, as a prediction makes them. An
+// event is an instant at which a thread goes on after a wait of its own (a read, a preparation, a
+// step is over): what a simulator's event list holds. Handing a batch from one thread to another at
+// the same instant counts as none.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+
+#include "engine/virtual_time/virtual_executor.h"
+
+namespace pipesim {
+namespace {
+
+using namespace std::chrono_literals;
+
+base::Drawn<base::Duration> Cost(base::DistributionKind kind, base::Duration mean) {
+  const auto ns = static_cast<double>(mean.count());
+  return {{.kind = kind, .mean = ns, .stdev = ns / 2, .values = {}}};
+}
+
+/// Workers that read and prepare samples one by one, as many as keep the device busy.
+spec::Experiment Pipeline(int workers, std::int64_t batch, std::int64_t steps) {
+  spec::Experiment experiment;
+  experiment.dataset = {.samples = 1'281'167,
+                        .sample_bytes = {base::Distribution::Fixed(110'000)},
+                        .shape = {3, 224, 224},
+                        .dtype = spec::DType::kUint8,
+                        .classes = 1000};
+  experiment.loader.batch_size = batch;
+  experiment.loader.workers = workers;
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.storage.latency = Cost(base::DistributionKind::kFixed, 500us);
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn,
+                        .cost = Cost(base::DistributionKind::kFixed, 1500us)};
+  experiment.device.kind = spec::DeviceKind::kEmulated;
+  experiment.device.step_base = Cost(base::DistributionKind::kFixed, 2ms * batch / workers);
+  experiment.run.steps = steps;
+  return experiment;
+}
+
+void Run(const spec::Experiment& experiment, benchmark::State& state) {
+  const auto executor = engine::MakeVirtualExecutor({});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(executor->Run(experiment, {}).steps);
+  }
+}
+
+/// Constant costs; every sample is a chunk of its own: 2 events each, and 1 for the step.
+/// items_per_second: events.
+void EventsOfConstantCosts(benchmark::State& state) {
+  constexpr std::int64_t kBatch = 16, kSteps = 20'000;
+  const auto experiment = Pipeline(static_cast<int>(state.range(0)), kBatch, kSteps);
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps * (2 * kBatch + 1));
+}
+BENCHMARK(EventsOfConstantCosts)
+    ->ArgName("workers")
+    ->Arg(4)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
+
+/// Of a batch at a time: 2 events a batch, and 1 for the step; all else is records.
+void EventsOfWholeBatches(benchmark::State& state) {
+  constexpr std::int64_t kSteps = 100'000;
+  const auto experiment = Pipeline(static_cast<int>(state.range(0)), 1, kSteps);
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps * 3);
+}
+BENCHMARK(EventsOfWholeBatches)->ArgName("workers")->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
+
+/// A configuration of a sweep: 10,000 batches of 256 samples with constant costs. Items: batches.
+void BatchesOfConstantCosts(benchmark::State& state) {
+  constexpr std::int64_t kSteps = 10'000;
+  auto experiment = Pipeline(static_cast<int>(state.range(0)), 256, kSteps);
+  // One chunk a batch, as where a sample takes microseconds.
+  experiment.storage.latency = Cost(base::DistributionKind::kFixed, 1us);
+  experiment.prepare.cost = Cost(base::DistributionKind::kFixed, 2us);
+  experiment.device.step_base = Cost(base::DistributionKind::kFixed, 200us);
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps);
+}
+BENCHMARK(BatchesOfConstantCosts)
+    ->ArgName("workers")
+    ->Arg(4)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
+
+/// The same with a lognormal cost for each of the 256 samples, shuffled. Items: batches.
+void BatchesOfDrawnCosts(benchmark::State& state) {
+  constexpr std::int64_t kSteps = 10'000;
+  auto experiment = Pipeline(8, 256, kSteps);
+  experiment.dataset.samples = state.range(0);
+  experiment.storage = {};
+  experiment.prepare.cost = Cost(base::DistributionKind::kLognormal, 2us);
+  experiment.device.step_base = Cost(base::DistributionKind::kFixed, 200us);
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps);
+}
+BENCHMARK(BatchesOfDrawnCosts)
+    ->ArgName("samples")
+    ->Arg(60'000)
+    ->Arg(1'281'167)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace pipesim
