@@ -71,6 +71,19 @@ std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
   return LoadTorch().make_trainer(experiment, clock, *experiment.limits.compute_threads);
 }
 
+/// nullptr where batches are not pinned: not asked for, or the CPU trains on them where they are.
+std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experiment) {
+  if (!experiment.loader.pin_memory) return nullptr;
+  switch (experiment.device.kind) {
+    case DeviceKind::kCuda:
+      return LoadTorch().make_pinned_memory();
+    case DeviceKind::kEmulated:
+      return engine::MakeHostMemory();
+    default:
+      return nullptr;
+  }
+}
+
 report::Reality StorageReality(const Experiment& experiment) {
   return experiment.storage.kind == spec::StorageKind::kFiles ? report::Reality::kReal
                                                               : report::Reality::kEmulated;
@@ -99,7 +112,9 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
   try {
     const auto trainer = MakeTrainer(experiment, clock);
     const auto memory = engine::MakeHostMemory();
-    return engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), source.get()})
+    const auto pinned = MakePinnedMemory(experiment);
+    return engine::MakeThreadedExecutor(
+               {&clock, trainer.get(), memory.get(), pinned.get(), source.get()})
         ->Run(experiment, control);
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());

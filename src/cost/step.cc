@@ -116,6 +116,8 @@ StepModel::StepModel(const spec::Experiment& experiment)
   roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training,
                     *device_.preset);
   full_ = roofline_->Estimate(batch_size_);
+  // The whole graph is launched at once.
+  if (experiment.training.cuda_graph) full_.host = device_.preset->launch;
 }
 
 Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {

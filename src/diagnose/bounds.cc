@@ -26,7 +26,8 @@ double LimitOver(const std::optional<double>& per_s, double per_batch) {
 double LoadSeconds(const Scenario& s) {
   const auto& d = s.demands;
   return std::max(Or0(d.read_s) * s.storage_latency_factor, Or0(d.read_cpu_s)) +
-         Or0(d.prepare_cpu_s) + Or0(d.prepare_wait_s) + Or0(d.collate_s);
+         Or0(d.prepare_cpu_s) / std::max(1, s.worker_threads) + Or0(d.prepare_wait_s) +
+         Or0(d.collate_s);
 }
 
 /// CPU time of one batch, all threads. On a synchronous device the step and the copy are CPU work

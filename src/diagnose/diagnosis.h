@@ -43,6 +43,8 @@ struct Scenario {
   bool device_asynchronous = false;
   int in_flight = 2;
   int compute_threads = 1;
+  int worker_threads = 1;          ///< that share a worker's CPU part of prepare
+  bool pin_thread = false;
   bool copy_overlaps_step = true;  ///< the copy of the next batch runs beside the step
   bool copy_blocks_host = false;   ///< the host waits for each copy
   std::optional<double> storage_bytes_per_s, storage_reads_per_s;  ///< limits; nullopt: none known

@@ -71,6 +71,7 @@ constexpr Texts kH2dSigns[] = {
     "bytes of a batch over the link's bandwidth come near the time of a step",
 };
 constexpr Texts kH2dFlags[] = {
+    "--set loader.pin_memory=true, for faster copies that run beside the step",
     "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
 };
 constexpr Texts kH2dPytorch[] = {
@@ -83,6 +84,7 @@ constexpr Texts kLaunchSigns[] = {
     "a captured step replays in far less time than a step takes",
 };
 constexpr Texts kLaunchFlags[] = {
+    "--set model.cuda_graph=true, to launch the whole step at once",
     "--batch 2B, which changes training",
 };
 constexpr Texts kLaunchPytorch[] = {

@@ -77,7 +77,18 @@ Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) 
   spec::Loader loader = q.experiment.loader;
   loader.pin_memory = true;
   return {.text = "pinned memory: copies from it are faster and run beside the step",
+          .set = {{"loader.pin_memory", "true"}},
           .pytorch = DataLoaderText(loader)};
+}
+
+Recommendation FewerLaunches(const Question& q) {
+  Recommendation r{.text = "fewer, larger launches: fuse layers (torch.compile), capture the step in a "
+                           "CUDA graph, or a larger batch, which changes training"};
+  const spec::Training& training = q.experiment.training;
+  if (!training.cuda_graph && training.optimizer != spec::Optimizer::kAdam) {
+    r.set = {{"model.cuda_graph", "true"}};
+  }
+  return r;
 }
 
 Recommendation ForCompute(const Question& q) {
@@ -160,9 +171,7 @@ Recommendation Recommend(Verdict verdict, const Question& q, const Decision& d, 
     case Verdict::kH2dBound:
       return FasterCopies(q, rows);
     case Verdict::kLaunchBound:
-      return {.text =
-                  "fewer, larger launches: fuse layers (torch.compile), capture the step in a "
-                  "CUDA graph, or a larger batch, which changes training"};
+      return FewerLaunches(q);
     case Verdict::kSyncBound:
       return FromRow("read results back less often", rows, kNoSync);
     case Verdict::kHostBound:

@@ -27,12 +27,14 @@ Scenario ScenarioOf(const spec::Experiment& experiment, const measure::Measureme
   s.device_asynchronous = effective.device_asynchronous;
   s.in_flight = experiment.device.in_flight;
   s.compute_threads = effective.compute_threads;
+  if (experiment.prepare.kind == spec::PrepareKind::kBurn) {
+    s.worker_threads = experiment.limits.worker_threads;
+  }
+  s.pin_thread = effective.pinned && s.workers > 0;
   s.copy_overlaps_step = experiment.transfer.overlap;
   // A copy out of page-able memory returns only when the data has left it (CUDA programming guide,
   // "API synchronization behavior"), whatever non_blocking says; the emulated device does the same.
-  const bool emulated = experiment.device.kind == spec::DeviceKind::kEmulated;
-  const bool pinned = emulated ? experiment.loader.pin_memory : effective.pinned;
-  s.copy_blocks_host = !experiment.transfer.non_blocking || !pinned;
+  s.copy_blocks_host = !experiment.transfer.non_blocking || !effective.pinned;
   if (experiment.storage.kind == spec::StorageKind::kEmulated) {
     if (experiment.storage.bandwidth) s.storage_bytes_per_s = experiment.storage.bandwidth->per_s;
     s.storage_reads_per_s = experiment.storage.iops_per_s;

@@ -81,6 +81,14 @@ std::vector<Setting> FewerThreads(const Scenario& s) {
   for (int workers = s.workers - 1; workers >= 1; --workers) {
     settings.push_back(Workers(s, workers));
   }
+  for (int threads = s.worker_threads - 1; threads >= 1; --threads) {
+    settings.push_back({fmt::format("worker threads {} to {}", s.worker_threads, threads),
+                        {{"limits.worker_threads", std::to_string(threads)}},
+                        [threads](Scenario after) {
+                          after.worker_threads = threads;
+                          return after;
+                        }});
+  }
   if (s.device_asynchronous) return settings;
   for (int threads = s.compute_threads - 1; threads >= 1; --threads) {
     settings.push_back({fmt::format("compute threads {} to {}", s.compute_threads, threads),

@@ -15,6 +15,7 @@ State DeviceStateWhile(State host) {
     case State::kCollate:
       return State::kDeviceStarved;
     case State::kTransfer:
+    case State::kPin:
       return State::kDeviceTransfer;
     case State::kSync:
       return State::kDeviceSync;

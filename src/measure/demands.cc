@@ -109,11 +109,13 @@ void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& windo
 
 /// Copies: timed by the device where it has a clock; else what the consumer waited for them.
 std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& window,
-                                  const Consumer& consumer, double steps) {
+                                  double steps) {
   const bool own_clock = trace.effective.device_asynchronous;
   if (const auto copies = MeanSeconds(trace, Series::kTransferTime, window)) return copies;
   if (own_clock && trace.effective.device != "emulated") return std::nullopt;
-  return consumer.h2d_s / steps;
+  const Duration waited = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kTransfer,
+                                        window.from, window.to);
+  return base::ToSeconds(waited) / steps;
 }
 
 }  // namespace
@@ -132,10 +134,12 @@ Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Expe
   FitReading(demands, trace, window, experiment, moves);
   FitPreparing(demands, trace, window, experiment.prepare.kind);
   demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
-  demands.pin_s = base::ToSeconds(trace::TimeIn(trace, trace::Role::kPin, trace::State::kPin,
-                                                window.from, window.to)) /
-                  steps;
-  demands.h2d_s = CopySeconds(trace, window, consumer, steps);
+  const trace::Role pins =
+      experiment.loader.workers > 0 ? trace::Role::kPin : trace::Role::kConsumer;
+  demands.pin_s =
+      base::ToSeconds(trace::TimeIn(trace, pins, trace::State::kPin, window.from, window.to)) /
+      steps;
+  demands.h2d_s = CopySeconds(trace, window, steps);
   demands.host_s = consumer.host_s / steps;
   demands.sync_s = consumer.sync_s / steps;
   FitStep(demands, trace, window, experiment, consumer, steps);

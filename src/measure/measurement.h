@@ -97,7 +97,7 @@ struct Queue {
   std::optional<double> occupancy_mean, empty_fraction, full_fraction;
 };
 struct Pin {
-  double wall_s = 0, pin_s = 0, blocked_s = 0, idle_s = 0;
+  double wall_s = 0, pin_s = 0, contended_s = 0, blocked_s = 0, idle_s = 0, other_s = 0;
 };
 struct TransferUse {
   std::int64_t bytes = 0;

@@ -168,10 +168,13 @@ std::optional<Pin> PinTime(const trace::RunTrace& trace, const Window& window) {
                   [](const trace::ThreadTotals& t) { return t.role == Role::kPin; });
   if (!present) return std::nullopt;
   const auto in = [&](State state) { return Seconds(trace, Role::kPin, state, window); };
-  return Pin{.wall_s = Wall(window),
-             .pin_s = in(State::kPin),
-             .blocked_s = in(State::kBlockedOnConsumer),
-             .idle_s = in(State::kStarved) + in(State::kIdle)};
+  Pin pin{.wall_s = Wall(window),
+          .pin_s = in(State::kPin),
+          .contended_s = in(State::kContended),
+          .blocked_s = in(State::kBlockedOnConsumer),
+          .idle_s = in(State::kStarved) + in(State::kIdle)};
+  pin.other_s = Rest(pin.wall_s, pin.pin_s + pin.contended_s + pin.blocked_s + pin.idle_s);
+  return pin;
 }
 
 std::optional<double> AcceleratorUtilization(const trace::RunTrace& trace, const Consumer& consumer,

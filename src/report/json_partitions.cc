@@ -73,8 +73,10 @@ Document PinSection(const std::optional<measure::Pin>& pin) {
   if (!pin) return nullptr;
   return {{"wall_s", NumberValue(pin->wall_s)},
           {"pin_s", NumberValue(pin->pin_s)},
+          {"contended_s", NumberValue(pin->contended_s)},
           {"blocked_s", NumberValue(pin->blocked_s)},
-          {"idle_s", NumberValue(pin->idle_s)}};
+          {"idle_s", NumberValue(pin->idle_s)},
+          {"other_s", NumberValue(pin->other_s)}};
 }
 
 Document TransferSection(const measure::TransferUse& transfer) {

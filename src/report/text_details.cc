@@ -34,10 +34,11 @@ void AddPin(const Sheet& sheet) {
   if (!pin.IsPresent()) return;
   const std::vector<double> parts = {std::max(pin.At("pin_s").NumberOr(0), 0.0),
                                      std::max(pin.At("blocked_s").NumberOr(0), 0.0),
-                                     std::max(pin.At("idle_s").NumberOr(0), 0.0)};
+                                     std::max(pin.At("idle_s").NumberOr(0), 0.0),
+                                     std::max(pin.At("contended_s").NumberOr(0), 0.0)};
   const std::vector<std::string> shares = WholePercents(parts);
   sheet.page.Add("  pin thread: copies " + shares[0] + ", blocked " + shares[1] + ", idle " +
-                 shares[2]);
+                 shares[2] + ", contended " + shares[3]);
 }
 
 void AddParts(const Sheet& sheet) {

@@ -16,22 +16,12 @@ struct NotYet {
   std::string_view what;
   std::string_view instead;
 };
-constexpr std::array<NotYet, 7> kNotYet{{
+constexpr std::array<NotYet, 2> kNotYet{{
     {"storage.cache",
      [](const Experiment& e) { return e.storage.file_cache != FileCacheState::kAsIs; },
      "a cold or warmed page cache", "as_is"},
     {"storage.direct", [](const Experiment& e) { return e.storage.direct; }, "direct reading",
      "false"},
-    {"loader.pin_memory", [](const Experiment& e) { return e.loader.pin_memory; },
-     "page-locked memory", "false"},
-    {"limits.worker_threads", [](const Experiment& e) { return e.limits.worker_threads > 1; },
-     "more than one thread in a worker", "1"},
-    {"model.cuda_graph", [](const Experiment& e) { return e.training.cuda_graph; },
-     "training by a CUDA graph", "false"},
-    {"transfer.overlap", [](const Experiment& e) { return !e.transfer.overlap; },
-     "a transfer without overlap", "true"},
-    {"transfer.non_blocking", [](const Experiment& e) { return !e.transfer.non_blocking; },
-     "a blocking transfer", "true"},
 }};
 
 void CheckLoader(Reading& reading, const Loader& loader, const Dataset& dataset) {
@@ -154,6 +144,32 @@ void CheckRun(Reading& reading, const Run& run) {
   }
 }
 
+/// What was asked for and has no part to act on: said once, then left alone.
+void CheckMeaningless(Reading& reading, const Experiment& experiment) {
+  const auto warn = [&](const char* path, const char* why, const char* instead) {
+    reading.Warn(reading.PlaceOf(path), std::string(path) + why, instead);
+  };
+  if (experiment.device.kind == DeviceKind::kCpu) {
+    if (experiment.loader.pin_memory) {
+      warn("loader.pin_memory", " does nothing when the CPU trains", "false");
+    }
+    if (experiment.training.cuda_graph) {
+      warn("model.cuda_graph", " does nothing when the CPU trains", "false");
+    }
+  }
+  if (experiment.limits.worker_threads > 1 && experiment.prepare.kind != PrepareKind::kBurn) {
+    warn("limits.worker_threads", " shares prepare: burn alone; other kinds stay on one thread",
+         "1");
+  }
+}
+
+void CheckCudaGraph(Reading& reading, const Training& training) {
+  if (!training.cuda_graph || training.optimizer != Optimizer::kAdam) return;
+  reading.Problem(reading.PlaceOf("model.cuda_graph"),
+                  "model.cuda_graph would freeze the step count that adam corrects its means by",
+                  "optimizer: sgd or momentum");
+}
+
 }  // namespace
 
 std::int64_t OutputsOf(const Model& model, const Shape& input) {
@@ -209,10 +225,8 @@ void CheckWhole(Reading& reading, const Experiment& experiment) {
   CheckDecode(reading, experiment);
   CheckTokens(reading, experiment);
   CheckRun(reading, experiment.run);
-  if (experiment.loader.pin_memory && experiment.device.kind == DeviceKind::kCpu) {
-    reading.Warn(reading.PlaceOf("loader.pin_memory"),
-                 "loader.pin_memory does nothing when the CPU trains", "false");
-  }
+  CheckCudaGraph(reading, experiment.training);
+  CheckMeaningless(reading, experiment);
 }
 
 void CheckAvailable(Reading& reading, const Experiment& experiment) {

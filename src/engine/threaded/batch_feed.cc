@@ -27,7 +27,8 @@ class OwnFeed final : public BatchFeed {
       const std::optional<int> slot = maker_.Make(task);
       if (!slot) return std::nullopt;
       ++next_;
-      return Taken{.slot = *slot, .starved = timer_.Now() - begin};
+      const base::Duration starved = timer_.Now() - begin;
+      return Taken{.slot = run_.pin ? PinBatch(run_, *slot, timer_) : *slot, .starved = starved};
     } catch (...) {
       EndOnCurrentException(run_, "loading");
       return std::nullopt;
@@ -54,10 +55,10 @@ class QueueFeed final : public BatchFeed {
 
   std::optional<Taken> Next() override {
     if (taken_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
-    const std::int64_t queued = run_.queue->size();
+    const std::int64_t queued = run_.queued();
     Taken taken{.occupancy = queued + ready_.size()};
-    taken.full =
-        queued >= run_.queue_capacity || taken.occupancy >= run_.experiment.loader.Window();
+    taken.full = run_.ready_queue().size() >= run_.queue_capacity ||
+                 taken.occupancy >= run_.experiment.loader.Window();
     std::optional<Instant> waits_since;
     std::optional<int> slot;
     while (!(slot = ready_.Take())) {
@@ -71,7 +72,7 @@ class QueueFeed final : public BatchFeed {
     if (!slot) return std::nullopt;
     ++taken_;
     taken.slot = *slot;
-    run_.board.Taken(run_.pool[*slot].deal);
+    run_.board.Taken(run_.ready_pool()[*slot].deal);
     return taken;
   }
 
@@ -79,7 +80,7 @@ class QueueFeed final : public BatchFeed {
   /// Takes one batch out of the queue, its turn or not. False: the run is ending.
   bool Receive(std::optional<Instant>& waits_since) {
     int slot = 0;
-    if (!run_.queue->TryPop(slot)) {
+    if (!run_.ready_queue().TryPop(slot)) {
       if (!waits_since) {
         timer_.Enter(State::kStarved);
         timer_.WaitedForOther();
@@ -88,11 +89,11 @@ class QueueFeed final : public BatchFeed {
       }
       // The monitor watches this one: oneTBB's queue has no wait with a time limit.
       run_.consumer_waits_since.store(timer_.Now().time_since_epoch().count());
-      const bool popped = run_.queue->Pop(slot);
+      const bool popped = run_.ready_queue().Pop(slot);
       run_.consumer_waits_since.store(0);
       if (!popped) return false;
     }
-    const Deal& deal = run_.pool[slot].deal;
+    const Deal& deal = run_.ready_pool()[slot].deal;
     run_.board.Arrived(deal);
     ready_.Put(deal.index, slot);
     return true;

@@ -9,6 +9,12 @@ using base::Duration;
 using base::Instant;
 using trace::State;
 
+namespace {
+int BurningThreads(const spec::Experiment& experiment) {
+  return experiment.prepare.kind == spec::PrepareKind::kBurn ? experiment.limits.worker_threads : 1;
+}
+}  // namespace
+
 BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink, int worker,
                        const base::StopFlag& stop, CallGuard* guard)
     : run_(run),
@@ -18,7 +24,11 @@ BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink,
       guard_(guard),
       worker_(worker),
       chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
-      sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)) {}
+      sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)),
+      burners_(BurningThreads(run.experiment), [&run] {
+        base::UseFinestTimerSlack();
+        run.thread_ids.AddSelf(trace::Role::kWorker);
+      }) {}
 
 std::optional<int> BatchMaker::Make(const Task& task) {
   const std::int64_t samples = spec::BatchSamples(run_.experiment, task.deal.index);
@@ -37,7 +47,8 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   // What was emulated by sleeping is recorded as scheduled, all else as the clocks saw it.
   if (run_.source != nullptr) record_.read = timer_.busy(State::kRead) - read;
   if (run_.experiment.prepare.kind != spec::PrepareKind::kWait) {
-    record_.prepare = timer_.busy(State::kPrepare) - prepared;
+    // Each of the burning threads had an equal share, and only this one's was timed.
+    record_.prepare = (timer_.busy(State::kPrepare) - prepared) * burners_.threads();
   }
   record_.contended = timer_.contended() - contended;
   return Collate(task);
@@ -91,7 +102,7 @@ bool BatchMaker::PrepareEmulated(Duration cost) {
   switch (run_.experiment.prepare.kind) {
     case spec::PrepareKind::kBurn:
       timer_.EnterCpu(State::kPrepare);
-      burner_.Burn(cost, stop_);
+      burners_.Burn(cost, stop_);
       return !stop_.IsSet();
     case spec::PrepareKind::kWait:
       timer_.Enter(State::kPrepare);

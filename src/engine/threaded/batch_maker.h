@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/threaded/burn.h"
+#include "engine/threaded/burn_team.h"
 #include "engine/threaded/call_guard.h"
 #include "engine/threaded/run_state.h"
 #include "engine/threaded/thread_timer.h"
@@ -45,7 +45,7 @@ class BatchMaker {
   int worker_;
   std::int64_t chunk_samples_;
   std::size_t sample_bytes_;
-  Burner burner_;
+  BurnTeam burners_;
   Burner copier_;  ///< of cache hits; apart, since what it owes belongs to state read
   trace::BatchRecord record_;
   std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones

@@ -1,17 +1,16 @@
 #include "engine/threaded/batch_pool.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace pipesim::engine {
 
-BatchPool::BatchPool(const spec::Experiment& experiment, BatchMemory& memory)
+BatchPool::BatchPool(const spec::Experiment& experiment, std::int64_t slots, bool fresh,
+                     BatchMemory& memory)
     : memory_(memory),
       batch_bytes_(spec::PreparedBytes(experiment.dataset) * experiment.loader.batch_size),
       batch_size_(static_cast<std::size_t>(experiment.loader.batch_size)),
-      fresh_(experiment.loader.buffers == spec::Buffers::kFresh),
-      entries_(static_cast<std::size_t>(experiment.loader.Window() +
-                                        std::max(experiment.device.in_flight, 1) + 1)) {
+      fresh_(fresh),
+      entries_(static_cast<std::size_t>(slots)) {
   for (std::size_t slot = entries_.size(); slot-- > 0;) free_.push_back(static_cast<int>(slot));
 }
 

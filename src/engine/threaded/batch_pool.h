@@ -20,9 +20,9 @@ struct Slot {
 /// Thread-safe; a slot belongs to whoever acquired it, and goes on with its number.
 class BatchPool {
  public:
-  /// Room for every batch that can exist at once: the window, what the trainer holds, and the one
-  /// being taken.
-  BatchPool(const spec::Experiment& experiment, BatchMemory& memory);
+  /// `slots` batches of the experiment's size at most; `fresh`: each in newly mapped memory.
+  BatchPool(const spec::Experiment& experiment, std::int64_t slots, bool fresh,
+            BatchMemory& memory);
   ~BatchPool() { FreeAll(); }
   BatchPool(const BatchPool&) = delete;
   BatchPool& operator=(const BatchPool&) = delete;
@@ -31,6 +31,7 @@ class BatchPool {
   int Acquire();
   void Release(int slot);
   Slot& operator[](int slot) { return entries_[static_cast<std::size_t>(slot)].slot; }
+  std::int64_t slots() const { return static_cast<std::int64_t>(entries_.size()); }
   base::Bytes batch_bytes() const { return batch_bytes_; }
   /// Gives all memory back, now. No slot is used after it.
   void FreeAll();

@@ -86,10 +86,10 @@ bool Consumer::TrainEpoch(std::int64_t epoch) {
 }
 
 void Consumer::Train(const BatchFeed::Taken& taken) {
-  const Batch& batch = run_.pool[taken.slot].batch;
+  const Batch& batch = run_.ready_pool()[taken.slot].batch;
   timer_.SetBatch(batch.number, batch.samples);
   if (batch.samples == 0) {
-    run_.pool.Release(taken.slot);
+    run_.ready_pool().Release(taken.slot);
     return;
   }
   // The batch needs an input buffer: the device holds at most in_flight.
@@ -135,7 +135,7 @@ std::optional<double> Consumer::FinishDownTo(std::size_t most) {
     }
     submitted_.pop_front();
     if (device_) device_->Done(*done, oldest.batch, oldest.samples, timer_.state());
-    run_.pool.Release(oldest.slot);
+    run_.ready_pool().Release(oldest.slot);
     loss = done->loss;
   }
   return loss;

@@ -8,14 +8,18 @@ namespace pipesim::engine {
 
 Crew::Crew(std::shared_ptr<RunState> run) {
   EndingOnFailure(*run, "starting the workers", [&] {
-    for (int worker = 0; worker < run->experiment.loader.workers; ++worker) {
-      auto post = std::make_shared<Post>();
-      post->run = run;
-      posts_.push_back(post);
-      threads_.reserve(posts_.size());
-      threads_.emplace_back([post, worker] { Work(post, worker); });
-    }
+    const int workers = run->experiment.loader.workers;
+    for (int worker = 0; worker < workers; ++worker) Start(run, worker);
+    if (run->pin && workers > 0) Start(run, kPinThread);
   });
+}
+
+void Crew::Start(const std::shared_ptr<RunState>& run, int worker) {
+  auto post = std::make_shared<Post>();
+  post->run = run;
+  posts_.push_back(post);
+  threads_.reserve(posts_.size());
+  threads_.emplace_back([post, worker] { Work(post, worker); });
 }
 
 Crew::~Crew() {
@@ -28,7 +32,11 @@ Crew::~Crew() {
 
 void Crew::Work(const std::shared_ptr<Post>& post, int worker) {
   try {
-    RunWorker(*post->run, worker, post->guard);
+    if (worker == kPinThread) {
+      RunPinThread(*post->run);
+    } else {
+      RunWorker(*post->run, worker, post->guard);
+    }
   } catch (const LeftBehind&) {
     return;
   }

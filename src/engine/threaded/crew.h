@@ -14,7 +14,7 @@ namespace pipesim::engine {
 
 class Crew {
  public:
-  /// Starts loader.workers threads. When the system refuses one, the run ends with that failure.
+  /// Starts loader.workers threads, and the pin thread if there is one. When the system refuses one, the run ends with that failure.
   explicit Crew(std::shared_ptr<RunState> run);
   /// Joined before, always.
   ~Crew();
@@ -34,7 +34,10 @@ class Crew {
     std::condition_variable changed;
     bool left = false;
   };
+  void Start(const std::shared_ptr<RunState>& run, int worker);
   static void Work(const std::shared_ptr<Post>& post, int worker);
+
+  static constexpr int kPinThread = -1;
 
   std::vector<std::shared_ptr<Post>> posts_;
   std::vector<std::thread> threads_;

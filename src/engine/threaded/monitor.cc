@@ -148,8 +148,8 @@ void Monitor::ReportProgress(Instant now) {
     progress.starved = Share(starved, now - from);
     progress.device_busy = Share(DeviceBusy(trace, from, now), now - from);
   });
-  if (run_.queue) progress.occupancy = run_.queue->size();
-  progress.capacity = run_.queue_capacity;
+  progress.occupancy = run_.queued();
+  progress.capacity = run_.queue_capacity * (run_.pin ? 2 : 1);
   control_.on_progress(progress);
 }
 

@@ -13,6 +13,13 @@ std::int64_t QueueCapacity(const spec::Loader& loader) {
   return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
 }
 
+/// Every batch that a worker may hold or have finished: the window; without a pin stage the same
+/// slots hold what is being taken and what the trainer has.
+std::int64_t WorkersSlots(const spec::Experiment& experiment, bool pinned) {
+  const std::int64_t window = std::max<std::int64_t>(experiment.loader.Window(), 1);
+  return pinned ? window : window + std::max(experiment.device.in_flight, 1) + 1;
+}
+
 }  // namespace
 
 RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
@@ -25,16 +32,16 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
       queue_capacity(QueueCapacity(of.loader)),
       sampler(experiment),
       content(std::move(samples)),
-      pool(experiment, *parts.memory),
+      pool(experiment, WorkersSlots(experiment, parts.pinned != nullptr),
+           experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment),
       board(experiment.loader),
       builder(at, experiment.run.seed),
-      rings(builder, experiment.loader.workers + 1) {
-  if (queue_capacity > 0) {
-    // More than the window can never be in it.
-    queue = MakeBatchQueue(experiment.loader.queue,
-                           std::min(queue_capacity, experiment.loader.Window()));
-  }
+      rings(builder, experiment.loader.workers + 2) {
+  // More than the window can never be in a queue.
+  const std::int64_t capacity = std::min(queue_capacity, experiment.loader.Window());
+  if (capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, capacity);
+  if (parts.pinned != nullptr) pin = std::make_unique<PinStage>(experiment, *parts.pinned, capacity);
 }
 
 void RunState::End(trace::EndReason reason, std::string failure) {
@@ -60,12 +67,19 @@ void RunState::Abort() {
 
 void RunState::ReleaseWaiters() {
   if (queue) queue->Abort();
+  if (pin && pin->queue) pin->queue->Abort();
+}
+
+std::int64_t RunState::queued() const {
+  if (!queue) return 0;
+  return queue->size() + (pin ? pin->queue->size() + pin->in_hand : 0);
 }
 
 std::int64_t RunState::max_occupancy() const {
   const std::int64_t window = experiment.loader.Window();
   // In order, the reorder buffer takes in what the queue has no room for.
-  return experiment.loader.in_order ? window : std::min(window, queue_capacity);
+  if (experiment.loader.in_order) return window;
+  return std::min(window, pin ? 2 * queue_capacity + 1 : queue_capacity);
 }
 
 void EndOnCurrentException(RunState& run, const std::string& who) {

@@ -13,6 +13,7 @@
 #include "engine/sampler.h"
 #include "engine/threaded/batch_pool.h"
 #include "engine/threaded/batch_queue.h"
+#include "engine/threaded/pin_stage.h"
 #include "engine/threaded/resource_reader.h"
 #include "engine/threaded/sample_pool.h"
 #include "engine/threaded/shared_storage.h"
@@ -50,6 +51,12 @@ struct RunState {
   std::optional<Ending> ended() const;
 
   std::int64_t max_occupancy() const;
+  int pin_ring() const { return experiment.loader.workers + 1; }
+  /// Where the consumer's batches come from, and the slots that they come in.
+  BatchQueue& ready_queue() { return pin ? *pin->queue : *queue; }
+  BatchPool& ready_pool() { return pin ? pin->pool : pool; }
+  /// Batches in the queues and in the pin thread's hand; a moment old.
+  std::int64_t queued() const;
 
   const spec::Experiment experiment;
   const base::Clock& clock;
@@ -60,12 +67,13 @@ struct RunState {
 
   const Sampler sampler;
   const SamplePool content;
-  BatchPool pool;
+  BatchPool pool;                 ///< what workers fill
+  std::unique_ptr<PinStage> pin;  ///< nullptr: batches are trained on as the workers left them
   SharedStorage storage;
   WorkBoard board;
   std::unique_ptr<BatchQueue> queue;  ///< nullptr at 0 workers
   trace::TraceBuilder builder;        ///< only through rings.With while threads run
-  SpanRings rings;                    ///< 0: consumer; 1 + i: worker i
+  SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread
   ThreadIds thread_ids;
 
   base::StopFlag aborted;  ///< workers: leave

@@ -74,10 +74,10 @@ class ThreadedExecutor final : public Executor {
     RunTrace trace = Finish(*run, end, hanging);
     trace.effective = Effective(*run, cpus);
     if (consumer.gave_up()) {
-      run->pool.Leave();
+      run->ready_pool().Leave();
     } else {
       MeasureDevice(trace);
-      run->pool.FreeAll();
+      run->ready_pool().FreeAll();
     }
     return trace;
   }
@@ -104,7 +104,7 @@ class ThreadedExecutor final : public Executor {
     effective.device = info.device;
     effective.device_name = info.device_name;
     effective.device_asynchronous = info.asynchronous;
-    effective.pinned = parts_.memory->pinned();
+    effective.pinned = run.pin != nullptr;
     effective.queue_capacity = run.queue_capacity;
     effective.max_occupancy = run.max_occupancy();
     effective.device_memory = info.device_memory;

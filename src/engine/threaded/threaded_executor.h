@@ -15,6 +15,7 @@ struct ThreadedParts {
   const base::Clock* clock = nullptr;
   Trainer* trainer = nullptr;
   BatchMemory* memory = nullptr;
+  BatchMemory* pinned = nullptr;  ///< what the pin stage copies into; nullptr: there is none
   const SampleSource* source = nullptr;  ///< only for StorageKind::kFiles
 };
 

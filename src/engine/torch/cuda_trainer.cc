@@ -36,6 +36,9 @@ struct Slot {
   CudaEvent end{cudaEventBlockingSync};  ///< a spinning wait would take a core from the workers
   std::int64_t step = -1;                ///< -1: none, or waited for
   std::optional<double> loss;
+  /// model.cuda_graph: the step on this buffer, captured when the buffer is first used for one.
+  std::optional<at::cuda::CUDAGraph> graph;
+  torch::Tensor graph_loss;
 };
 
 std::string DeviceName(int index) { return "cuda:" + std::to_string(index); }
@@ -78,6 +81,7 @@ class CudaTrainer final : public Trainer {
   CudaTrainer(const spec::Experiment& experiment, const base::Clock& clock, int compute_threads)
       : dataset_(experiment.dataset),
         transfer_(experiment.transfer),
+        cuda_graph_(experiment.training.cuda_graph),
         batch_size_(experiment.loader.batch_size),
         device_(UseDevice(experiment.device.cuda_index)),
         threads_(compute_threads),
@@ -124,7 +128,7 @@ class CudaTrainer final : public Trainer {
       timer.Enter(trace::State::kHost);
       slot.copy_end.Block(compute_);
       slot.begin.Record(compute_);
-      const torch::Tensor loss = Launch(slot, batch.samples);
+      const torch::Tensor loss = LaunchStep(slot, step, batch.samples);
       slot.end.Record(compute_);
       slot.step = step;
       slot.loss.reset();
@@ -160,7 +164,7 @@ class CudaTrainer final : public Trainer {
       for (int i = 0; i < kEagerSteps; ++i) Launch(*slots_.front(), batch_size_);
       compute_.synchronize();
       at::cuda::CUDAGraph graph;
-      if (!Capture(graph)) return std::nullopt;
+      if (!Capture(graph, *slots_.front())) return std::nullopt;
       return TimeReplays(graph);
     } catch (const c10::Error&) {
       return std::nullopt;
@@ -215,6 +219,21 @@ class CudaTrainer final : public Trainer {
     return loss.detach();
   }
 
+  /// A captured step if the model is trained by graphs; a partial batch is launched as ever.
+  torch::Tensor LaunchStep(Slot& slot, std::int64_t step, std::int64_t samples) {
+    if (!cuda_graph_ || step < kEagerSteps || samples != batch_size_) return Launch(slot, samples);
+    if (!slot.graph) {
+      slot.graph.emplace();
+      slot.graph_loss = Capture(*slot.graph, slot).value_or(torch::Tensor());
+      if (!slot.graph_loss.defined()) {
+        throw std::runtime_error("this step cannot be captured as a CUDA graph; leave "
+                                 "model.cuda_graph false");
+      }
+    }
+    slot.graph->replay();
+    return slot.graph_loss;
+  }
+
   /// Two anchors of the clock may differ by their widths; the device's own order is certain.
   StepDone Times(const Slot& slot) {
     StepDone done;
@@ -227,13 +246,14 @@ class CudaTrainer final : public Trainer {
     return done;
   }
 
-  /// False, with everything as it was, when something in the step cannot be captured.
-  bool Capture(at::cuda::CUDAGraph& graph) {
+  /// The loss that a replay leaves; nullopt, with everything as it was, when something in the step
+  /// cannot be captured. Other threads may go on asking CUDA for memory meanwhile.
+  std::optional<torch::Tensor> Capture(at::cuda::CUDAGraph& graph, Slot& slot) {
     try {
-      graph.capture_begin();
-      Launch(*slots_.front(), batch_size_);
+      graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+      const torch::Tensor loss = Launch(slot, batch_size_);
       graph.capture_end();
-      return true;
+      return loss;
     } catch (const c10::Error&) {
       // Ending the broken capture gives stream and allocator back.
       try {
@@ -241,7 +261,7 @@ class CudaTrainer final : public Trainer {
       } catch (const c10::Error&) {
       }
       (void)cudaGetLastError();
-      return false;
+      return std::nullopt;
     }
   }
 
@@ -257,6 +277,7 @@ class CudaTrainer final : public Trainer {
 
   spec::Dataset dataset_;
   spec::Transfer transfer_;
+  bool cuda_graph_;
   std::int64_t batch_size_;
   c10::DeviceIndex device_;
   ComputeThreads threads_;

@@ -147,7 +147,7 @@ TEST(Document, RepeatsCarryTheirOwnResults) {
 
 TEST(Document, EveryPartThatARunCanHaveFitsTheSchema) {
   report::RunReport run = IoBound();
-  run.measurement.pin = measure::Pin{10, 2, 1, 7};
+  run.measurement.pin = measure::Pin{10, 2, 0.25, 1, 6.5, 0.25};
   run.measurement.result.epochs = {{0, 4680, 0.2, 0.7, 0.5}, {1, 4680, 0.2, 0.7, std::nullopt}};
   run.measurement.step_time_samples_s.assign(4096, 0.05);
   run.measurement.occupancy_samples = {1, 2, 3};

@@ -33,6 +33,7 @@ Settings AnySettings() {
   loader.in_order = *rc::gen::arbitrary<bool>();
   loader.drop_last = *rc::gen::arbitrary<bool>() && any.samples >= any.batch;
   loader.persistent_workers = *rc::gen::arbitrary<bool>();
+  loader.pin_memory = *rc::gen::arbitrary<bool>();
   loader.dispatch = *rc::gen::element(spec::Dispatch::kRoundRobin, spec::Dispatch::kShared);
   loader.queue =
       *rc::gen::element(spec::QueueKind::kTbb, spec::QueueKind::kLockfree, spec::QueueKind::kMutex);

@@ -118,8 +118,12 @@ inline trace::RunTrace RunWith(const spec::Experiment& experiment, Trainer& trai
                                const RunControl& control = {}) {
   const base::SystemClock clock;
   const auto memory = MakeHostMemory();
-  const auto executor = MakeThreadedExecutor(
-      {.clock = &clock, .trainer = &trainer, .memory = memory.get(), .source = source});
+  const auto pinned = experiment.loader.pin_memory ? MakeHostMemory() : nullptr;
+  const auto executor = MakeThreadedExecutor({.clock = &clock,
+                                              .trainer = &trainer,
+                                              .memory = memory.get(),
+                                              .pinned = pinned.get(),
+                                              .source = source});
   return executor->Run(experiment, control);
 }
 

@@ -1,0 +1,45 @@
+// The threads among which one worker shares its burning (limits.worker_threads), as a worker's
+// library would with its intra-op pool. Unlike libgomp's, the pool's threads sleep between calls.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/threaded/burn.h"
+
+namespace pipesim::engine {
+
+/// Belongs to one thread, the caller of Burn, which takes its share; `threads` − 1 more are started.
+class BurnTeam {
+ public:
+  /// `on_start` runs once in each thread that is started. Throws std::system_error.
+  BurnTeam(int threads, const std::function<void()>& on_start);
+  ~BurnTeam();
+  BurnTeam(const BurnTeam&) = delete;
+  BurnTeam& operator=(const BurnTeam&) = delete;
+
+  /// Burns cost / threads in each thread and waits for the slowest. Ends early when `stop` is set.
+  void Burn(base::Duration cost, const base::StopFlag& stop);
+  int threads() const { return static_cast<int>(helpers_.size()) + 1; }
+
+ private:
+  void End();
+  void Help(const std::function<void()>& on_start);
+
+  Burner own_;
+  base::Duration owed_{};  ///< what did not divide evenly
+  std::mutex mutex_;
+  std::condition_variable called_, finished_;
+  std::uint64_t call_ = 0;
+  int burning_ = 0;
+  bool over_ = false;
+  base::Duration share_{};
+  const base::StopFlag* stop_ = nullptr;
+  std::vector<std::thread> helpers_;
+};
+
+}  // namespace pipesim::engine
