@@ -82,8 +82,9 @@ Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) 
 }
 
 Recommendation FewerLaunches(const Question& q) {
-  Recommendation r{.text = "fewer, larger launches: fuse layers (torch.compile), capture the step in a "
-                           "CUDA graph, or a larger batch, which changes training"};
+  Recommendation r{.text =
+                       "fewer, larger launches: fuse layers (torch.compile), capture the step in a "
+                       "CUDA graph, or a larger batch, which changes training"};
   const spec::Training& training = q.experiment.training;
   if (!training.cuda_graph && training.optimizer != spec::Optimizer::kAdam) {
     r.set = {{"model.cuda_graph", "true"}};

@@ -113,8 +113,8 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
   const bool own_clock = trace.effective.device_asynchronous;
   if (const auto copies = MeanSeconds(trace, Series::kTransferTime, window)) return copies;
   if (own_clock && trace.effective.device != "emulated") return std::nullopt;
-  const Duration waited = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kTransfer,
-                                        window.from, window.to);
+  const Duration waited =
+      trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kTransfer, window.from, window.to);
   return base::ToSeconds(waited) / steps;
 }
 

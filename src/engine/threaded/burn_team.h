@@ -13,7 +13,8 @@
 
 namespace pipesim::engine {
 
-/// Belongs to one thread, the caller of Burn, which takes its share; `threads` − 1 more are started.
+/// Belongs to one thread, the caller of Burn, which takes its share; `threads` − 1 more are
+/// started.
 class BurnTeam {
  public:
   /// `on_start` runs once in each thread that is started. Throws std::system_error.

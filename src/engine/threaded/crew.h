@@ -14,7 +14,8 @@ namespace pipesim::engine {
 
 class Crew {
  public:
-  /// Starts loader.workers threads, and the pin thread if there is one. When the system refuses one, the run ends with that failure.
+  /// Starts loader.workers threads, and the pin thread if there is one. When the system refuses
+  /// one, the run ends with that failure.
   explicit Crew(std::shared_ptr<RunState> run);
   /// Joined before, always.
   ~Crew();

@@ -41,7 +41,8 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
   // More than the window can never be in a queue.
   const std::int64_t capacity = std::min(queue_capacity, experiment.loader.Window());
   if (capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, capacity);
-  if (parts.pinned != nullptr) pin = std::make_unique<PinStage>(experiment, *parts.pinned, capacity);
+  if (parts.pinned != nullptr)
+    pin = std::make_unique<PinStage>(experiment, *parts.pinned, capacity);
 }
 
 void RunState::End(trace::EndReason reason, std::string failure) {

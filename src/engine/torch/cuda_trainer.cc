@@ -226,8 +226,9 @@ class CudaTrainer final : public Trainer {
       slot.graph.emplace();
       slot.graph_loss = Capture(*slot.graph, slot).value_or(torch::Tensor());
       if (!slot.graph_loss.defined()) {
-        throw std::runtime_error("this step cannot be captured as a CUDA graph; leave "
-                                 "model.cuda_graph false");
+        throw std::runtime_error(
+            "this step cannot be captured as a CUDA graph; leave "
+            "model.cuda_graph false");
       }
     }
     slot.graph->replay();

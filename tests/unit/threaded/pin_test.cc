@@ -30,8 +30,8 @@ class CountingMemory final : public BatchMemory {
   std::unique_ptr<BatchMemory> host_ = MakeHostMemory();
 };
 
-trace::RunTrace RunPinned(const spec::Experiment& experiment, Trainer& trainer,
-                          BatchMemory& pinned, const SampleSource* source) {
+trace::RunTrace RunPinned(const spec::Experiment& experiment, Trainer& trainer, BatchMemory& pinned,
+                          const SampleSource* source) {
   const base::SystemClock clock;
   const auto memory = MakeHostMemory();
   return MakeThreadedExecutor({.clock = &clock,
