@@ -27,10 +27,11 @@ struct Drawn {
 
   /// The draw of this key, as an integer amount.
   Unit Draw(KeyedStream stream) const {
-    if (in_units.kind == DistributionKind::kFixed) return Mean();
+    if (IsFixed()) return Mean();
     return UnitTraits<Unit>::From(base::Draw(in_units, stream));
   }
   Unit Mean() const { return UnitTraits<Unit>::From(in_units.Mean()); }
+  bool IsFixed() const { return in_units.kind == DistributionKind::kFixed; }
   bool IsZero() const { return in_units.IsZero(); }
 };
 

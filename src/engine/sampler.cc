@@ -17,7 +17,15 @@ Sampler::Sampler(const spec::Experiment& experiment)
       prepare_(experiment.prepare),
       worker_startup_(experiment.loader.worker_startup),
       shuffle_(experiment.loader.shuffle),
-      seed_(experiment.run.seed) {}
+      seed_(experiment.run.seed) {
+  if (!dataset_.sample_bytes.IsFixed() || !storage_.latency.IsFixed() ||
+      !storage_.open_cost.IsFixed() || !prepare_.cost.IsFixed()) {
+    return;
+  }
+  each_ = ChunkDemand{.bytes = dataset_.sample_bytes.Mean(),
+                      .latency = storage_.latency.Mean() + storage_.open_cost.Mean(),
+                      .prepare = prepare_.cost.Mean()};
+}
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
   return Epoch(base::Shuffle(seed_, Key(epoch), Key(dataset_.samples)), shuffle_);
@@ -29,6 +37,15 @@ ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t
   const bool prepares =
       prepare_.kind == spec::PrepareKind::kBurn || prepare_.kind == spec::PrepareKind::kWait;
   ChunkDemand demand;
+  if (cache == nullptr && each_) {
+    if (reads) {
+      demand.reads = samples;
+      demand.bytes = each_->bytes * samples;
+      demand.latency = each_->latency * samples;
+    }
+    if (prepares) demand.prepare = each_->prepare * samples;
+    return demand;
+  }
   for (std::int64_t at = position; at < position + samples; ++at) {
     const std::int64_t sample = order(at);
     if (reads) AddRead(demand, epoch, at, sample, cache);

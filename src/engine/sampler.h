@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/random.h"
 #include "base/units.h"
@@ -61,6 +62,7 @@ class Sampler {
   base::Drawn<base::Duration> worker_startup_;
   bool shuffle_;
   std::uint64_t seed_;
+  std::optional<ChunkDemand> each_;  ///< of any one sample, where none differs from another
 };
 
 }  // namespace pipesim::engine

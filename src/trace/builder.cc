@@ -19,12 +19,9 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 
 }  // namespace
 
-TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed) : last_done_(begin) {
+TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed) : rank_(seed), last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
-  for (int series = 0; series < kSeriesCount; ++series) {
-    reservoirs_.emplace_back(seed, static_cast<Series>(series));
-  }
 }
 
 void TraceBuilder::Record(const Span& span) {
@@ -37,21 +34,22 @@ void TraceBuilder::Record(const Span& span) {
   }
   if (span.role == Role::kConsumer && span.state == State::kTransfer) consumer_transfer_ += own;
   if (span.role == Role::kDevice && span.state == State::kBusy) {
-    AddValue(Series::kDeviceStep, span.batch, span.end, Count(own));
+    AddValue(Series::kDeviceStep, span.batch, rank_(span.batch), span.end, Count(own));
   }
   AddTime(Totals(span.role, span.thread), span);
 }
 
 void TraceBuilder::Record(const StepRecord& step) {
+  const std::uint64_t rank = rank_(step.step);
   if (!trace_.first_batch) trace_.first_batch = step.taken;
   if (trace_.steps > 0) {
-    AddValue(Series::kStepTime, step.step, step.done, Count(step.done - last_done_));
+    AddValue(Series::kStepTime, step.step, rank, step.done, Count(step.done - last_done_));
   }
-  AddValue(Series::kStarved, step.step, step.done, Count(step.starved));
-  AddValue(Series::kOccupancy, step.step, step.done, step.occupancy);
-  if (step.loss) AddValue(Series::kLoss, step.step, step.done, *step.loss);
+  AddValue(Series::kStarved, step.step, rank, step.done, Count(step.starved));
+  AddValue(Series::kOccupancy, step.step, rank, step.done, step.occupancy);
+  if (step.loss) AddValue(Series::kLoss, step.step, rank, step.done, *step.loss);
   if (consumer_transfer_ > Duration::zero() && !device_tells_transfers_) {
-    AddValue(Series::kTransferTime, step.step, step.done, Count(consumer_transfer_));
+    AddValue(Series::kTransferTime, step.step, rank, step.done, Count(consumer_transfer_));
   }
   consumer_transfer_ = Duration::zero();
   epochs_.Add(trace_.epochs, step, last_done_);
@@ -68,11 +66,12 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   const ThreadTotals* maker = FindTotals(Role::kWorker, batch.worker);
   if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
   const Instant at = maker == nullptr ? trace_.begin : maker->end;
-  AddValue(Series::kReadTime, batch.batch, at, Count(batch.read));
-  AddValue(Series::kReadCpuTime, batch.batch, at, Count(batch.read_cpu));
-  AddValue(Series::kPrepareTime, batch.batch, at, Count(batch.prepare));
-  AddValue(Series::kCollateTime, batch.batch, at, Count(batch.collate));
-  AddValue(Series::kContendedTime, batch.batch, at, Count(batch.contended));
+  const std::uint64_t rank = rank_(batch.batch);
+  AddValue(Series::kReadTime, batch.batch, rank, at, Count(batch.read));
+  AddValue(Series::kReadCpuTime, batch.batch, rank, at, Count(batch.read_cpu));
+  AddValue(Series::kPrepareTime, batch.batch, rank, at, Count(batch.prepare));
+  AddValue(Series::kCollateTime, batch.batch, rank, at, Count(batch.collate));
+  AddValue(Series::kContendedTime, batch.batch, rank, at, Count(batch.contended));
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {
@@ -101,7 +100,7 @@ RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure
   // Only the end after a number of epochs says that the last one is whole.
   if (reason == EndReason::kEpochs && !trace_.epochs.empty()) trace_.epochs.back().complete = true;
   trace_.last_spans = spans_.Last();
-  for (Reservoir& reservoir : trace_.series) ReservoirKeeper::SortByKey(reservoir);
+  for (std::size_t i = 0; i < trace_.series.size(); ++i) reservoirs_[i].Finish(trace_.series[i]);
   return std::move(trace_);
 }
 
@@ -133,6 +132,17 @@ void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
   const Duration to = span.end - trace_.bucket_origin;
   while (to > trace_.bucket_width * static_cast<std::int64_t>(kMaxBuckets)) DoubleBuckets();
   const Duration width = trace_.bucket_width;
+  if (!totals.buckets.empty()) {
+    // Almost always: in the last bucket so far, as a whole.
+    auto& last = totals.buckets.back();
+    const Instant last_begin =
+        trace_.bucket_origin + width * static_cast<std::int64_t>(totals.buckets.size() - 1);
+    if (last_begin <= span.begin && span.end <= last_begin + width) {
+      last[static_cast<std::size_t>(span.state)] += span.end - begin - span.contended;
+      last[static_cast<std::size_t>(State::kContended)] += span.contended;
+      return;
+    }
+  }
   auto bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
   const auto last = static_cast<std::size_t>((to - Duration(1)) / width);
   if (totals.buckets.size() <= last) totals.buckets.resize(last + 1);
@@ -141,7 +151,7 @@ void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
   // exactly and none exceeds its bucket's share.
   const double per_ns = Count(span.contended) / Count(span.end - span.begin);
   const auto contended_until = [&](Instant when) {
-    if (when == span.end) return span.contended;
+    if (when == span.end || span.contended == Duration::zero()) return span.contended;
     return Duration(std::llround(per_ns * Count(when - span.begin)));
   };
   Duration contended_before = contended_until(begin);
@@ -175,22 +185,25 @@ void TraceBuilder::DoubleBuckets() {
   }
 }
 
-void TraceBuilder::AddValue(Series series, std::int64_t key, Instant at, double value) {
+void TraceBuilder::AddValue(Series series, std::int64_t key, std::uint64_t rank, Instant at,
+                            double value) {
   const auto index = static_cast<std::size_t>(series);
-  reservoirs_[index].Offer(trace_.series[index], {.key = key, .at = at, .value = value});
+  reservoirs_[index].Offer(trace_.series[index], {.key = key, .at = at, .value = value}, rank);
 }
 
 void TraceBuilder::AddTransfer(const Span& span) {
   // The device's clock is the better witness: what the consumer spent in kTransfer so far goes.
   if (!device_tells_transfers_) {
     trace_.series[static_cast<std::size_t>(Series::kTransferTime)] = {};
+    reservoirs_[static_cast<std::size_t>(Series::kTransferTime)] = {};
     device_tells_transfers_ = true;
   }
-  AddValue(Series::kTransferTime, span.batch, span.end, Count(span.end - span.begin));
+  AddValue(Series::kTransferTime, span.batch, rank_(span.batch), span.end,
+           Count(span.end - span.begin));
 }
 
 void TraceBuilder::AddCheckpoint(const StepRecord& step) {
-  if (trace_.steps % trace_.checkpoint_stride != 0) return;
+  if ((trace_.steps & (trace_.checkpoint_stride - 1)) != 0) return;
   trace_.progress.push_back(
       {.steps = trace_.steps, .samples = trace_.samples, .epoch = step.epoch, .at = step.done});
   if (trace_.progress.size() < kMaxCheckpoints) return;

@@ -29,7 +29,8 @@ class TraceBuilder final : public SpanSink {
   /// All spans as well, for --trace-all. Called in Record's thread.
   void SetSpanObserver(std::function<void(const Span&)> observer);
 
-  /// The trace so far; `Finish` ends it. Both may be called once the records before them are in.
+  /// The trace so far, its series still with up to twice what is kept in the end; `Finish` ends it.
+  /// Both may be called once the records before them are in.
   const RunTrace& trace() const { return trace_; }
   /// Gives the trace away: call once, and record nothing after it.
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
@@ -38,7 +39,9 @@ class TraceBuilder final : public SpanSink {
   ThreadTotals& Totals(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
   void AddTime(ThreadTotals& totals, const Span& span);
-  void AddValue(Series series, std::int64_t key, base::Instant at, double value);
+  /// `rank` is the key's.
+  void AddValue(Series series, std::int64_t key, std::uint64_t rank, base::Instant at,
+                double value);
   void AddTransfer(const Span& span);
   void AddCheckpoint(const StepRecord& step);
   void DoubleBuckets();
@@ -47,7 +50,8 @@ class TraceBuilder final : public SpanSink {
   std::function<void(const Span&)> observer_;
   /// Where a thread's totals stand in trace_.threads, by role and index; -1: nowhere yet.
   std::array<std::vector<int>, kRoleCount> places_;
-  std::vector<ReservoirKeeper> reservoirs_;  ///< by series
+  KeyRank rank_;
+  std::array<ReservoirKeeper, kSeriesCount> reservoirs_;  ///< by series
   SpanKeeper spans_;
   EpochKeeper epochs_;
   base::Instant last_done_;

@@ -1,6 +1,7 @@
 #include "trace/keepers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/random.h"
 
@@ -9,39 +10,65 @@ namespace {
 constexpr std::size_t kMaxEpochs = 4096;
 }
 
-ReservoirKeeper::ReservoirKeeper(std::uint64_t seed, Series series)
-    : seed_(seed), series_(static_cast<std::uint64_t>(series)) {}
+KeyRank::KeyRank(std::uint64_t seed) : seed_(seed) {}
 
-std::pair<std::uint64_t, std::int64_t> ReservoirKeeper::Rank(std::int64_t key) const {
-  base::KeyedStream stream(seed_, base::Stage::kReservoir, series_,
-                           static_cast<std::uint64_t>(key));
-  return {stream.Next(), key};
+std::uint64_t KeyRank::operator()(std::int64_t key) const {
+  return base::KeyedStream(seed_, base::Stage::kReservoir, static_cast<std::uint64_t>(key)).Next();
 }
 
-void ReservoirKeeper::Offer(Reservoir& reservoir, const Sampled& sampled) {
-  ++reservoir.seen;
-  std::vector<Sampled>& kept = reservoir.kept;
-  // Hashes are computed again where they are compared: past the first few thousand values almost
-  // all are turned away by `largest_`, and the kept ones need no room for their hash.
-  const auto by_rank = [this](const Sampled& a, const Sampled& b) {
-    return Rank(a.key) < Rank(b.key);
+namespace {
+
+/// The `count`-th smallest of `ranks` (>= count, uniform up to `limit`): where it is to be
+/// expected, give or take six standard deviations, few stand; only those are put in order. `close`
+/// is room to work in.
+std::uint64_t SmallestUpTo(std::size_t count, const std::vector<std::uint64_t>& ranks,
+                           std::uint64_t limit, std::vector<std::uint64_t>& close) {
+  const auto n = static_cast<double>(ranks.size()), k = static_cast<double>(count);
+  const double expected = k / n, spread = 6 * std::sqrt(k * (1 - k / n) + 1) / n;
+  const auto at = [&](double share) {
+    const double rank = std::max(share, 0.0) * static_cast<double>(limit);
+    return rank >= static_cast<double>(limit) ? limit : static_cast<std::uint64_t>(rank);
   };
-  if (kept.size() < kReservoirSize) {
-    kept.push_back(sampled);
-    if (kept.size() < kReservoirSize) return;
-    std::make_heap(kept.begin(), kept.end(), by_rank);
-  } else {
-    if (Rank(sampled.key) >= largest_) return;
-    std::pop_heap(kept.begin(), kept.end(), by_rank);
-    kept.back() = sampled;
-    std::push_heap(kept.begin(), kept.end(), by_rank);
+  const std::uint64_t low = at(expected - spread), high = at(expected + spread);
+  std::size_t below = 0, near = 0;
+  close.resize(2 * kReservoirSize + 1);
+  for (const std::uint64_t rank : ranks) {
+    below += rank < low ? 1 : 0;
+    close[near] = rank;
+    near += rank >= low && rank <= high ? 1 : 0;
   }
-  largest_ = Rank(kept.front().key);
+  if (below >= count || below + near < count) {  // by chance, hardly ever
+    std::copy(ranks.begin(), ranks.end(), close.begin());
+    below = 0;
+    near = ranks.size();
+  }
+  const auto nth = close.begin() + static_cast<std::ptrdiff_t>(count - 1 - below);
+  std::nth_element(close.begin(), nth, close.begin() + static_cast<std::ptrdiff_t>(near));
+  return *nth;
 }
 
-void ReservoirKeeper::SortByKey(Reservoir& reservoir) {
-  std::sort(reservoir.kept.begin(), reservoir.kept.end(),
-            [](const Sampled& a, const Sampled& b) { return a.key < b.key; });
+}  // namespace
+
+void ReservoirKeeper::Thin(Reservoir& reservoir) {
+  std::vector<Sampled>& kept = reservoir.kept;
+  limit_ = SmallestUpTo(kReservoirSize, ranks_, limit_, work_);
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    kept[left] = kept[i];
+    ranks_[left] = ranks_[i];
+    left += ranks_[i] <= limit_ ? 1 : 0;
+  }
+  kept.resize(left);
+  ranks_.resize(left);
+}
+
+void ReservoirKeeper::Finish(Reservoir& reservoir) {
+  if (ranks_.size() > kReservoirSize) Thin(reservoir);
+  const auto by_key = [](const Sampled& a, const Sampled& b) { return a.key < b.key; };
+  std::vector<Sampled>& kept = reservoir.kept;
+  if (!std::is_sorted(kept.begin(), kept.end(), by_key)) {
+    std::sort(kept.begin(), kept.end(), by_key);
+  }
 }
 
 void SpanKeeper::Add(std::vector<Span>& first_spans, const Span& span) {
@@ -52,11 +79,21 @@ void SpanKeeper::Add(std::vector<Span>& first_spans, const Span& span) {
     first_spans.push_back(span);
     first_closed_ = first_spans.size() == kKeptSpans;
   } else if (ring_.size() < kKeptSpans) {
+    if (ring_.size() == ring_.capacity()) DropOld();
     ring_.push_back(span);
   } else {
     ring_[oldest_] = span;
     oldest_ = (oldest_ + 1) % kKeptSpans;
   }
+}
+
+// Before the ring would grow: not for what will not be asked for.
+void SpanKeeper::DropOld() {
+  const auto first = std::find_if(ring_.begin(), ring_.end(), [this](const Span& span) {
+    return span.batch > highest_batch_ - kSpanBatches;
+  });
+  if (first - ring_.begin() < ring_.end() - first) return;  // too few to be worth the moving
+  ring_.erase(ring_.begin(), first);
 }
 
 std::vector<Span> SpanKeeper::Last() const {
@@ -90,28 +127,44 @@ void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const StepRecord& step,
   epoch.starved += step.starved;
   epoch.steps += 1;
   epoch.samples += step.samples;
-  highest_batch_ = std::max(highest_batch_, step.batch);
-  while (!waiting_.empty() && waiting_.top().batch <= highest_batch_) {
-    CountReads(epochs, waiting_.top());
-    waiting_.pop();
+  while (highest_batch_ < step.batch) {
+    ++highest_batch_;
+    Reads& reads = Place(highest_batch_);
+    if (reads.batch == highest_batch_) Count(epochs, reads);
   }
 }
 
 void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch) {
   if (full_) return;
+  const Reads reads{batch.batch, batch.reads, batch.bytes, batch.cache_hits};
   if (batch.batch > highest_batch_) {
-    waiting_.push(batch);
+    MakeRoomFor(batch.batch);
+    Place(batch.batch) = reads;
   } else {
-    CountReads(epochs, batch);
+    Count(epochs, reads);
   }
 }
 
-void EpochKeeper::CountReads(std::vector<EpochRecord>& epochs, const BatchRecord& batch) const {
-  const auto next = std::upper_bound(first_batches_.begin(), first_batches_.end(), batch.batch);
+void EpochKeeper::MakeRoomFor(std::int64_t batch) {
+  auto size = waiting_.size();
+  while (batch - highest_batch_ > static_cast<std::int64_t>(size)) size *= 2;
+  if (size == waiting_.size()) return;
+  std::vector<Reads> before(size);
+  before.swap(waiting_);
+  for (const Reads& reads : before) {
+    if (reads.batch > highest_batch_) Place(reads.batch) = reads;
+  }
+}
+
+void EpochKeeper::Count(std::vector<EpochRecord>& epochs, const Reads& reads) const {
+  auto next = first_batches_.end();
+  if (reads.batch < first_batches_.back()) {
+    next = std::upper_bound(first_batches_.begin(), first_batches_.end(), reads.batch);
+  }
   EpochRecord& epoch = epochs[static_cast<std::size_t>(next - first_batches_.begin()) - 1];
-  epoch.reads += batch.reads;
-  epoch.bytes += batch.bytes;
-  epoch.cache_hits += batch.cache_hits;
+  epoch.reads += reads.reads;
+  epoch.bytes += reads.bytes;
+  epoch.cache_hits += reads.cache_hits;
 }
 
 }  // namespace pipesim::trace

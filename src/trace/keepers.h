@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <vector>
 
 #include "trace/run_trace.h"
@@ -12,20 +10,36 @@
 
 namespace pipesim::trace {
 
-/// Keeps the kReservoirSize values whose keys have the smallest hashes.
-class ReservoirKeeper {
+/// The rank of a key: its hash. Small ranks are kept.
+class KeyRank {
  public:
-  ReservoirKeeper(std::uint64_t seed, Series series);
-  void Offer(Reservoir& reservoir, const Sampled& sampled);
-  static void SortByKey(Reservoir& reservoir);
+  explicit KeyRank(std::uint64_t seed);
+  std::uint64_t operator()(std::int64_t key) const;
 
  private:
-  /// The rank of a key: by its hash, then the key itself.
-  std::pair<std::uint64_t, std::int64_t> Rank(std::int64_t key) const;
-
   std::uint64_t seed_;
-  std::uint64_t series_;
-  std::pair<std::uint64_t, std::int64_t> largest_{};  ///< of those kept, once there is no more room
+};
+
+/// Keeps the kReservoirSize values of one series whose keys have the smallest ranks. Until Finish
+/// it may hold up to twice as many: all of them are thinned out at once, in the order they came.
+class ReservoirKeeper {
+ public:
+  void Offer(Reservoir& reservoir, const Sampled& sampled, std::uint64_t rank) {
+    ++reservoir.seen;
+    if (rank > limit_) return;
+    reservoir.kept.push_back(sampled);
+    ranks_.push_back(rank);
+    if (ranks_.size() == 2 * kReservoirSize) Thin(reservoir);
+  }
+  /// No more values come: exactly those, in key order.
+  void Finish(Reservoir& reservoir);
+
+ private:
+  void Thin(Reservoir& reservoir);
+
+  std::uint64_t limit_ = UINT64_MAX;  ///< nobody with a larger rank is kept
+  std::vector<std::uint64_t> ranks_;  ///< of the kept, in the same order
+  std::vector<std::uint64_t> work_;   ///< room to work in
 };
 
 /// Keeps the first and the last spans of a run.
@@ -36,6 +50,8 @@ class SpanKeeper {
   std::vector<Span> Last() const;
 
  private:
+  void DropOld();
+
   bool first_closed_ = false;
   std::int64_t highest_batch_ = -1;
   std::vector<Span> ring_;
@@ -50,16 +66,24 @@ class EpochKeeper {
   void Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch);
 
  private:
-  void CountReads(std::vector<EpochRecord>& epochs, const BatchRecord& batch) const;
-  struct LaterFirst {
-    bool operator()(const BatchRecord& a, const BatchRecord& b) const { return a.batch > b.batch; }
+  /// What is counted of a batch that no step was made of yet: which epoch it is of, its step tells.
+  struct Reads {
+    std::int64_t batch = -1;  ///< -1: none here
+    std::int64_t reads = 0;
+    base::Bytes bytes;
+    std::int64_t cache_hits = 0;
   };
+  void Count(std::vector<EpochRecord>& epochs, const Reads& reads) const;
+  Reads& Place(std::int64_t batch) {
+    return waiting_[static_cast<std::size_t>(batch) & (waiting_.size() - 1)];
+  }
+  void MakeRoomFor(std::int64_t batch);
 
   bool full_ = false;
   std::vector<std::int64_t> first_batches_;  ///< of each kept epoch
   std::int64_t highest_batch_ = -1;          ///< that a step was made of
-  /// Batches that no step was made of yet: which epoch they are of, their step will tell.
-  std::priority_queue<BatchRecord, std::vector<BatchRecord>, LaterFirst> waiting_;
+  /// Above the highest, each at its number modulo the size (a power of two).
+  std::vector<Reads> waiting_ = std::vector<Reads>(64);
 };
 
 }  // namespace pipesim::trace

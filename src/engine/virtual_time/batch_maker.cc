@@ -34,6 +34,8 @@ std::optional<Wait> BatchMaker::Next(Duration contended) {
   switch (stage_) {
     case Stage::kRead:
       return left_ > 0 ? Read() : Collate();
+    case Stage::kAsk:
+      return Ask();
     case Stage::kPrepare:
       return Prepare();
     case Stage::kCollate:
@@ -47,9 +49,20 @@ std::optional<Wait> BatchMaker::Next(Duration contended) {
 
 Wait BatchMaker::Read() {
   const std::int64_t samples = std::min(chunk_samples_, left_);
-  demand_ = run_.sampler.Demand(run_.desk.epoch(), *run_.order, position_, samples);
+  demand_ = run_.sampler.Demand(run_.desk.epoch(), *run_.order, position_, samples,
+                                run_.cache ? &*run_.cache : nullptr);
   position_ += samples;
   left_ -= samples;
+  record_.cache_hits += static_cast<std::int32_t>(demand_.hits);
+  if (demand_.hit_copy == Duration::zero()) return Ask();
+  stage_ = Stage::kAsk;
+  account_.Enter(State::kRead, run_.now);
+  record_.read += demand_.hit_copy;
+  record_.read_cpu += demand_.hit_copy;
+  return Wait::For({.each = demand_.hit_copy});
+}
+
+Wait BatchMaker::Ask() {
   stage_ = Stage::kPrepare;
   if (demand_.reads == 0) return Prepare();
   account_.Enter(State::kRead, run_.now);

@@ -20,8 +20,9 @@ class BatchMaker {
   const MadeBatch& batch() const { return batch_; }
 
  private:
-  enum class Stage { kRead, kPrepare, kCollate, kMade };
+  enum class Stage { kRead, kAsk, kPrepare, kCollate, kMade };
   Wait Read();
+  Wait Ask();
   Wait Prepare();
   Wait Collate();
 

@@ -46,6 +46,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
       processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2),
       sampler(of),
       storage(of.storage),
+      cache(cost::SampleCache::Of(of)),
       builder(now, of.run.seed),
       desk(*this, of.loader) {
   if (of.loader.workers == 0) return;

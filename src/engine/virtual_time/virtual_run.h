@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/sample_cache.h"
 #include "cost/storage.h"
 #include "engine/sampler.h"
 #include "engine/virtual_time/actor.h"
@@ -68,6 +69,7 @@ struct VirtualRun {
   const Sampler sampler;
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
   cost::StorageModel storage;
+  std::optional<cost::SampleCache> cache;  ///< in front of the storage
   trace::TraceBuilder builder;
   WorkDesk desk;
   std::optional<Channel> queue;   ///< behind the workers, if there are any
