@@ -19,7 +19,8 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 
 }  // namespace
 
-TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed) : rank_(seed), last_done_(begin) {
+TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, std::size_t max_buckets)
+    : max_buckets_(max_buckets), rank_(seed), last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
 }
@@ -130,7 +131,7 @@ void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
   totals.end = std::max(totals.end, span.end);
   if (begin >= span.end) return;
   const Duration to = span.end - trace_.bucket_origin;
-  while (to > trace_.bucket_width * static_cast<std::int64_t>(kMaxBuckets)) DoubleBuckets();
+  while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
   const Duration width = trace_.bucket_width;
   if (!totals.buckets.empty()) {
     // Almost always: in the last bucket so far, as a whole.

@@ -17,8 +17,9 @@ namespace pipesim::trace {
 /// Threads may run ahead of each other at will.
 class TraceBuilder final : public SpanSink {
  public:
-  /// `seed` keys the reservoirs. Buckets start at 1 ms and double in width when 4,096 are full.
-  TraceBuilder(base::Instant begin, std::uint64_t seed);
+  /// `seed` keys the reservoirs. Buckets start at 1 ms and double in width when `max_buckets`, a
+  /// power of two up to kMaxBuckets, are full.
+  TraceBuilder(base::Instant begin, std::uint64_t seed, std::size_t max_buckets = kMaxBuckets);
 
   void Record(const Span& span) override;
   void Record(const StepRecord& step) override;
@@ -46,6 +47,7 @@ class TraceBuilder final : public SpanSink {
   void AddCheckpoint(const StepRecord& step);
   void DoubleBuckets();
 
+  std::size_t max_buckets_;
   RunTrace trace_;
   std::function<void(const Span&)> observer_;
   /// Where a thread's totals stand in trace_.threads, by role and index; -1: nowhere yet.

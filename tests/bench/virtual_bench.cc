@@ -68,6 +68,22 @@ void EventsOfWholeBatches(benchmark::State& state) {
 }
 BENCHMARK(EventsOfWholeBatches)->ArgName("workers")->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
 
+/// The closed queue that tests/bench/peers/des has its peers simulate: 64 workers
+/// of 64 ms, a window of 128 batches, a step of 1 ms, batches in order. Items: batches.
+void ClosedQueue(benchmark::State& state) {
+  constexpr std::int64_t kSteps = 100'000;
+  auto experiment = Pipeline(64, 1, kSteps);
+  experiment.storage = {};
+  experiment.loader.shuffle = false;
+  experiment.prepare = {.kind = spec::PrepareKind::kWait,
+                        .cost = Cost(base::DistributionKind::kFixed, 64ms)};
+  experiment.device.step_base = Cost(base::DistributionKind::kFixed, 1ms);
+  experiment.training.sync_every = 1;
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps);
+}
+BENCHMARK(ClosedQueue)->Unit(benchmark::kMillisecond);
+
 /// A configuration of a sweep: 10,000 batches of 256 samples with constant costs. Items: batches.
 void BatchesOfConstantCosts(benchmark::State& state) {
   constexpr std::int64_t kSteps = 10'000;

@@ -22,6 +22,11 @@ int MostThreads(const spec::Experiment& experiment, const VirtualParts& parts) {
   return experiment.loader.workers * worker + step + (Pins(experiment) ? 1 : 0);
 }
 
+// Predictions are made by the thousand, many at once: touching 4,096 buckets for each of 64 workers
+// (47 MB) costs more than simulating. A window's edges then fall into buckets of 1/256 of the run
+// or less, of which they count their share.
+constexpr std::size_t kBuckets = 512;
+
 double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }
 
 bool CoresSuffice(const spec::Experiment& experiment, const VirtualParts& parts, double cores) {
@@ -47,7 +52,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
       sampler(of),
       storage(of.storage),
       cache(cost::SampleCache::Of(of)),
-      builder(now, of.run.seed),
+      builder(now, of.run.seed, kBuckets),
       desk(*this, of.loader) {
   if (of.loader.workers == 0) return;
   queue.emplace(QueueCapacity(of.loader));
