@@ -10,10 +10,11 @@ namespace {
 constexpr std::size_t kMaxEpochs = 4096;
 }
 
-KeyRank::KeyRank(std::uint64_t seed) : seed_(seed) {}
+KeyRank::KeyRank(std::uint64_t seed)
+    : seed_(base::KeyedStream(seed, base::Stage::kReservoir).Next()) {}
 
 std::uint64_t KeyRank::operator()(std::int64_t key) const {
-  return base::KeyedStream(seed_, base::Stage::kReservoir, static_cast<std::uint64_t>(key)).Next();
+  return base::Mix64(seed_ + static_cast<std::uint64_t>(key));
 }
 
 namespace {

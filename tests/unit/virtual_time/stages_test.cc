@@ -1,4 +1,6 @@
 // Deterministic stages: X = min(W / s, 1 / g) over whole cycles of W batches, to the nanosecond.
+#include <cmath>
+
 #include "pipeline.h"
 
 namespace pipesim::engine {
@@ -39,6 +41,29 @@ TEST(Stages, ReadingEveryResultBackTakesTheOverlapAway) {
   experiment.training.sync_every = 1;
   const trace::RunTrace trace = Predict(experiment);
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 4ms);
+}
+
+TEST(Cache, OfAShareOfTheDataSetHitsAsItsClosedFormSays) {
+  // lru over a fresh shuffle each epoch: c + (1 - c) ln(1 - c); a hit's copy is work of the worker.
+  auto experiment = Stages(2, 0ms, 100us, 0);
+  experiment.dataset.samples = 4000;
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.storage.latency = Fixed(1ms);
+  experiment.storage.cache = {.policy = spec::CachePolicy::kLru,
+                              .size = Bytes{64 * 2000},
+                              .hit_bandwidth = base::BytesPerSecond{64e6}};
+  experiment.run.steps.reset();
+  experiment.run.epochs = 6;
+  const trace::RunTrace trace = Predict(experiment);
+  double hits = 0, reads = 0;
+  for (std::size_t epoch = 1; epoch < trace.epochs.size(); ++epoch) {
+    hits += static_cast<double>(trace.epochs[epoch].cache_hits);
+    reads += static_cast<double>(trace.epochs[epoch].reads);
+  }
+  EXPECT_EQ(hits + reads, 5 * 4000);
+  EXPECT_NEAR(hits / (hits + reads), 0.5 + 0.5 * std::log(0.5), 0.015);
+  EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kRead),
+            1ms * static_cast<int>(reads + 4000) + 1us * static_cast<int>(hits));
 }
 
 TEST(Stages, AreMeasuredLikeAnyRun) {
