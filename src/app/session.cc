@@ -6,10 +6,13 @@
 #include <cstdlib>
 #include <new>
 
+#include "app/memory_plan.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/stats.h"
+#include "engine/nvml.h"
 #include "engine/sample_source.h"
 #include "engine/threaded/threaded_executor.h"
 #include "spec/units_text.h"
@@ -73,15 +76,17 @@ std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
 
 /// nullptr where batches are not pinned: not asked for, or the CPU trains on them where they are.
 std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experiment) {
-  if (!experiment.loader.pin_memory) return nullptr;
-  switch (experiment.device.kind) {
-    case DeviceKind::kCuda:
-      return LoadTorch().make_pinned_memory();
-    case DeviceKind::kEmulated:
-      return engine::MakeHostMemory();
-    default:
-      return nullptr;
-  }
+  if (!PinsBatches(experiment)) return nullptr;
+  return experiment.device.kind == DeviceKind::kCuda ? LoadTorch().make_pinned_memory()
+                                                     : engine::MakeHostMemory();
+}
+
+std::function<std::optional<double>()> DeviceUtilization(const Experiment& experiment) {
+  if (experiment.device.kind != DeviceKind::kCuda) return {};
+  const auto nvml = engine::LoadNvml();
+  if (!nvml) return {};
+  const auto index = static_cast<std::size_t>(experiment.device.cuda_index);
+  return engine::NvmlUtilization(*nvml, LoadTorch().devices().at(index).pci_bus_id);
 }
 
 report::Reality StorageReality(const Experiment& experiment) {
@@ -104,17 +109,33 @@ trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why)
   return trace;
 }
 
+/// Before the run: why it cannot fit. A run that may is kept from taking more than is free, so that
+/// its allocations fail where the kernel would kill it. Not beside CUDA, whose driver reserves
+/// address space as it likes.
+std::optional<std::string> BoundMemory(const Experiment& experiment) {
+  const base::Bytes stacks = StackRoom(experiment);
+  std::vector<base::MemoryBound> bounds = base::ReadMemoryBounds();
+  for (base::MemoryBound& bound : bounds)
+    if (bound.counts_mapped) bound.free = bound.free - stacks;
+  const auto bound = base::Tightest(bounds);
+  if (!bound) return std::nullopt;
+  if (auto refusal = MemoryRefusal(experiment, *bound)) return refusal;
+  if (experiment.device.kind != DeviceKind::kCuda) base::LimitOwnData(bound->free + stacks);
+  return std::nullopt;
+}
+
 trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& control) {
   const base::SystemClock clock;
   std::unique_ptr<engine::SampleSource> source;
   if (experiment.storage.kind == spec::StorageKind::kFiles)
     source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
   try {
+    if (const auto refusal = BoundMemory(experiment)) return TraceOfRefusal(clock, *refusal);
     const auto trainer = MakeTrainer(experiment, clock);
     const auto memory = engine::MakeHostMemory();
     const auto pinned = MakePinnedMemory(experiment);
-    return engine::MakeThreadedExecutor(
-               {&clock, trainer.get(), memory.get(), pinned.get(), source.get()})
+    return engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
+                                         source.get(), DeviceUtilization(experiment)})
         ->Run(experiment, control);
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());
@@ -145,6 +166,11 @@ bool Finished(const measure::Result& result) {
 }
 
 }  // namespace
+
+bool PinsBatches(const Experiment& experiment) {
+  return experiment.loader.pin_memory && (experiment.device.kind == DeviceKind::kCuda ||
+                                          experiment.device.kind == DeviceKind::kEmulated);
+}
 
 bool NeedsTorch(const Experiment& experiment) {
   return experiment.device.kind != DeviceKind::kEmulated;

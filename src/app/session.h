@@ -14,6 +14,10 @@ namespace pipesim::app {
 /// The training step is LibTorch's: the device is a real one, or `auto`.
 bool NeedsTorch(const spec::Experiment& experiment);
 
+/// Batches pass through page-locked memory: it was asked for, and the CPU does not train on them
+/// where they are.
+bool PinsBatches(const spec::Experiment& experiment);
+
 /// Turns `auto` into what this machine has (device, threads), counts a folder of real samples, pins
 /// the process to its cores and sets OMP variables. Call before anything starts threads. Loads
 /// LibTorch only if the device needs it. Throws base::ConfigError, base::EnvironmentError.

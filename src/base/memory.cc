@@ -37,15 +37,15 @@ std::optional<Bytes> SoftLimit(decltype(RLIMIT_AS) resource) {
 std::vector<MemoryBound> ReadMemoryBounds(const fs::path& root) {
   std::vector<MemoryBound> bounds;
   if (const auto free = ReadKilobytes(root / "proc/meminfo", "MemAvailable"))
-    bounds.push_back({"this machine", *free});
+    bounds.push_back({"this machine", *free, false});
   for (const CgroupMemory& group : CgroupMemoryLimits(root))
-    bounds.push_back(
-        {fmt::format("the memory limit in {}", group.folder.string()), group.limit - group.used});
+    bounds.push_back({fmt::format("the memory limit in {}", group.folder.string()),
+                      group.limit - group.used, false});
   const fs::path status = root / "proc/self/status";
   const auto address_space = SoftLimit(RLIMIT_AS), mapped = ReadKilobytes(status, "VmSize");
-  if (address_space && mapped) bounds.push_back({"ulimit -v", *address_space - *mapped});
+  if (address_space && mapped) bounds.push_back({"ulimit -v", *address_space - *mapped, true});
   const auto data = SoftLimit(RLIMIT_DATA), held = ReadKilobytes(status, "VmData");
-  if (data && held) bounds.push_back({"ulimit -d", *data - *held});
+  if (data && held) bounds.push_back({"ulimit -d", *data - *held, true});
   return bounds;
 }
 

@@ -16,6 +16,8 @@ namespace pipesim::base {
 struct MemoryBound {
   std::string name;  ///< "this machine", "the memory limit of cgroup /a/b", "ulimit -v"
   Bytes free;        ///< below 0: already beyond
+  /// It counts what is mapped, touched or not: every thread's whole stack too.
+  bool counts_mapped = false;
 };
 
 /// Everything that bounds it and can be read: the machine (MemAvailable), each memory cgroup, and

@@ -18,6 +18,9 @@ constexpr double kDrift = 0.05;                // between the halves of the wind
 constexpr double kThrottled = 0.01;            // of the window; what shows in a rate of +-1 %
 constexpr double kLate = 0.01;                 // of a worker's time; stages promise 99 %
 constexpr double kUnseenWait = 0.05;           // of a worker's time
+constexpr Duration kLeastStall = std::chrono::milliseconds(500);  // five readings missed
+constexpr int kStallOfUsual = 5;                                  // times the usual gap
+constexpr double kStallUse = 0.1;                                 // of a core, meanwhile
 
 /// What every check looks at; a check adds at most one warning.
 struct Case {
@@ -194,6 +197,41 @@ Found LateWakeups(const Case& c) {
                   Percent(w.contended_s / active_s), Time(w.contended_s))};
 }
 
+/// The median time between readings: 0.1 s, more in long runs. At least two readings.
+Duration UsualGap(const std::vector<trace::ResourceSample>& samples) {
+  std::vector<Duration> gaps;
+  for (std::size_t i = 1; i < samples.size(); ++i)
+    gaps.push_back(samples[i].at - samples[i - 1].at);
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
+/// A gap between readings, much longer than the others, in which the process used no CPU: on a
+/// machine that is only busy it would have used some.
+Found Stalled(const Case& c) {
+  const std::vector<trace::ResourceSample>& samples = c.trace.resources;
+  if (samples.size() < 3) return std::nullopt;
+  const Duration usual = UsualGap(samples), least = std::max(kLeastStall, kStallOfUsual * usual);
+  Duration stalled{};
+  std::optional<double> first_s;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const trace::ResourceSample &before = samples[i - 1], &after = samples[i];
+    const Duration gap = after.at - before.at;
+    if (gap < least || after.at <= c.window.from || before.at >= c.window.to) continue;
+    const double used_s = base::ToSeconds(after.process_cpu - before.process_cpu);
+    if (used_s > kStallUse * base::ToSeconds(gap)) continue;
+    stalled += gap - usual;
+    if (!first_s) first_s = base::ToSeconds(before.at - c.trace.begin);
+  }
+  if (!first_s) return std::nullopt;
+  return Warning{"stalled",
+                 fmt::format("The whole program stood still for {}, from {} after its start on "
+                             "(stopped, or the machine suspended). The rate counts that time, and "
+                             "what is emulated went on meanwhile: run it again.",
+                             Time(base::ToSeconds(stalled)), Time(*first_s))};
+}
+
 Found UnseenContention(const Case& c) {
   const Workers& w = c.measured.workers;
   if (w.count == 0 || !c.moves || !c.moves->worker_wait_s || w.wall_s <= 0) return std::nullopt;
@@ -257,7 +295,8 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
   }
   constexpr std::array kChecks = {&FewSteps,   &MaxDuration, &ForeignCpu,       &Throttled,
                                   &Swap,       &Drift,       &Bursts,           &PartialBatch,
-                                  &BadSamples, &LateWakeups, &UnseenContention, &LaunchUnmeasured};
+                                  &BadSamples, &LateWakeups, &UnseenContention, &LaunchUnmeasured,
+                                  &Stalled};
   for (const auto check : kChecks) {
     if (Found found = check(c)) warnings.push_back(*std::move(found));
   }

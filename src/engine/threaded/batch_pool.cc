@@ -1,8 +1,17 @@
 #include "engine/threaded/batch_pool.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace pipesim::engine {
+
+SlotCounts CountSlots(const spec::Experiment& experiment, bool pin_stage) {
+  const std::int64_t window = experiment.loader.Window();
+  const std::int64_t taken = std::max(experiment.device.in_flight, 1) + 1;
+  const std::int64_t made = std::max<std::int64_t>(window, 1);
+  if (!pin_stage) return {.workers = made + taken, .pinned = 0};
+  return {.workers = made, .pinned = window + taken};
+}
 
 BatchPool::BatchPool(const spec::Experiment& experiment, std::int64_t slots, bool fresh,
                      BatchMemory& memory)

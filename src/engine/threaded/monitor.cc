@@ -86,6 +86,7 @@ void Monitor::Tick(Instant now) {
   }
   if (now >= next_progress_) {
     next_progress_ = now + kProgressEvery;
+    SampleUtilization();
     ReportProgress(now);
   }
 }
@@ -117,6 +118,14 @@ void Monitor::CheckTimeout(Instant now) {
 void Monitor::SampleResources(Instant now) {
   const trace::ResourceSample sample = resources_.Read(now, run_.storage.use());
   run_.rings.With([&](trace::TraceBuilder& builder) { builder.Record(sample); });
+}
+
+void Monitor::SampleUtilization() {
+  if (!run_.device_utilization) return;
+  if (const std::optional<double> share = run_.device_utilization()) {
+    run_.utilization.sum += *share;
+    ++run_.utilization.readings;
+  }
 }
 
 void Monitor::AskEnough(Instant now) {

@@ -40,6 +40,7 @@ class Monitor {
   void CheckTimeout(base::Instant now);
   void SampleResources(base::Instant now);
   void AskEnough(base::Instant now);
+  void SampleUtilization();
   void ReportProgress(base::Instant now);
 
   RunState& run_;

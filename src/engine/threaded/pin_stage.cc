@@ -11,8 +11,7 @@ using trace::State;
 
 PinStage::PinStage(const spec::Experiment& experiment, BatchMemory& pinned,
                    std::int64_t queue_capacity)
-    : pool(experiment, experiment.loader.Window() + std::max(experiment.device.in_flight, 1) + 1,
-           false, pinned) {
+    : pool(experiment, CountSlots(experiment, true).pinned, false, pinned) {
   if (queue_capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, queue_capacity);
 }
 

@@ -13,13 +13,6 @@ std::int64_t QueueCapacity(const spec::Loader& loader) {
   return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
 }
 
-/// Every batch that a worker may hold or have finished: the window; without a pin stage the same
-/// slots hold what is being taken and what the trainer has.
-std::int64_t WorkersSlots(const spec::Experiment& experiment, bool pinned) {
-  const std::int64_t window = std::max<std::int64_t>(experiment.loader.Window(), 1);
-  return pinned ? window : window + std::max(experiment.device.in_flight, 1) + 1;
-}
-
 }  // namespace
 
 RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
@@ -32,12 +25,13 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
       queue_capacity(QueueCapacity(of.loader)),
       sampler(experiment),
       content(std::move(samples)),
-      pool(experiment, WorkersSlots(experiment, parts.pinned != nullptr),
+      pool(experiment, CountSlots(experiment, parts.pinned != nullptr).workers,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment),
       board(experiment.loader),
       builder(at, experiment.run.seed),
-      rings(builder, experiment.loader.workers + 2) {
+      rings(builder, experiment.loader.workers + 2),
+      device_utilization(parts.device_utilization) {
   // More than the window can never be in a queue.
   const std::int64_t capacity = std::min(queue_capacity, experiment.loader.Window());
   if (capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, capacity);

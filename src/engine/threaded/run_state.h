@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +76,12 @@ struct RunState {
   trace::TraceBuilder builder;        ///< only through rings.With while threads run
   SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread
   ThreadIds thread_ids;
+
+  const std::function<std::optional<double>()> device_utilization;
+  struct {
+    double sum = 0;
+    int readings = 0;
+  } utilization;  ///< the monitor's, until it has left
 
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: the device has had its time to finish

@@ -21,6 +21,7 @@ class SamplePool {
   /// As many whole samples as fit kSize (at least one). Floating point values are finite, within
   /// ±[0.5, 1); integers are tokens below the model's vocabulary, or below the classes without one.
   /// Throws std::bad_alloc.
+  static base::Bytes SizeFor(const spec::Experiment& experiment);
   explicit SamplePool(const spec::Experiment& experiment);
 
   std::span<const std::byte> operator[](std::int64_t sample) const;

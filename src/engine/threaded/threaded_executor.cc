@@ -109,6 +109,8 @@ class ThreadedExecutor final : public Executor {
     effective.max_occupancy = run.max_occupancy();
     effective.device_memory = info.device_memory;
     effective.model_parameters = info.parameters;
+    if (run.utilization.readings > 0)
+      effective.nvml_utilization = run.utilization.sum / run.utilization.readings;
     return effective;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "engine/batch_memory.h"
 #include "engine/executor.h"
@@ -17,6 +18,9 @@ struct ThreadedParts {
   BatchMemory* memory = nullptr;
   BatchMemory* pinned = nullptr;  ///< what the pin stage copies into; nullptr: there is none
   const SampleSource* source = nullptr;  ///< only for StorageKind::kFiles
+  /// What NVML says of the device, 0..1; asked about five times a second by one thread. May be
+  /// empty.
+  std::function<std::optional<double>()> device_utilization{};
 };
 
 /// The parts outlive the executor. The calling thread becomes the consumer.

@@ -3,6 +3,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <new>
 
 #include "base/error.h"
@@ -16,12 +17,15 @@ TorchDevice Describe(c10::DeviceIndex index) {
   const c10::cuda::CUDAGuard guard(index);
   cudaDeviceProp properties{};
   C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  std::array<char, 32> bus_id{};
+  C10_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), index));
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
   return {.name = "cuda:" + std::to_string(index),
           .device_name = properties.name,
           .memory = {static_cast<std::int64_t>(total)},
-          .memory_free = {static_cast<std::int64_t>(free)}};
+          .memory_free = {static_cast<std::int64_t>(free)},
+          .pci_bus_id = bus_id.data()};
 }
 
 class PinnedMemory final : public BatchMemory {

@@ -47,8 +47,14 @@ std::string FreeDeviceMemory(int index) {
   std::size_t free = 0, total = 0;
   const c10::cuda::OptionalCUDAGuard guard(static_cast<c10::DeviceIndex>(index));
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "free memory unknown";
-  return MemoryText({static_cast<std::int64_t>(free)}) + " of " +
-         MemoryText({static_cast<std::int64_t>(total)}) + " free";
+  const std::string text = MemoryText({static_cast<std::int64_t>(free)}) + " of " +
+                           MemoryText({static_cast<std::int64_t>(total)}) + " free";
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  if (!allocator::get()->initialized()) return text;
+  const auto reserved =
+      allocator::getDeviceStats(static_cast<c10::DeviceIndex>(index)).reserved_bytes;
+  const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return text + ", " + MemoryText({reserved[all].current}) + " held by this run";
 }
 
 /// Makes the device current for the calling thread, before anything is allocated.

@@ -17,6 +17,7 @@ struct TorchDevice {
   std::string name;         ///< "cuda:0"
   std::string device_name;  ///< "NVIDIA H200"
   base::Bytes memory, memory_free;
+  std::string pci_bus_id{};  ///< "0000:1a:00.0": the same to NVML, whose numbers may differ
 };
 
 /// One table of functions, found under the symbol kTorchPluginSymbol. Same compiler and same
@@ -32,7 +33,7 @@ struct TorchPlugin {
   /// Page-locked host memory; throws EnvironmentError without CUDA.
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
 };
-inline constexpr int kTorchPluginVersion = 1;
+inline constexpr int kTorchPluginVersion = 2;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
 
 }  // namespace pipesim::engine

@@ -76,6 +76,26 @@ TEST(Warnings, NameThrottlingAndSwap) {
   EXPECT_TRUE(Warned("swap", Healthy(), {.swapped_in_per_s = 100}));
 }
 
+TEST(Warnings, NameATimeInWhichTheWholeProgramStoodStill) {
+  Pipeline pipeline = Healthy();
+  pipeline.steps = 600;  // 6 s
+  trace::RunTrace trace = TraceOf(pipeline);
+  AddUse(trace, {.cores = 2}, 61);
+  const auto without = [&](int from, int to) {
+    trace::RunTrace cut = trace;
+    cut.resources.erase(cut.resources.begin() + from, cut.resources.begin() + to);
+    return cut;
+  };
+  const auto experiment = ExperimentOf(pipeline);
+  // A second without a reading: two cores were busy meanwhile, so only the monitor was late.
+  EXPECT_EQ(TextOf("stalled", Measure(without(21, 30), experiment)), std::nullopt);
+  trace::RunTrace stopped = without(21, 30);
+  for (std::size_t i = 21; i < stopped.resources.size(); ++i)
+    stopped.resources[i].process_cpu = stopped.resources[20].process_cpu;
+  EXPECT_THAT(TextOf("stalled", Measure(stopped, experiment)),
+              Optional(HasSubstr("stood still for")));
+}
+
 TEST(Warnings, NameADriftBetweenTheHalves) {
   Pipeline pipeline{.workers = 1, .forward = Ms(10)};
   pipeline.extra = [](std::int64_t step) { return Ms(static_cast<double>(step) * 0.02); };

@@ -1,6 +1,9 @@
 // Every way a run can go wrong or be ended from outside, and that it always ends.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <new>
 #include <random>
@@ -28,6 +31,38 @@ TEST(Faults, AWorkerThatThrowsEndsTheRunWithItsName) {
   EXPECT_EQ(trace.end_reason, EndReason::kFailed);
   EXPECT_EQ(trace.failure, "worker 1: the lens is dirty");  // batch 3, worker 3 mod 2
   EXPECT_EQ(trace.steps, static_cast<std::int64_t>(trainer.seen.size()));
+}
+
+TEST(Faults, AWorkerThatThrowsWhatIsNoExceptionEndsTheRunToo) {
+  for (const int workers : {0, 2}) {
+    const NumberedSource source(24, [](std::int64_t sample) {
+      if (sample == 13) throw 13;
+    });
+    RecordingTrainer trainer;
+    const auto trace = RunWith(WithWorkers(workers), trainer, &source);
+    EXPECT_EQ(trace.end_reason, EndReason::kFailed);
+    EXPECT_THAT(trace.failure, HasSubstr("an exception of unknown kind"));
+  }
+}
+
+TEST(Faults, AThreadThatTheSystemRefusesEndsTheRunInWords) {
+  // In a process that may have no thread beside its first: the limit does not hold for root.
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{1, 1};
+    if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(65534) != 0)) _exit(77);
+    RecordingTrainer trainer;
+    const auto trace = RunWith(WithWorkers(2, Small()), trainer);
+    _exit(trace.end_reason == EndReason::kFailed &&
+                  trace.failure.find("starting the run's threads") != std::string::npos
+              ? 0
+              : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this process may not give up its rights";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Faults, ABadSampleIsSkippedCountedAndNamed) {

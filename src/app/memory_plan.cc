@@ -1,0 +1,178 @@
+#include "app/memory_plan.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "app/session.h"
+#include "base/text.h"
+#include "engine/threaded/batch_pool.h"
+#include "engine/threaded/sample_pool.h"
+#include "report/format.h"
+
+namespace pipesim::app {
+namespace {
+
+using spec::Experiment;
+
+constexpr double kFp32Bytes = 4;
+constexpr double kBf16Bytes = 2;
+
+double BatchBytes(const Experiment& experiment) {
+  return static_cast<double>(spec::PreparedBytes(experiment.dataset).count) *
+         static_cast<double>(experiment.loader.batch_size);
+}
+
+void Add(MemoryPlan& plan, std::string what, double bytes) {
+  if (bytes > 0) plan.parts.push_back({std::move(what), bytes});
+}
+
+/// State of the optimizer beside the parameter itself. Source: torch.optim, SGD (momentum buffer),
+/// Adam (two moments).
+double OptimizerCopies(spec::Optimizer optimizer) {
+  switch (optimizer) {
+    case spec::Optimizer::kSgd:
+      return 0;
+    case spec::Optimizer::kMomentum:
+      return 1;
+    case spec::Optimizer::kAdam:
+      return 2;
+  }
+  return 0;
+}
+
+/// Activations that the backward pass needs: what each layer wrote, but for what only a ReLU or a
+/// sum took. A ReLU keeps its own result, a sum keeps nothing. Source: PyTorch,
+/// tools/autograd/derivatives.yaml (threshold_backward(grad, result, 0); add).
+double KeptElements(const std::vector<spec::LayerCost>& layers) {
+  double elements = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool passes =
+        i + 1 < layers.size() && (layers[i + 1].name == "relu" || layers[i + 1].name == "add");
+    if (!passes) elements += static_cast<double>(layers[i].elements_out);
+  }
+  return elements;
+}
+
+/// The model where this machine's own memory holds it. Weights, gradients and optimizer state are
+/// fp32 (bf16 is autocast).
+void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
+  const std::vector<spec::LayerCost> layers = CostsOf(experiment.model, experiment.dataset.shape);
+  double parameters = 0;
+  for (const spec::LayerCost& layer : layers) parameters += static_cast<double>(layer.parameters);
+  const auto batch = static_cast<double>(experiment.loader.batch_size);
+  const bool bf16 = experiment.training.precision == spec::Precision::kBf16;
+  Add(plan, "parameters", parameters * kFp32Bytes);
+  Add(plan, "gradients", parameters * kFp32Bytes);
+  Add(plan, "optimizer state",
+      parameters * kFp32Bytes * OptimizerCopies(experiment.training.optimizer));
+  Add(plan, "activations", KeptElements(layers) * batch * (bf16 ? kBf16Bytes : kFp32Bytes));
+  Add(plan, "the input as fp32",
+      static_cast<double>(spec::Elements(experiment.dataset.shape)) * batch * kFp32Bytes);
+  plan.left_out.emplace_back("gradients of activations, workspaces of LibTorch's libraries");
+}
+
+/// The largest value in [1, now) with which it fits; 0: none. More always takes more.
+template <class Number, class With>
+Number LargestThatFits(Number now, double free, With&& with) {
+  Number fits = 0, too_much = now;
+  while (too_much - fits > 1) {
+    const Number middle = fits + (too_much - fits) / 2;
+    (PlanMemory(with(middle)).Total() <= free ? fits : too_much) = middle;
+  }
+  return fits;
+}
+
+std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
+  std::vector<std::string> flags;
+  const auto batch = LargestThatFits(experiment.loader.batch_size, free, [&](std::int64_t size) {
+    Experiment smaller = experiment;
+    smaller.loader.batch_size = size;
+    return smaller;
+  });
+  if (batch > 0) flags.push_back(fmt::format("--batch {}", batch));
+  if (experiment.loader.workers == 0) return flags;
+  const auto prefetch = LargestThatFits(experiment.loader.prefetch_factor, free, [&](int factor) {
+    Experiment smaller = experiment;
+    smaller.loader.prefetch_factor = factor;
+    return smaller;
+  });
+  if (prefetch > 0) {
+    flags.push_back(fmt::format("--prefetch {}", prefetch));
+    return flags;
+  }
+  const auto workers = LargestThatFits(experiment.loader.workers, free, [&](int count) {
+    Experiment smaller = experiment;
+    smaller.loader.workers = count;
+    smaller.loader.prefetch_factor = 1;
+    return smaller;
+  });
+  if (workers > 0) flags.push_back(fmt::format("--workers {} --prefetch 1", workers));
+  return flags;
+}
+
+}  // namespace
+
+double MemoryPlan::Total() const {
+  double total = 0;
+  for (const MemoryPart& part : parts) total += part.bytes;
+  return total;
+}
+
+MemoryPlan PlanMemory(const Experiment& experiment) {
+  MemoryPlan plan;
+  const engine::SlotCounts slots = engine::CountSlots(experiment, PinsBatches(experiment));
+  const std::string batch = report::Amount(BatchBytes(experiment));
+  Add(plan, fmt::format("{} batches of {}", slots.workers, batch),
+      static_cast<double>(slots.workers) * BatchBytes(experiment));
+  Add(plan, fmt::format("{} page-locked batches", slots.pinned),
+      static_cast<double>(slots.pinned) * BatchBytes(experiment));
+  if (experiment.prepare.kind == spec::PrepareKind::kDecode) {
+    const int makers = std::max(experiment.loader.workers, 1);
+    Add(plan,
+        "decoded samples of " + (makers == 1 ? "one batch" : fmt::format("{} batches", makers)),
+        makers * BatchBytes(experiment));
+  }
+  Add(plan, "generated samples",
+      static_cast<double>(engine::SamplePool::SizeFor(experiment).count));
+  if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
+  if (experiment.device.kind == spec::DeviceKind::kCuda)
+    plan.left_out.emplace_back("what CUDA takes for itself");
+  return plan;
+}
+
+std::optional<std::string> MemoryRefusal(const Experiment& experiment,
+                                         const base::MemoryBound& bound) {
+  const MemoryPlan plan = PlanMemory(experiment);
+  const double free = static_cast<double>(std::max<std::int64_t>(bound.free.count, 0));
+  if (plan.Total() <= free) return std::nullopt;
+  std::vector<std::string> parts;
+  for (const MemoryPart& part : plan.parts)
+    parts.push_back(fmt::format("{} ({})", part.what, report::Amount(part.bytes)));
+  std::string text = fmt::format("not begun, because it would hold {}: {}",
+                                 report::Amount(plan.Total()), base::Join(parts, ", "));
+  if (!plan.left_out.empty())
+    text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
+  text += fmt::format("; {} are free by {}", report::Amount(free), bound.name);
+  const std::vector<std::string> fits = WhatFits(experiment, free);
+  text += fits.empty() ? "; no batch size fits"
+                       : fmt::format("; {} would fit", base::Join(fits, " or "));
+  return text;
+}
+
+base::Bytes StackRoom(const Experiment& experiment) {
+  rlimit stack{};
+  // What glibc gives a thread when the limit is infinite (pthread_create(3), x86-64).
+  constexpr std::int64_t kWithoutLimit = 2 << 20;
+  std::int64_t each = kWithoutLimit;
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
+    each = static_cast<std::int64_t>(stack.rlim_cur);
+  constexpr std::int64_t kOthers = 4;  // monitor, pin, device, and one to spare
+  const std::int64_t threads =
+      experiment.loader.workers * std::max(experiment.limits.worker_threads, 1) +
+      experiment.limits.compute_threads.value_or(0) + kOthers;
+  return {each * threads};
+}
+
+}  // namespace pipesim::app
