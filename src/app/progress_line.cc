@@ -40,4 +40,18 @@ void ProgressLine::Show(const engine::Progress& progress) {
   std::fflush(out_);
 }
 
+void ProgressLine::ShowPreparing(std::string_view doing, double share) {
+  const base::Instant now = base::SystemClock().Now();
+  if (next_preparing_ == base::Instant{}) next_preparing_ = now + std::chrono::milliseconds(200);
+  if (now < next_preparing_) return;
+  next_preparing_ = now + (terminal_ ? base::Duration(std::chrono::milliseconds(200))
+                                     : base::Duration(std::chrono::seconds(10)));
+  std::fputs(fmt::format("{}{}: {:.0f} %{}", terminal_ ? "\r\033[K" : "", doing, share * 100,
+                         terminal_ ? "" : "\n")
+                 .c_str(),
+             out_);
+  shown_ = true;
+  std::fflush(out_);
+}
+
 }  // namespace pipesim::app

@@ -17,12 +17,15 @@ class ProgressLine {
   ProgressLine(std::FILE* out, bool terminal);
   ~ProgressLine();  ///< leaves a clean line
   void Show(const engine::Progress& progress);
+  /// What is being done before the run, and the share of it that is done. May be called very often.
+  void ShowPreparing(std::string_view doing, double share);
 
  private:
   std::FILE* out_;
   bool terminal_;
   bool shown_ = false;
   base::Duration next_{};
+  base::Instant next_preparing_{};
 };
 
 }  // namespace pipesim::app

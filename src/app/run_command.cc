@@ -41,6 +41,11 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
     handover.Hear(progress);
     if (show) line.Show(progress);
   };
+  if (show) {
+    control.on_preparing = [&](std::string_view doing, double share) {
+      line.ShowPreparing(doing, share);
+    };
+  }
   return RunRepeats(experiment, control);
 }
 

@@ -131,12 +131,20 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
     source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
   try {
     if (const auto refusal = BoundMemory(experiment)) return TraceOfRefusal(clock, *refusal);
+    engine::PageCacheState page_cache;
+    if (source != nullptr)
+      page_cache =
+          engine::PreparePageCache(experiment.storage, {control.stop, control.on_preparing});
+    if (page_cache.interrupted) return TraceOfNothing(clock, trace::EndReason::kInterrupted);
     const auto trainer = MakeTrainer(experiment, clock);
     const auto memory = engine::MakeHostMemory();
     const auto pinned = MakePinnedMemory(experiment);
-    return engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
-                                         source.get(), DeviceUtilization(experiment)})
-        ->Run(experiment, control);
+    trace::RunTrace trace =
+        engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
+                                      source.get(), DeviceUtilization(experiment)})
+            ->Run(experiment, control);
+    trace.effective.page_cached_fraction = page_cache.cached_fraction;
+    return trace;
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());
   } catch (const std::bad_alloc&) {

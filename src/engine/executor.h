@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "base/clock.h"
 #include "spec/experiment.h"
@@ -24,6 +25,8 @@ struct Progress {
 struct RunControl {
   const base::StopFlag* stop = nullptr;              ///< Ctrl-C: drain and report
   std::function<void(const Progress&)> on_progress;  ///< about five times a second; may be empty
+  /// Before the run: what is being done and the share of it that is done; may be empty.
+  std::function<void(std::string_view doing, double share)> on_preparing;
   /// Asked about ten times a second with the trace so far: has it seen enough, and why? nullopt: go
   /// on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;

@@ -1,14 +1,89 @@
 #include "measure/cache_kinds.h"
 
-namespace pipesim::measure {
+#include <algorithm>
+#include <cmath>
 
-std::optional<double> CacheHitFraction(const trace::RunTrace&, const trace::EpochRecord& epoch,
+#include "measure/resources.h"
+
+namespace pipesim::measure {
+namespace {
+
+/// Below this a difference in hits hardly shows in a rate.
+constexpr double kAlike = 0.05;
+
+bool HasEmulatedCache(const spec::Storage& storage) {
+  return storage.kind == spec::StorageKind::kEmulated &&
+         storage.cache.policy != spec::CachePolicy::kNone;
+}
+
+/// Four standard errors of a share are at most 2 / sqrt(n).
+double Tolerance(const trace::EpochRecord& epoch) {
+  const auto asked = static_cast<double>(epoch.reads + epoch.cache_hits);
+  return kAlike + 2 / std::sqrt(std::max(1.0, asked));
+}
+
+struct Whole {
+  const trace::EpochRecord* epoch;
+  double hit_fraction;
+};
+
+EpochKind KindOf(const std::vector<Whole>& epochs, std::size_t first, std::size_t last) {
+  std::int64_t samples = 0;
+  for (std::size_t i = first; i <= last; ++i) samples += epochs[i].epoch->samples;
+  const Duration wall = epochs[last].epoch->end - epochs[first].epoch->begin;
+  return {.epochs = {epochs[first].epoch->epoch, epochs[last].epoch->epoch},
+          .hit_fraction = epochs[last].hit_fraction,
+          .samples_per_s =
+              wall > Duration::zero() ? static_cast<double>(samples) / base::ToSeconds(wall) : 0};
+}
+
+}  // namespace
+
+std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
+                                       const trace::EpochRecord& epoch,
                                        const spec::Storage& storage) {
-  if (storage.kind != spec::StorageKind::kEmulated) return std::nullopt;
-  if (storage.cache.policy == spec::CachePolicy::kNone) return std::nullopt;
-  const std::int64_t asked = epoch.reads + epoch.cache_hits;
-  if (asked == 0) return std::nullopt;
-  return static_cast<double>(epoch.cache_hits) / static_cast<double>(asked);
+  if (HasEmulatedCache(storage)) {
+    const std::int64_t asked = epoch.reads + epoch.cache_hits;
+    if (asked == 0) return std::nullopt;
+    return static_cast<double>(epoch.cache_hits) / static_cast<double>(asked);
+  }
+  if (storage.kind != spec::StorageKind::kFiles || epoch.bytes.count <= 0) return std::nullopt;
+  const std::optional<double> fetched = FetchedBytes(trace, epoch.begin, epoch.end);
+  if (!fetched) return std::nullopt;
+  return std::clamp(1 - *fetched / static_cast<double>(epoch.bytes.count), 0.0, 1.0);
+}
+
+std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace,
+                                  const spec::Experiment& experiment) {
+  std::vector<Whole> whole;
+  for (const trace::EpochRecord& epoch : trace.epochs) {
+    if (!epoch.complete) continue;
+    const auto hit = CacheHitFraction(trace, epoch, experiment.storage);
+    if (!hit) return {};
+    whole.push_back({&epoch, *hit});
+  }
+  // From the end, since the last epoch is the measure of its kind.
+  std::vector<EpochKind> kinds;
+  for (std::size_t end = whole.size(); end > 0;) {
+    std::size_t first = end - 1;
+    const Whole& last = whole[end - 1];
+    while (first > 0 &&
+           std::abs(whole[first - 1].hit_fraction - last.hit_fraction) <= Tolerance(*last.epoch)) {
+      --first;
+    }
+    kinds.push_back(KindOf(whole, first, end - 1));
+    end = first;
+  }
+  std::reverse(kinds.begin(), kinds.end());
+  return kinds;
+}
+
+std::optional<EpochRange> EpochsToJudge(const trace::RunTrace& trace,
+                                        const spec::Experiment& experiment) {
+  const std::vector<EpochKind> kinds = EpochKinds(trace, experiment);
+  if (kinds.empty()) return std::nullopt;
+  if (!HasEmulatedCache(experiment.storage) && kinds.size() < 2) return std::nullopt;
+  return kinds.back().epochs;
 }
 
 }  // namespace pipesim::measure

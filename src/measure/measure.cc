@@ -61,6 +61,7 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
                const spec::Experiment& experiment) {
   result.warmup_s = base::ToSeconds(window.from - trace.begin);
   result.measured_s = base::ToSeconds(window.to - window.from);
+  result.judged_epochs = window.epochs;
   result.steps = window.last_step - window.first_step;
   result.warmup_steps = window.first_step;
   result.samples = window.samples;

@@ -70,6 +70,38 @@ std::optional<double> StorageUtilization(const spec::Storage& storage, const Cou
   return share;
 }
 
+std::optional<CounterMoves::DiskMoves> DiskMovesIn(const Place& from, const Place& to) {
+  const auto move = [&](auto read) {
+    return MoveIfRead(from, to, [read](const ResourceSample& s) {
+      return s.disk ? std::optional<double>(read(*s.disk)) : std::nullopt;
+    });
+  };
+  using Counters = base::DiskCounters;
+  const auto reads = move([](const Counters& d) { return static_cast<double>(d.reads); });
+  if (!reads) return std::nullopt;
+  return CounterMoves::DiskMoves{
+      .reads = *reads,
+      .read_bytes =
+          *move([](const Counters& d) { return static_cast<double>(d.read_bytes.count); }),
+      .reading_s = *move([](const Counters& d) { return base::ToSeconds(d.reading); }),
+      .busy_s = *move([](const Counters& d) { return base::ToSeconds(d.busy); }),
+      .queued_s = *move([](const Counters& d) { return base::ToSeconds(d.queued); })};
+}
+
+std::optional<Disk> DiskUse(const std::string& name, const CounterMoves& moves) {
+  if (!moves.disk || name.empty()) return std::nullopt;
+  const CounterMoves::DiskMoves& disk = *moves.disk;
+  Disk use{.name = name,
+           .reads_per_s = disk.reads / moves.covered_s,
+           .read_bytes_per_s = disk.read_bytes / moves.covered_s,
+           .await_s = {},
+           .utilization = disk.busy_s / moves.covered_s,
+           .queue_length = disk.queued_s / moves.covered_s};
+  // Interpolation leaves fractions of a read.
+  if (disk.reads >= 1) use.await_s = disk.reading_s / disk.reads;
+  return use;
+}
+
 void FillCpu(Resources& r, const CounterMoves& moves) {
   if (moves.process_cpu_s) r.cores_used = *moves.process_cpu_s / moves.covered_s;
   if (r.cores_used && r.cores > 0) r.cpu_utilization = *r.cores_used / r.cores;
@@ -114,7 +146,25 @@ std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& 
       Move(from, to, [](const auto& s) { return base::ToSeconds(s.storage_bandwidth_busy); });
   moves.storage_iops_busy_s =
       Move(from, to, [](const auto& s) { return base::ToSeconds(s.storage_iops_busy); });
+  moves.disk = DiskMovesIn(from, to);
   return moves;
+}
+
+std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,
+                                   base::Instant to) {
+  // Reading rates change between samples: with five inside, what lies beyond the outer two is a
+  // third of the interval at most.
+  constexpr std::ptrdiff_t kLeastInside = 5;
+  const std::vector<ResourceSample>& samples = trace.resources;
+  const auto earlier = [](const ResourceSample& sample, base::Instant at) {
+    return sample.at < at;
+  };
+  const auto first = std::lower_bound(samples.begin(), samples.end(), from, earlier);
+  const auto end = std::lower_bound(first, samples.end(), to, earlier);
+  if (end - first < kLeastInside) return std::nullopt;
+  return MoveIfRead(Find(samples, from), Find(samples, to), [](const ResourceSample& s) {
+    return s.fetched ? std::optional(static_cast<double>(s.fetched->count)) : std::nullopt;
+  });
 }
 
 Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
@@ -123,11 +173,13 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
   Resources r;
   r.cores = trace.effective.cores;
   r.gpu_utilization_nvml = trace.effective.nvml_utilization;
+  r.page_cached_fraction = trace.effective.page_cached_fraction;
   if (moves) {
     FillCpu(r, *moves);
     r.storage_utilization = StorageUtilization(experiment.storage, *moves);
     r.storage_bytes_per_s = moves->storage_bytes / moves->covered_s;
     r.reads_per_s = moves->storage_reads / moves->covered_s;
+    r.disk = DiskUse(trace.effective.disk, *moves);
   } else if (experiment.storage.kind != spec::StorageKind::kNone) {
     // Without counters: what the pipeline needs, one read a sample.
     r.reads_per_s = SamplesPerSecond(window);

@@ -13,9 +13,18 @@ struct CounterMoves {
   std::optional<double> process_cpu_s, machine_cpu_s, throttled_s, worker_wait_s, swapped_in_pages;
   double storage_reads = 0, storage_bytes = 0;
   double storage_bandwidth_busy_s = 0, storage_iops_busy_s = 0;
+  struct DiskMoves {
+    double reads = 0, read_bytes = 0, reading_s = 0, busy_s = 0, queued_s = 0;
+  };
+  std::optional<DiskMoves> disk;
 };
 /// nullopt when the samples cover less than half of the window.
 std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window);
+
+/// Bytes that this process made the kernel fetch from block devices between two instants. nullopt
+/// where that is not read, or fewer than five samples lie between.
+std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,
+                                   base::Instant to);
 
 /// `loading_cpu_s_per_step`: CPU time of reading, preparing and collating one batch, if known.
 Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,

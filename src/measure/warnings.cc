@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "measure/cache_kinds.h"
 #include "measure/rates.h"
 #include "measure/window.h"
 
@@ -17,6 +18,7 @@ constexpr double kForeignShareOfCores = 0.10;  // of the allowed cores
 constexpr double kDrift = 0.05;                // between the halves of the window
 constexpr double kThrottled = 0.01;            // of the window; what shows in a rate of +-1 %
 constexpr double kLate = 0.01;                 // of a worker's time; stages promise 99 %
+constexpr double kPageCacheOff = 0.05;         // of the files' bytes
 constexpr double kUnseenWait = 0.05;           // of a worker's time
 constexpr Duration kLeastStall = std::chrono::milliseconds(500);  // five readings missed
 constexpr int kStallOfUsual = 5;                                  // times the usual gap
@@ -268,6 +270,74 @@ Found LaunchUnmeasured(const Case& c) {
                   c.trace.effective.device)};
 }
 
+std::string EpochsText(const EpochRange& epochs) {
+  if (epochs.first == epochs.last) return fmt::format("epoch {}", epochs.first);
+  return fmt::format("epochs {} to {}", epochs.first, epochs.last);
+}
+
+/// "epoch 0 (0 % hits): 1040 samples/s; epochs 1 to 3 (98 % hits): 5200 samples/s".
+std::string KindsText(const std::vector<EpochKind>& kinds) {
+  constexpr std::size_t kMostNamed = 4;  // the first ones, and always the last
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const bool named = i + 1 == kinds.size() || i + 1 < kMostNamed;
+    if (named) {
+      text += fmt::format("{}{} ({:.0f} % hits): {:.0f} samples/s", text.empty() ? "" : "; ",
+                          EpochsText(kinds[i].epochs), kinds[i].hit_fraction * 100,
+                          kinds[i].samples_per_s);
+    } else if (i + 1 == kMostNamed) {
+      text += "; ...";
+    }
+  }
+  return text;
+}
+
+Found MixedCache(const Case& c) {
+  const std::optional<EpochRange>& judged = c.measured.result.judged_epochs;
+  if (!judged) return std::nullopt;
+  const std::vector<EpochKind> kinds = EpochKinds(c.trace, c.experiment);
+  if (kinds.size() < 2) return std::nullopt;
+  return Warning{
+      "mixed-cache",
+      fmt::format("Epochs found the cache in different states: {}. Only {} {} measured and "
+                  "judged; --epochs {} measures what came before.",
+                  KindsText(kinds), EpochsText(*judged),
+                  judged->first == judged->last ? "is" : "are", judged->first)};
+}
+
+/// The emulated cache was filling all the time.
+Found ColdCache(const Case& c) {
+  const spec::Storage& storage = c.experiment.storage;
+  const bool filling = storage.kind == spec::StorageKind::kEmulated &&
+                       storage.cache.policy != spec::CachePolicy::kNone && storage.cache.warm < 1;
+  const bool only_first = !c.trace.epochs.empty() && c.window.to <= c.trace.epochs.front().end;
+  if (!filling || !only_first) return std::nullopt;
+  return Warning{"cold-cache",
+                 "Only the first epoch was measured, in which the cache fills; later ones may hit "
+                 "more. --set storage.cache.warm=1 begins with a full cache."};
+}
+
+/// Real files: what was asked of the page cache and what it was.
+Found PageCache(const Case& c) {
+  const std::optional<double>& cached = c.measured.resources.page_cached_fraction;
+  if (!cached || c.experiment.storage.direct) return std::nullopt;
+  const spec::FileCacheState asked = c.experiment.storage.file_cache;
+  if (asked == spec::FileCacheState::kCold && *cached > kPageCacheOff) {
+    return Warning{"page-cache",
+                   fmt::format("{} of the files' bytes stayed in the page cache though a cold one "
+                               "was asked for: another program holds them. --set "
+                               "storage.direct=true reads past it.",
+                               Percent(*cached))};
+  }
+  if (asked == spec::FileCacheState::kWarm && *cached < 1 - kPageCacheOff) {
+    return Warning{"page-cache",
+                   fmt::format("Only {} of the files' bytes were in the page cache when the run "
+                               "began, though all were read before: memory has no room for them.",
+                               Percent(*cached))};
+  }
+  return std::nullopt;
+}
+
 Warning NothingMeasured(const trace::RunTrace& trace, const spec::Experiment& experiment) {
   std::string why = "no step was finished";
   if (trace.steps > 0 && experiment.run.warmup) {
@@ -293,9 +363,10 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
     if (Found bad = BadSamples(c)) warnings.push_back(*std::move(bad));
     return warnings;
   }
-  constexpr std::array kChecks = {&FewSteps,   &MaxDuration, &ForeignCpu,       &Throttled,
-                                  &Swap,       &Drift,       &Bursts,           &PartialBatch,
-                                  &BadSamples, &LateWakeups, &UnseenContention, &LaunchUnmeasured,
+  constexpr std::array kChecks = {&FewSteps,    &MaxDuration,      &ForeignCpu,      &Throttled,
+                                  &Swap,        &MixedCache,       &ColdCache,       &PageCache,
+                                  &Drift,       &Bursts,           &PartialBatch,    &BadSamples,
+                                  &LateWakeups, &UnseenContention, &LaunchUnmeasured,
                                   &Stalled};
   for (const auto check : kChecks) {
     if (Found found = check(c)) warnings.push_back(*std::move(found));

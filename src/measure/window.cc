@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/stats.h"
+#include "measure/cache_kinds.h"
 
 namespace pipesim::measure {
 namespace {
@@ -57,6 +58,37 @@ std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t st
   return marks.size() - 1;
 }
 
+std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
+  if (to.at <= from.at || to.steps <= from.steps) return std::nullopt;
+  return Window{.from = from.at,
+                .to = to.at,
+                .first_step = from.steps,
+                .last_step = to.steps,
+                .samples = to.samples - from.samples,
+                .epochs = {}};
+}
+
+/// What lies of these epochs after the warm-up, which ends at marks[start].
+std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
+                               std::size_t start, const EpochRange& epochs) {
+  const auto record = [&](std::int64_t index) {
+    return std::find_if(trace.epochs.begin(), trace.epochs.end(),
+                        [&](const trace::EpochRecord& each) { return each.epoch == index; });
+  };
+  const base::Instant begin = std::max(marks[start].at, record(epochs.first)->begin);
+  // Of a very long run only the first epochs have records: those after them are like the last.
+  const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
+  const base::Instant end = all_recorded ? record(epochs.last)->end : marks.back().at;
+  const auto from = std::find_if(marks.begin(), marks.end(),
+                                 [&](const Checkpoint& mark) { return mark.at >= begin; });
+  auto to = std::find_if(marks.begin(), marks.end(),
+                         [&](const Checkpoint& mark) { return mark.at > end; });
+  if (from == marks.end() || to == marks.begin()) return std::nullopt;
+  std::optional<Window> window = Between(*from, *--to);
+  if (window) window->epochs = epochs;
+  return window;
+}
+
 }  // namespace
 
 std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
@@ -83,17 +115,13 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                 ? StatedStart(marks, trace.begin + *experiment.run.warmup)
                                 : AutomaticStart(marks);
   if (start + 1 >= marks.size()) return std::nullopt;
+  if (const auto epochs = EpochsToJudge(trace, experiment)) {
+    if (auto window = OfEpochs(trace, marks, start, *epochs)) return window;
+  }
   const std::int64_t steps = marks.back().steps - marks[start].steps;
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),
                                           std::max<std::int64_t>(1, trace.checkpoint_stride));
-  const Checkpoint &from = marks[start], &to = marks[end];
-  if (to.at <= from.at) return std::nullopt;
-  return Window{.from = from.at,
-                .to = to.at,
-                .first_step = from.steps,
-                .last_step = to.steps,
-                .samples = to.samples - from.samples,
-                .epochs = {}};
+  return Between(marks[start], marks[end]);
 }
 
 std::vector<Checkpoint> GroupBorders(const trace::RunTrace& trace, const Window& window,

@@ -57,6 +57,21 @@ Document EpochsValue(const std::vector<measure::EpochResult>& epochs) {
   return array;
 }
 
+Document JudgedValue(const std::optional<measure::EpochRange>& epochs) {
+  if (!epochs) return nullptr;
+  return {{"first", epochs->first}, {"last", epochs->last}};
+}
+
+Document DiskValue(const std::optional<measure::Disk>& disk) {
+  if (!disk) return nullptr;
+  return {{"name", TextValue(disk->name)},
+          {"reads_per_s", NumberValue(disk->reads_per_s)},
+          {"read_bytes_per_s", NumberValue(disk->read_bytes_per_s)},
+          {"await_s", NumberValue(disk->await_s)},
+          {"utilization", NumberValue(disk->utilization)},
+          {"queue_length", NumberValue(disk->queue_length)}};
+}
+
 Document LossValue(const std::optional<measure::Loss>& loss) {
   if (!loss) return nullptr;
   return {{"readings", loss->readings},
@@ -91,6 +106,7 @@ Document ResultSection(const measure::Result& result) {
           {"samples", result.samples},
           {"accelerator_utilization", NumberValue(result.accelerator_utilization)},
           {"epochs", EpochsValue(result.epochs)},
+          {"judged_epochs", JudgedValue(result.judged_epochs)},
           {"loss", LossValue(result.loss)}};
 }
 
@@ -122,6 +138,8 @@ Document ResourcesSection(const measure::Resources& resources) {
           {"storage_utilization", NumberValue(resources.storage_utilization)},
           {"storage_bytes_per_s", NumberValue(resources.storage_bytes_per_s)},
           {"reads_per_s", NumberValue(resources.reads_per_s)},
+          {"disk", DiskValue(resources.disk)},
+          {"page_cached_fraction", NumberValue(resources.page_cached_fraction)},
           {"gpu_utilization_nvml", NumberValue(resources.gpu_utilization_nvml)}};
 }
 

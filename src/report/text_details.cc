@@ -41,6 +41,20 @@ void AddPin(const Sheet& sheet) {
                  shares[2] + ", contended " + shares[3]);
 }
 
+void AddRealFiles(const Sheet& sheet) {
+  const View resources = sheet.document.At("resources");
+  if (const auto cached = resources.At("page_cached_fraction").Number())
+    sheet.page.Add("  page cache when the run began: " + Percent(*cached) + " of the files' bytes");
+  const View disk = resources.At("disk");
+  if (!disk.IsPresent()) return;
+  sheet.page.Add("  disk " + disk.At("name").Text() + ": " +
+                     Significant(disk.At("queue_length").NumberOr(0), 3) +
+                     " requests in queue and device on average; in use " +
+                     Percent(disk.At("utilization").NumberOr(0)) +
+                     " of the time, which is no limit on SSDs: they serve many at once",
+                 Style::kPlain, "    ");
+}
+
 void AddParts(const Sheet& sheet) {
   const View document = sheet.document, memory = document.At("memory");
   sheet.page.AddBlank();
@@ -54,6 +68,7 @@ void AddParts(const Sheet& sheet) {
                      ", batches in the queue up to " + AmountOrNone(memory.At("queued_bytes")) +
                      ", device peak " + AmountOrNone(memory.At("device_peak_bytes")),
                  Style::kPlain, "    ");
+  AddRealFiles(sheet);
   const auto error = document.At("diagnosis.model_error").Number();
   sheet.page.Add("  estimate of this run against its measurement: " +
                  (error ? Gain(*error) : std::string("n/a")));
@@ -73,6 +88,11 @@ void AddEpochs(const Sheet& sheet) {
         Significant(epoch.At("samples_per_s").NumberOr(0), 4), first ? Seconds(*first, 3) : "n/a",
         ShareOrNone(epoch.At("starved_fraction")), ShareOrNone(epoch.At("cache_hit_fraction"))));
   }
+  const View judged = sheet.document.At("result.judged_epochs");
+  if (judged.IsPresent())
+    sheet.page.Add(fmt::format("  measured and judged: epochs {} to {}",
+                               Count(judged.At("first").NumberOr(0)),
+                               Count(judged.At("last").NumberOr(0))));
 }
 
 void AddSettings(const Sheet& sheet) {

@@ -76,6 +76,17 @@ std::string IoText(View document, View rung) {
   return text + " reads/s" + CacheText(document);
 }
 
+/// What the block device of real files did, as iostat shows it; "" where it is not known.
+std::string DiskText(View document) {
+  const View disk = document.At("resources.disk");
+  if (!disk.IsPresent()) return {};
+  const auto await = disk.At("await_s").Number();
+  return "disk " + disk.At("name").Text() + ": " + Amount(disk.At("read_bytes_per_s").NumberOr(0)) +
+         "/s, " + Significant(disk.At("reads_per_s").NumberOr(0), 3) + " reads/s" +
+         (await ? " of " + Seconds(*await, 3) : "") + ", " +
+         Percent(disk.At("utilization").NumberOr(0)) + " in use";
+}
+
 /// Whether the device spends most of its unused time without a batch.
 bool DeviceWaits(View document) {
   const View device = document.At("device");
@@ -125,6 +136,9 @@ void AddLadder(const Sheet& sheet) {
       sheet.page.Add(
           i == 0 ? PadRight(lines[i], kFullColumn) + FullText(sheet.document, rung) : lines[i],
           limit ? Style::kAttention : Style::kPlain);
+    if (rung.At("resource").Text() != "IO") continue;
+    if (const std::string disk = DiskText(sheet.document); !disk.empty())
+      sheet.page.Add(std::string(kTextColumn, ' ') + disk);
   }
 }
 

@@ -83,6 +83,7 @@ Document StorageUsed(const spec::Storage& storage) {
   const bool files = storage.kind == spec::StorageKind::kFiles;
   return {{"kind", TextOf(storage.kind)},
           {"name", files ? TextValue(storage.path.string()) : TextOrNull(storage.preset)},
+          {"direct", files ? Document(storage.direct) : Document(nullptr)},
           {"file_cache", files ? Document(TextOf(storage.file_cache)) : Document(nullptr)}};
 }
 

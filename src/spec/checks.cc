@@ -9,21 +9,6 @@
 namespace pipesim::spec {
 namespace {
 
-/// A value of the format that no engine of this version serves. The list shrinks as engines grow.
-struct NotYet {
-  std::string_view path;
-  bool (*asked)(const Experiment&);
-  std::string_view what;
-  std::string_view instead;
-};
-constexpr std::array<NotYet, 2> kNotYet{{
-    {"storage.cache",
-     [](const Experiment& e) { return e.storage.file_cache != FileCacheState::kAsIs; },
-     "a cold or warmed page cache", "as_is"},
-    {"storage.direct", [](const Experiment& e) { return e.storage.direct; }, "direct reading",
-     "false"},
-}};
-
 void CheckLoader(Reading& reading, const Loader& loader, const Dataset& dataset) {
   if (loader.workers == 0) {
     const auto needs_workers = [&](const char* path) {
@@ -161,6 +146,10 @@ void CheckMeaningless(Reading& reading, const Experiment& experiment) {
     warn("limits.worker_threads", " shares prepare: burn alone; other kinds stay on one thread",
          "1");
   }
+  if (experiment.storage.direct && experiment.storage.file_cache == FileCacheState::kWarm) {
+    warn("storage.cache", " warm does nothing for direct reads, which go past the page cache",
+         "as_is");
+  }
 }
 
 void CheckCudaGraph(Reading& reading, const Training& training) {
@@ -227,16 +216,6 @@ void CheckWhole(Reading& reading, const Experiment& experiment) {
   CheckRun(reading, experiment.run);
   CheckCudaGraph(reading, experiment.training);
   CheckMeaningless(reading, experiment);
-}
-
-void CheckAvailable(Reading& reading, const Experiment& experiment) {
-  for (const NotYet& entry : kNotYet) {
-    if (!entry.asked(experiment)) continue;
-    const std::string path(entry.path);
-    reading.Problem(reading.PlaceOf(path),
-                    path + ": " + std::string(entry.what) + " is not available in this version",
-                    std::string(entry.instead));
-  }
 }
 
 }  // namespace pipesim::spec

@@ -15,9 +15,6 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
 /// Contradictions between sections are problems, pointless settings warnings.
 void CheckWhole(Reading& reading, const Experiment& experiment);
 
-/// Values that the format knows and this version cannot do: a problem each, never silently ignored.
-void CheckAvailable(Reading& reading, const Experiment& experiment);
-
 /// Outputs of the model's last layer; throws std::invalid_argument where the layers do not fit.
 std::int64_t OutputsOf(const Model& model, const Shape& input);
 

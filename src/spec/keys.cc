@@ -115,7 +115,8 @@ constexpr std::array<KeyRule, 19> kStorageKeys{{
      [](const Experiment& e) -> Text {
        return If(Files(e), WordOf(kFileCacheStates, e.storage.file_cache));
      }},
-    {{"storage.cache.policy", "none|lru|random", "none", "what the cache keeps"},
+    {{"storage.cache.policy", "none|lru|random", "lru with a size, else none",
+      "what the cache gives up for a new sample"},
      [](const Experiment& e) -> Text {
        return If(Emulated(e), WordOf(kCachePolicies, e.storage.cache.policy));
      }},

@@ -59,7 +59,6 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
   if (out.name.empty()) out.name = out.model.name;
   FitModel(reading, model, out);
   CheckWhole(reading, out);
-  CheckAvailable(reading, out);
 }
 
 ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Request& request,

@@ -1,16 +1,17 @@
 // SampleSource over a folder of JPEGs: engine/sample_source.h says what it promises.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <memory>
 #include <system_error>
 
 #include "base/error.h"
 #include "engine/files/cover_resize.h"
+#include "engine/files/file.h"
 #include "engine/files/file_list.h"
 #include "engine/files/jpeg_reader.h"
 #include "engine/sample_source.h"
@@ -33,25 +34,27 @@ Normalisation NormalisationOf(std::size_t channel, int channels) {
   return {(kMean[0] + kMean[1] + kMean[2]) / 3, (kStdev[0] + kStdev[1] + kStdev[2]) / 3};
 }
 
-class File {
- public:
-  explicit File(const std::filesystem::path& path)
-      // Not to block on a pipe that someone named like an image.
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 [[noreturn]] void ThrowErrno(const std::filesystem::path& path, const char* what) {
   throw BadSample(path.string(),
                   fmt::format("{}: {}", what, std::generic_category().message(errno)));
+}
+
+/// Grows but never shrinks: what it gains is set to 0 each time.
+std::span<std::byte> Room(std::size_t size, std::vector<std::byte>& buffer) {
+  if (buffer.size() < size) buffer.resize(size);
+  return std::span(buffer).first(size);
+}
+
+/// Direct reading moves whole blocks to addresses on block borders. 4,096 is a multiple of the
+/// logical block of every common disk, 512 or 4,096 (open(2), O_DIRECT).
+constexpr std::size_t kDirectBlock = 4096;
+
+std::span<std::byte> AlignedRoom(std::size_t size, std::vector<std::byte>& buffer) {
+  const std::size_t blocks = (size + kDirectBlock - 1) / kDirectBlock * kDirectBlock;
+  void* begin = Room(blocks + kDirectBlock, buffer).data();
+  std::size_t room = blocks + kDirectBlock;
+  std::align(kDirectBlock, blocks, begin, room);
+  return {static_cast<std::byte*>(begin), blocks};
 }
 
 class ImageFolder final : public SampleSource {
@@ -60,12 +63,14 @@ class ImageFolder final : public SampleSource {
       : files_(storage.path),
         channels_(static_cast<int>(dataset.shape.at(0))),
         size_{static_cast<int>(dataset.shape.at(2)), static_cast<int>(dataset.shape.at(1))},
-        dtype_(dataset.dtype) {}
+        dtype_(dataset.dtype),
+        direct_(storage.direct) {}
 
   std::int64_t size() const override { return files_.size(); }
   std::int64_t classes() const override { return files_.classes(); }
   std::int64_t Label(std::int64_t sample) const override { return files_.ClassOf(sample); }
-  void Read(std::int64_t sample, std::vector<std::byte>& raw) const override;
+  std::span<const std::byte> Read(std::int64_t sample,
+                                  std::vector<std::byte>& buffer) const override;
   void Prepare(std::int64_t sample, std::span<const std::byte> raw,
                std::span<std::byte> out) const override;
 
@@ -77,25 +82,28 @@ class ImageFolder final : public SampleSource {
   int channels_;
   ImageSize size_;
   spec::DType dtype_;
+  bool direct_;
 };
 
-void ImageFolder::Read(std::int64_t sample, std::vector<std::byte>& raw) const {
+std::span<const std::byte> ImageFolder::Read(std::int64_t sample,
+                                             std::vector<std::byte>& buffer) const {
   const std::filesystem::path path = files_.PathOf(sample);
-  const File file(path);
+  const File file(path, direct_ ? O_DIRECT : 0);
   if (file.fd() < 0) ThrowErrno(path, "cannot open");
   struct stat status {};
   if (::fstat(file.fd(), &status) != 0) ThrowErrno(path, "cannot ask for its size");
   if (!S_ISREG(status.st_mode)) throw BadSample(path.string(), "not a regular file");
-  raw.resize(static_cast<std::size_t>(status.st_size));
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const std::span<std::byte> room = direct_ ? AlignedRoom(size, buffer) : Room(size, buffer);
   std::size_t have = 0;
-  while (have < raw.size()) {
-    const ssize_t got = ::read(file.fd(), raw.data() + have, raw.size() - have);
+  while (have < size) {
+    const ssize_t got = ::read(file.fd(), room.data() + have, room.size() - have);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) ThrowErrno(path, "cannot read");
+    if (got < 0) ThrowErrno(path, direct_ ? "cannot read directly" : "cannot read");
     if (got == 0) break;  // it shrank meanwhile; decoding will tell
     have += static_cast<std::size_t>(got);
   }
-  raw.resize(have);
+  return room.first(std::min(have, size));
 }
 
 void ImageFolder::Prepare(std::int64_t sample, std::span<const std::byte> raw,
@@ -160,6 +168,20 @@ void CheckPrepared(const spec::Dataset& dataset) {
   }
 }
 
+/// A file system that cannot do it refuses at opening or at the first read.
+void CheckDirect(const ImageFolder& folder, const spec::Storage& storage) {
+  if (!storage.direct) return;
+  std::vector<std::byte> buffer;
+  try {
+    folder.Read(0, buffer);
+  } catch (const BadSample& refusal) {
+    throw base::EnvironmentError(fmt::format(
+        "storage.direct: the file system of {} gave no direct reading ({}: {})\nuse --set "
+        "storage.direct=false, with --set storage.cache=cold to begin without cached files",
+        storage.path.string(), refusal.item, refusal.reason));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<SampleSource> OpenImageFolder(const spec::Storage& storage,
@@ -171,6 +193,7 @@ std::unique_ptr<SampleSource> OpenImageFolder(const spec::Storage& storage,
         fmt::format("{} holds {} classes (subfolders) but dataset.classes is {}",
                     storage.path.string(), folder->classes(), dataset.classes));
   }
+  CheckDirect(*folder, storage);
   return folder;
 }
 

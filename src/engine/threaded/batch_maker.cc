@@ -1,7 +1,10 @@
 #include "engine/threaded/batch_maker.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 namespace pipesim::engine {
 
@@ -12,6 +15,19 @@ using trace::State;
 namespace {
 int BurningThreads(const spec::Experiment& experiment) {
   return experiment.prepare.kind == spec::PrepareKind::kBurn ? experiment.limits.worker_threads : 1;
+}
+
+/// How often this thread gave its core away to wait.
+std::int64_t TimesAsleep() {
+  rusage usage{};
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
+}
+
+/// Whether the kernel counts that: not all do (gVisor says 0).
+bool SleepIsCounted() {
+  const std::int64_t before = TimesAsleep();
+  std::this_thread::sleep_for(std::chrono::microseconds(1));
+  return TimesAsleep() > before;
 }
 }  // namespace
 
@@ -25,6 +41,7 @@ BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink,
       worker_(worker),
       chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
       sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)),
+      sleep_is_counted_(run.source != nullptr && SleepIsCounted()),
       burners_(BurningThreads(run.experiment), [&run] {
         base::UseFinestTimerSlack();
         run.thread_ids.AddSelf(trace::Role::kWorker);
@@ -124,13 +141,24 @@ void BatchMaker::CallSource(Call&& call) {
   }
 }
 
+std::span<const std::byte> BatchMaker::ReadBytes(std::int64_t sample) {
+  timer_.EnterCpu(State::kRead);
+  const std::int64_t slept_before = TimesAsleep();
+  std::span<const std::byte> raw;
+  CallSource([&] { raw = run_.source->Read(sample, buffer_); });
+  // A thread that never slept copied out of the page cache: what it lacked of a core is contention.
+  // Of one that slept, that cannot be told from its wait for the device.
+  if (!sleep_is_counted_ || TimesAsleep() != slept_before) timer_.WaitedForDevice();
+  record_.read_cpu += base::ThreadCpuTime() - timer_.cpu_begun();
+  return raw;
+}
+
 bool BatchMaker::ReadFile(std::int64_t sample) {
   const bool decode = run_.experiment.prepare.kind == spec::PrepareKind::kDecode;
   const std::size_t used = decoded_.size();
   try {
-    timer_.Enter(State::kRead);
-    CallSource([&] { run_.source->Read(sample, raw_); });
-    const base::Bytes bytes{static_cast<std::int64_t>(raw_.size())};
+    const std::span<const std::byte> raw = ReadBytes(sample);
+    const base::Bytes bytes{static_cast<std::int64_t>(raw.size())};
     run_.storage.CountRead(bytes);
     ++record_.reads;
     record_.bytes += bytes;
@@ -138,7 +166,7 @@ bool BatchMaker::ReadFile(std::int64_t sample) {
       timer_.EnterCpu(State::kPrepare);
       decoded_.resize(used + sample_bytes_);
       CallSource([&] {
-        run_.source->Prepare(sample, raw_, std::span(decoded_).subspan(used, sample_bytes_));
+        run_.source->Prepare(sample, raw, std::span(decoded_).subspan(used, sample_bytes_));
       });
     }
   } catch (const BadSample& bad) {

@@ -31,6 +31,8 @@ class BatchMaker {
   /// Spends the CPU time of reads that hit the emulated cache, in state read.
   void CopyHits(const ChunkDemand& demand);
   bool PrepareEmulated(base::Duration cost);
+  /// The stored bytes, in buffer_. Throws BadSample.
+  std::span<const std::byte> ReadBytes(std::int64_t sample);
   /// False: the sample was bad and is left out.
   bool ReadFile(std::int64_t sample);
   int Collate(const Task& task);
@@ -45,11 +47,12 @@ class BatchMaker {
   int worker_;
   std::int64_t chunk_samples_;
   std::size_t sample_bytes_;
+  bool sleep_is_counted_;  ///< only of a source
   BurnTeam burners_;
   Burner copier_;  ///< of cache hits; apart, since what it owes belongs to state read
   trace::BatchRecord record_;
   std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones
-  std::vector<std::byte> raw_;      ///< one stored sample
+  std::vector<std::byte> buffer_;   ///< holds one stored sample
   std::vector<std::byte> decoded_;  ///< prepared samples of a real data set, before collate
 };
 

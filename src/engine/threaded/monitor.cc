@@ -44,7 +44,7 @@ Duration DeviceBusy(const trace::RunTrace& trace, Instant from, Instant to) {
 Monitor::Monitor(RunState& run, const RunControl& control, const base::CpuAllowance& cpus)
     : run_(run),
       control_(control),
-      resources_(cpus, run.thread_ids),
+      resources_(cpus, run.thread_ids, run.disk),
       next_sample_(run.begin),
       next_progress_(run.begin + kProgressEvery) {
   thread_ = std::thread([this] { Loop(); });

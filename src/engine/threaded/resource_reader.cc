@@ -85,8 +85,9 @@ std::vector<ThreadIds::Entry> ThreadIds::all() const {
   return entries_;
 }
 
-ResourceReader::ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads)
-    : cpus_(cpus.cpus), threads_(threads), begin_(ReadCounters()) {}
+ResourceReader::ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads,
+                               std::optional<base::Disk> disk)
+    : cpus_(cpus.cpus), threads_(threads), disk_(std::move(disk)), begin_(ReadCounters()) {}
 
 ResourceReader::Counters ResourceReader::ReadCounters() const {
   Counters counters;
@@ -133,6 +134,11 @@ trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::Storag
   sample.storage_iops_busy = storage.iops_busy;
   sample.throttled = Since(begin_.throttled, counters.throttled);
   sample.swapped_in_pages = Since(begin_.major_faults, counters.major_faults);
+  if (disk_) {
+    sample.disk = base::ReadDiskCounters(*disk_);
+    // Only what comes from a block device is counted: of other file systems it would read 0.
+    sample.fetched = base::FetchedByProcess();
+  }
   sample.run_queue_wait = RunQueueWaits();
   return sample;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/cpus.h"
+#include "base/disk.h"
 #include "base/units.h"
 #include "cost/storage.h"
 #include "trace/run_trace.h"
@@ -35,7 +36,9 @@ class ThreadIds {
 /// One thread uses it. Counters start at 0 when it is made.
 class ResourceReader {
  public:
-  ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads);
+  /// `disk`: of the real files, where it is known.
+  ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& threads,
+                 std::optional<base::Disk> disk = std::nullopt);
 
   trace::ResourceSample Read(base::Instant now, const cost::StorageUse& storage);
 
@@ -57,6 +60,7 @@ class ResourceReader {
 
   std::vector<int> cpus_;
   const ThreadIds& threads_;
+  std::optional<base::Disk> disk_;
   std::vector<Watched> watched_;
   Counters begin_;
 };

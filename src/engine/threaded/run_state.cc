@@ -20,6 +20,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
     : experiment(of),
       clock(*parts.clock),
       source(of.storage.kind == spec::StorageKind::kFiles ? parts.source : nullptr),
+      disk(source != nullptr ? base::DiskOf(of.storage.path) : std::nullopt),
       begin(at),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       queue_capacity(QueueCapacity(of.loader)),

@@ -61,7 +61,8 @@ struct RunState {
 
   const spec::Experiment experiment;
   const base::Clock& clock;
-  const SampleSource* const source;  ///< nullptr for emulated samples
+  const SampleSource* const source;      ///< nullptr for emulated samples
+  const std::optional<base::Disk> disk;  ///< that holds the real files, where it is known
   const base::Instant begin;
   const std::int64_t batches_per_epoch;
   const std::int64_t queue_capacity;  ///< 0 at 0 workers

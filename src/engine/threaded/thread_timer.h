@@ -35,6 +35,9 @@ class ThreadTimer final : public StateTimer {
   void EnterCpu(trace::State state) { EnterAt(state, clock_.Now(), true); }
   /// The present state waits for another thread, not for an instant.
   void WaitedForOther() { waited_for_other_ = true; }
+  /// The present state, entered as work on a core, waited for a device in between: what it did not
+  /// get of a core is not known to be contention.
+  void WaitedForDevice() { on_cpu_ = false; }
   /// Enters `state` as of `when`, which lies between begun() and now: for a wait whose owner is
   /// known only afterwards.
   void EnterAt(trace::State state, base::Instant when, bool on_cpu = false);

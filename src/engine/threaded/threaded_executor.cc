@@ -104,6 +104,7 @@ class ThreadedExecutor final : public Executor {
     effective.device = info.device;
     effective.device_name = info.device_name;
     effective.device_asynchronous = info.asynchronous;
+    if (run.disk) effective.disk = run.disk->name;
     effective.pinned = run.pin != nullptr;
     effective.queue_capacity = run.queue_capacity;
     effective.max_occupancy = run.max_occupancy();

@@ -71,8 +71,8 @@ class ImageFolderTest : public ::testing::Test {
   std::vector<T> Prepared(std::int64_t sample = 0) {
     const auto source = Open();
     Bytes raw, out(static_cast<std::size_t>(spec::PreparedBytes(dataset_).count));
-    source->Read(sample, raw);
-    source->Prepare(sample, raw, out);
+    const auto stored = source->Read(sample, raw);
+    source->Prepare(sample, stored, out);
     std::vector<T> values(out.size() / sizeof(T));
     std::memcpy(values.data(), out.data(), out.size());
     return values;
@@ -115,8 +115,8 @@ TEST_F(ImageFolderTest, ClassesAndFilesComeInTheOrderOfTheirNames) {
   // b/1.jpg < b/10.JPEG < b/2.jpg byte by byte: break the middle one and see which sample names it.
   PutText("b/10.JPEG", "");
   Bytes raw, out(3 * 8 * 8);
-  source->Read(2, raw);
-  EXPECT_THAT([&] { source->Prepare(2, raw, out); },
+  const auto stored = source->Read(2, raw);
+  EXPECT_THAT([&] { source->Prepare(2, stored, out); },
               testing::Throws<BadSample>(testing::Field(&BadSample::item, EndsWith("b/10.JPEG"))));
 }
 
@@ -268,6 +268,29 @@ TEST_F(ImageFolderTest, ForeignFilesAreNamedForWhatTheyAre) {
   EXPECT_EQ(Refusal({}), "empty");
 }
 
+TEST_F(ImageFolderTest, DirectReadingGivesTheSameBytesOrIsRefusedBeforeTheRun) {
+  std::vector<std::string> contents;
+  for (const std::size_t size : {1u, 511u, 4096u, 4097u, 20'000u}) {
+    contents.emplace_back(size, static_cast<char>('a' + contents.size()));
+    PutText("a/" + std::to_string(contents.size()) + ".jpg", contents.back());
+  }
+  storage_.direct = true;
+  std::unique_ptr<SampleSource> source;
+  try {
+    source = Open();
+  } catch (const base::EnvironmentError& refusal) {
+    EXPECT_THAT(refusal.what(), AllOf(HasSubstr("storage.direct"), HasSubstr(root_.string()),
+                                      HasSubstr("Invalid argument")));
+    GTEST_SKIP() << "the file system here gives no direct reading";
+  }
+  Bytes buffer;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto stored = source->Read(static_cast<std::int64_t>(i), buffer);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(stored.data()), stored.size()),
+              contents[i]);
+  }
+}
+
 TEST_F(ImageFolderTest, UnreadableFilesAreNamedWithTheSystemsReason) {
   Put("a/1.jpg", OneColor({8, 8}, {0, 0, 0}));
   const auto source = Open();
@@ -339,8 +362,8 @@ TEST_F(ImageFolderTest, WorkersMayDecodeSideBySide) {
       Bytes raw, out(3 * 8 * 8);
       for (int n = 0; n < 100; ++n) {
         const std::int64_t sample = (n + static_cast<std::int64_t>(w)) % 8;
-        source->Read(sample, raw);
-        source->Prepare(sample, raw, out);
+        const auto stored = source->Read(sample, raw);
+        source->Prepare(sample, stored, out);
         if (std::abs(static_cast<int>(out[0]) - 30 * static_cast<int>(sample)) > 3) ++wrong[w];
       }
     });

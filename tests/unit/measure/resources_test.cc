@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "measure/measurement.h"
 #include "support/trace_builder.h"
 
@@ -49,6 +51,34 @@ TEST(Resources, OfTheStorageAreItsBusiestLimit) {
   experiment.storage.latency = {base::Distribution::Fixed(3.6e6)};
   // Little: 1,000 reads/s of 3.6 ms each hold 3.6 of 4 slots.
   EXPECT_NEAR(*With(use, experiment).storage_utilization, 0.9, 1e-3);
+}
+
+TEST(Resources, OfADiskAreWhatIostatShows) {
+  // 200 reads/s of 4 kB, 5 ms each: one request in the disk on average, any in it half the time.
+  trace::RunTrace trace = TraceOf(Reading());
+  trace.effective.disk = "sda";
+  for (base::Instant at = trace.begin; at <= trace.end; at += Ms(100)) {
+    const double passed_s = base::ToSeconds(at - trace.begin);
+    trace::ResourceSample sample;
+    sample.at = at;
+    sample.disk = base::DiskCounters{.reads = std::llround(200 * passed_s),
+                                     .read_bytes = {std::llround(200 * 4096 * passed_s)},
+                                     .reading = base::FromSeconds(passed_s),
+                                     .busy = base::FromSeconds(0.5 * passed_s),
+                                     .queued = base::FromSeconds(passed_s)};
+    trace.resources.push_back(sample);
+  }
+  spec::Experiment experiment = ExperimentOf(Reading());
+  experiment.storage.kind = spec::StorageKind::kFiles;
+  const auto disk = Measure(trace, experiment).resources.disk;
+  ASSERT_TRUE(disk);
+  EXPECT_EQ(disk->name, "sda");
+  EXPECT_NEAR(disk->reads_per_s, 200, 1);
+  EXPECT_NEAR(disk->read_bytes_per_s, 200 * 4096, 4096);
+  EXPECT_NEAR(*disk->await_s, 0.005, 1e-4);
+  EXPECT_NEAR(disk->utilization, 0.5, 0.01);
+  EXPECT_NEAR(disk->queue_length, 1, 0.01);
+  EXPECT_FALSE(Measure(TraceOf(Reading()), experiment).resources.disk);
 }
 
 TEST(Resources, SplitCoresIntoLoadingAndTraining) {

@@ -139,6 +139,28 @@ TEST(Text, WorkerTableOfManyWorkersKeepsItsColumns) {
   EXPECT_TRUE(KeepsTheRules(text));
 }
 
+TEST(Text, OfRealFilesShowsTheDiskAndWhatWasCached) {
+  report::RunReport run = IoBound();
+  run.experiment.storage.kind = spec::StorageKind::kFiles;
+  run.experiment.storage.file_cache = spec::FileCacheState::kCold;
+  run.measurement.resources.page_cached_fraction = 0.02;
+  run.measurement.resources.disk = measure::Disk{.name = "sda",
+                                                 .reads_per_s = 4712,
+                                                 .read_bytes_per_s = 527.3e6,
+                                                 .await_s = 1.52e-3,
+                                                 .utilization = 0.97,
+                                                 .queue_length = 7.16};
+  run.measurement.result.judged_epochs = measure::EpochRange{1, 3};
+  run.measurement.result.epochs.push_back({});
+  const Document document = ToJson(run);
+  EXPECT_THAT(ToText(document, {}),
+              HasSubstr("        disk sda: 527 MB/s, 4,710 reads/s of 1.52 ms, 97 % in use"));
+  const std::string full = ToText(document, {.detail = Detail::kFull});
+  EXPECT_THAT(full, HasSubstr("page cache when the run began: 2 % of the files' bytes"));
+  EXPECT_THAT(full, HasSubstr("disk sda: 7.16 requests in queue and device on average"));
+  EXPECT_THAT(full, HasSubstr("measured and judged: epochs 1 to 3"));
+}
+
 TEST(Text, UnknownLaunchIsSaidNotGuessed) {
   report::RunReport run = IoBound();
   run.measurement.device->launch_s.reset();

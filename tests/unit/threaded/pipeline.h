@@ -93,9 +93,11 @@ class NumberedSource final : public SampleSource {
   std::int64_t size() const override { return samples_; }
   std::int64_t classes() const override { return samples_; }
   std::int64_t Label(std::int64_t sample) const override { return sample; }
-  void Read(std::int64_t sample, std::vector<std::byte>& raw) const override {
+  std::span<const std::byte> Read(std::int64_t sample,
+                                  std::vector<std::byte>& buffer) const override {
     if (in_read_) in_read_(sample);
-    raw.assign(1, static_cast<std::byte>(sample));
+    buffer.assign(1, static_cast<std::byte>(sample));
+    return buffer;
   }
   void Prepare(std::int64_t, std::span<const std::byte> raw,
                std::span<std::byte> out) const override {
