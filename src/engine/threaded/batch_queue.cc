@@ -104,13 +104,12 @@ class LockfreeQueue final : public BatchQueue {
   }
   bool TryPop(int& slot) override {
     if (!items_.TryWait()) return false;
-    Remove(slot);
-    return true;
+    if (Remove(slot)) return true;
+    items_.Post();  // it was Abort's
+    return false;
   }
   bool Pop(int& slot) override {
-    if (!WaitFor(items_)) return false;
-    Remove(slot);
-    return true;
+    return WaitFor(items_) && Remove(slot);
   }
   void Abort() override {
     aborted_.store(true);
@@ -134,10 +133,12 @@ class LockfreeQueue final : public BatchQueue {
     queue_.push(slot);
     items_.Post();
   }
-  // A counted item is in the queue: its push had returned before it was counted.
-  void Remove(int& slot) {
-    queue_.pop(slot);
+  // A counted item is in the queue, since its push had returned before it was counted; only Abort
+  // counts one that is not.
+  bool Remove(int& slot) {
+    if (!queue_.pop(slot)) return false;
     room_.Post();
+    return true;
   }
 
   std::int64_t capacity_;

@@ -84,6 +84,19 @@ TEST_P(EachQueue, AbortReleasesEverybodyWhoWaits) {
   EXPECT_FALSE(empty->Pop(slot));
 }
 
+TEST_P(EachQueue, AbortedHandsOutWhatIsInItAndNothingElse) {
+  const auto queue = MakeBatchQueue(GetParam(), 3);
+  ASSERT_TRUE(queue->TryPush(7));
+  queue->Abort();
+  int slot = -1;
+  EXPECT_TRUE(queue->TryPop(slot));
+  EXPECT_EQ(slot, 7);
+  slot = -1;
+  for (int attempt = 0; attempt < 3; ++attempt) EXPECT_FALSE(queue->TryPop(slot));
+  EXPECT_FALSE(queue->Pop(slot));
+  EXPECT_EQ(slot, -1);
+}
+
 TEST(Burner, BurnsItsCostInThreadCpuTimeToOnePercent) {
   Burner burner;
   const base::StopFlag never;

@@ -96,8 +96,10 @@ TEST_P(QueueEndurance, EveryItemComesThroughAndMemoryStaysFlat) {
   EXPECT_FALSE(queue->TryPop(item));
   EXPECT_EQ(sum, kItems * (kItems - 1) / 2);
   RecordProperty("growth_bytes", std::to_string(growth_bytes));
+#ifndef __SANITIZE_THREAD__  // whose notes on each access are memory, too
   // One byte leaked an item would be 50 MB in the long run; everyday this finds 40 bytes an item.
   EXPECT_LT(growth_bytes, 4 << 20);
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(
