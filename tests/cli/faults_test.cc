@@ -171,5 +171,26 @@ TEST(Stopped, ForASecondARunGoesOnAndSaysSo) {
   EXPECT_LT(report["result"]["samples_per_s"].get<double>(), 8 / 0.005);
 }
 
+#ifdef PIPESIM_CLOCK_STEPS
+TEST(Clock, ThatJumpsByHoursChangesNothing) {
+  CommandOptions options;
+  options.environment = {"LD_PRELOAD=" PIPESIM_CLOCK_STEPS};
+  const auto begin = std::chrono::steady_clock::now();
+  const CommandResult result = RunPipesim(
+      {"--workers", "2", "--batch", "8", "--duration", "4s", "--quiet", "--set",
+       "loader.timeout=5s", "--set", "prepare={kind: wait, cost: 500us}", "--storage", "hdd", "--set",
+       "device={emulated: {base: 5ms}}", "--export", "json=-"},
+      options);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GE(took, 4s);
+  EXPECT_LT(took, 30s);
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["result"]["status"], "ok");
+  EXPECT_NEAR(report["consumer"]["wall_s"].get<double>(), 4, 1.5);
+  EXPECT_LT(report["result"]["samples_per_s"].get<double>(), 1.01 * 8 / 0.005);
+}
+#endif
+
 }  // namespace
 }  // namespace pipesim

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "support/command.h"
 
@@ -108,6 +112,62 @@ INSTANTIATE_TEST_SUITE_P(Rates, WaitingStages,
                          testing::Values(Stages{1, 1000, 1000}, Stages{1, 5000, 1000},
                                          Stages{4, 4000, 1000}, Stages{2, 4000, 2000},
                                          Stages{8, 4000, 1000}, Stages{4, 1000, 5000}));
+
+class InjectedStarvation : public testing::TestWithParam<int> {};
+
+TEST_P(InjectedStarvation, IsMeasuredToOnePercentagePoint) {
+  // One worker whose batches come every g / (1 - f), for steps of g = 5 ms; at f = 0 twice as fast.
+  const double share = GetParam() / 100.0;
+  const double period_us = share > 0 ? 5000 / (1 - share) : 2500;
+  const json report = ReportOf(
+      {"--workers", "1", "--batch", "1", "--model", "linear", "--set",
+       "dataset={samples: 100000, sample_bytes: 1kB, shape: [16], classes: 10}", "--storage",
+       "none", "--set",
+       "prepare={kind: wait, cost: " + std::to_string(std::llround(period_us)) + "us}", "--set",
+       "device={emulated: {base: 5ms}}", "--duration", "10s"});
+  const json& device = report["device"];
+  const double starved = device["starved_s"].get<double>() / device["wall_s"].get<double>();
+  RecordProperty("starved_percent", std::to_string(100 * starved));
+  EXPECT_NEAR(starved, share, 0.01);
+  EXPECT_NEAR(report["result"]["accelerator_utilization"].get<double>(), 1 - share, 0.01);
+  ExpectPartitionsClose(report);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, InjectedStarvation, testing::Values(0, 10, 30, 50, 70, 90));
+
+std::int64_t ResidentKib(int pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::stoll(line.substr(6));
+  return 0;
+}
+
+TEST(Endurance, ThirtyMinutesKeepResidentMemoryFlat) {
+  using namespace std::chrono_literals;
+  // A batch a millisecond: 1.8 million of them, 180 epochs, all series and buckets long full.
+  support::CommandOptions options;
+  options.limit = 2000s;
+  std::int64_t early_kib = 0, late_kib = 0;
+  options.while_running = [&](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(3min);
+    early_kib = ResidentKib(run);
+    std::this_thread::sleep_for(26min);
+    late_kib = ResidentKib(run);
+  };
+  const CommandResult result = RunPipesim(
+      {"--workers", "4", "--batch", "4", "--set", "dataset={samples: 40k, shape: [64]}", "--set",
+       "prepare={kind: wait, cost: 1ms}", "--set", "storage={latency: 10us, cache: {size: 1MB}}",
+       "--set", "device={emulated: {base: 500us}}", "--set", "loader.pin_memory=true", "--duration",
+       "30min", "--no-save", "--quiet", "--export", "json=-"},
+      options);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(json::parse(result.out)["result"]["steps"], 1'000'000);
+  RecordProperty("early_kib", std::to_string(early_kib));
+  RecordProperty("late_kib", std::to_string(late_kib));
+  ASSERT_GT(early_kib, 0);
+  EXPECT_LE(late_kib - early_kib, 1024);
+}
 
 #ifdef PIPESIM_MAKE_DATASET
 TEST(RealFiles, Resnet18LearnsTheClassesOfAJpegFolderInAHundredSteps) {

@@ -1,0 +1,173 @@
+// Limits that bind: each is set as a user would, and what the run then really used is measured.
+// On a loaded machine a run gets less than its limit, never more: what must not be exceeded is exact,
+// what must be reached is far from it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/command.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::RunPipesim;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+constexpr double kOneCore = 1.05;  // and the readings' rounding
+
+int AllowedCpus() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/// Samples that burn a millisecond each; the device takes no time.
+json Burning(std::vector<std::string> more, const CommandOptions& options = {}) {
+  std::vector<std::string> words{"--batch",
+                                 "8",
+                                 "--duration",
+                                 "3s",
+                                 "--quiet",
+                                 "--no-save",
+                                 "--prepare",
+                                 "1ms",
+                                 "--storage",
+                                 "none",
+                                 "--set",
+                                 "device={emulated: {base: 100us}}",
+                                 "--export",
+                                 "json=-"};
+  words.insert(words.end(), more.begin(), more.end());
+  const CommandResult result = RunPipesim(words, options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+double CoresUsed(const json& report) { return report["resources"]["cores_used"].get<double>(); }
+
+TEST(Limits, ANumberOfCpusIsAllThatFourWorkersGet) {
+  if (AllowedCpus() < 2) GTEST_SKIP() << "one processor binds without any limit";
+  const json report = Burning({"--workers", "4", "--cpus", "1"});
+  EXPECT_EQ(report["resources"]["cores"], 1);
+  EXPECT_LE(CoresUsed(report), kOneCore);
+  EXPECT_GT(CoresUsed(Burning({"--workers", "4", "--cpus", "2"})), kOneCore);
+}
+
+TEST(Limits, AListOfCpusIsWhereEveryThreadOfTheRunStays) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  int last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &set)) --last;
+  std::vector<std::string> allowed;
+  CommandOptions options;
+  options.while_running = [&](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(1500ms);
+    for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(run) + "/task")) {
+      std::ifstream status(task.path() / "status");
+      for (std::string line; std::getline(status, line);)
+        if (line.rfind("Cpus_allowed_list:", 0) == 0) allowed.push_back(line.substr(19));
+    }
+  };
+  const std::string list = std::to_string(last) + "-" + std::to_string(last);
+  const json report = Burning({"--workers", "3", "--cpus", list}, options);
+  EXPECT_GE(allowed.size(), 4u);  // the training thread and its workers
+  EXPECT_THAT(allowed, testing::Each(std::to_string(last)));
+  EXPECT_LE(CoresUsed(report), kOneCore);
+}
+
+TEST(Limits, WorkerThreadsGiveOneWorkerASecondCore) {
+  if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
+  EXPECT_LE(CoresUsed(Burning({"--workers", "1"})), kOneCore);
+  EXPECT_GT(CoresUsed(Burning({"--workers", "1", "--set", "limits.worker_threads=2"})), kOneCore);
+}
+
+/// A cgroup of this test's own with half a core; empty where this process may not make one.
+class HalfACore {
+ public:
+  HalfACore() {
+    const std::string name = "pipesim-test-" + std::to_string(getpid());
+    for (const fs::path root : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
+      std::error_code failed;
+      if (!fs::create_directory(root / name, failed) || failed) continue;
+      path_ = root / name;
+      if (Write("cpu.cfs_period_us", "100000") && Write("cpu.cfs_quota_us", "50000")) return;
+      if (Write("cpu.max", "50000 100000")) return;
+      Remove();
+    }
+  }
+  ~HalfACore() { Remove(); }
+  bool made() const { return !path_.empty(); }
+  void Enter() const { Write("cgroup.procs", std::to_string(getpid())); }
+
+ private:
+  bool Write(const char* file, const std::string& text) const {
+    if (!fs::exists(path_ / file)) return false;
+    std::ofstream out(path_ / file);
+    out << text << std::flush;
+    return out.good();
+  }
+  void Remove() {
+    if (!path_.empty()) rmdir(path_.c_str());
+    path_.clear();
+  }
+  fs::path path_;
+};
+
+TEST(Limits, ACgroupsQuotaIsReadBindsAndShowsAsThrottling) {
+  const HalfACore group;
+  if (!group.made()) GTEST_SKIP() << "this process may not make a cgroup with a quota";
+  CommandOptions options;
+  options.before = [&] { group.Enter(); };
+  const json report = Burning({"--workers", "2"}, options);
+  EXPECT_NEAR(report["resources"]["cores"].get<double>(), 0.5, 1e-9);
+  EXPECT_LE(CoresUsed(report), 0.55);
+  EXPECT_GT(report["resources"]["throttled_fraction"].get<double>(), 0.1);
+  EXPECT_THAT(report["warnings"].dump(), HasSubstr("throttled"));
+}
+
+#if PIPESIM_WITH_TORCH
+/// LibTorch trains on the CPU, as often as it can or in between waits for data.
+json Training(const char* prepare, std::vector<std::string> more) {
+  std::vector<std::string> words{"--model",    "mlp",    "--device",  "cpu",
+                                 "--batch",    "256",    "--workers", "1",
+                                 "--duration", "4s",     "--quiet",   "--no-save",
+                                 "--storage",  "none",   "--set",     std::string("prepare=") + prepare,
+                                 "--export",   "json=-"};
+  words.insert(words.end(), more.begin(), more.end());
+  const CommandResult result = RunPipesim(words);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+
+TEST(Limits, ComputeThreadsAreTheCoresThatTrainingUses) {
+  if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
+  const auto cores = [](const char* threads) {
+    return Training("none", {"--threads", threads})["resources"]["cores_used_training"].get<double>();
+  };
+  EXPECT_LE(cores("1"), kOneCore);
+  EXPECT_GT(cores("2"), kOneCore);
+}
+
+TEST(Limits, APassiveWaitGivesTheCoresBackBetweenSteps) {
+  if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
+  const auto cores = [](const char* wait) {
+    return CoresUsed(Training("{kind: wait, cost: 40us}",
+                              {"--threads", "2", "--set", std::string("limits.omp_wait=") + wait}));
+  };
+  EXPECT_LT(cores("passive"), 0.9 * cores("default"));
+}
+#endif
+
+}  // namespace
+}  // namespace pipesim
