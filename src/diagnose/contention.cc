@@ -19,11 +19,22 @@ Scenario WithThreads(Scenario s, int workers, int threads) {
   return s;
 }
 
-/// `threads` of the trainer's and as many workers as the other cores hold: at least one, so that
-/// loading still runs beside training; never more than now.
-Setting FewerThreadsOn(const Scenario& now, int threads) {
+/// The step as it would be if its threads never waited for a core.
+Scenario Uncontended(Scenario s, const measure::Measurement& measurement) {
+  const double waits = measurement.resources.trainer_contended_fraction.value_or(0);
+  if (!s.device_asynchronous && s.demands.step_s) *s.demands.step_s *= 1 - waits;
+  return s;
+}
+
+/// The most workers beside `threads` of the trainer's: at least one, so that loading still runs
+/// beside training; never more than now.
+int MostWorkersBeside(const Scenario& now, int threads) {
+  if (now.workers == 0 || threads == 1) return now.workers;
+  return std::clamp(WholeCores(now) - threads, 1, now.workers);
+}
+
+Setting FewerThreadsOn(const Scenario& now, int threads, int workers) {
   Setting setting;
-  const int workers = now.workers > 0 ? std::clamp(WholeCores(now) - threads, 1, now.workers) : 0;
   if (workers != now.workers) {
     setting.text = fmt::format("workers {} to {}", now.workers, workers);
     setting.set.emplace_back("loader.workers", std::to_string(workers));
@@ -43,7 +54,18 @@ Setting FewerThreadsOn(const Scenario& now, int threads) {
 
 double TrainerContendedShare(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;
-  return consumer.wall_s > 0 ? std::clamp(consumer.contended_s / consumer.wall_s, 0.0, 1.0) : 0;
+  if (!(consumer.wall_s > 0)) return 0;
+  double lost_s = consumer.contended_s;
+  if (!measurement.effective.device_asynchronous) {
+    lost_s += consumer.compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
+  }
+  return std::clamp(lost_s / consumer.wall_s, 0.0, 1.0);
+}
+
+double ContentionGainBetweenSteps(const measure::Measurement& measurement) {
+  const auto& consumer = measurement.consumer;
+  const double running_s = consumer.wall_s - consumer.contended_s;
+  return running_s > 0 ? consumer.contended_s / running_s : 0;
 }
 
 std::optional<Tried> MeasuredContention(const Question& question) {
@@ -55,11 +77,15 @@ std::optional<Tried> MeasuredContention(const Question& question) {
   std::optional<Tried> best;
   const int now_threads = now.device_asynchronous ? 1 : std::max(1, now.compute_threads);
   const int fewest = now.device_asynchronous ? now_threads : 1;
+  const Scenario free = Uncontended(now, question.measurement);
   for (int threads = std::min(now_threads, WholeCores(now)); threads >= fewest; --threads) {
-    Setting fewer = FewerThreadsOn(now, threads);
-    if (fewer.set.empty()) continue;
-    const double gain = std::min(most, Gain(*measured, question.predict(fewer.change(now))));
-    if (!best || gain > best->gain) best = Tried{std::move(fewer), gain};
+    const int most_workers = MostWorkersBeside(now, threads);
+    for (int workers = most_workers; workers >= std::min(1, most_workers); --workers) {
+      Setting fewer = FewerThreadsOn(now, threads, workers);
+      if (fewer.set.empty()) continue;
+      const double gain = std::min(most, Gain(*measured, question.predict(fewer.change(free))));
+      if (!best || gain > best->gain) best = Tried{std::move(fewer), gain};
+    }
   }
   return best;
 }

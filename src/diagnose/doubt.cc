@@ -40,8 +40,10 @@ void AddFewSteps(const Question& q, Doubt& doubt) {
 void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto error = ModelError(q);
   if (!error) return;
-  // What contention costs is no error of a model that leaves it out.
-  const double unexplained = decision.measured ? (1 + *error) / (1 + decision.gain) - 1 : *error;
+  // What contention costs is no error of a model that leaves it out. It is in the model where it is
+  // in the measured step.
+  const double left_out = std::min(decision.gain, ContentionGainBetweenSteps(q.measurement));
+  const double unexplained = decision.measured ? (1 + *error) / (1 + left_out) - 1 : *error;
   if (!(std::abs(unexplained) > q.thresholds.model_error)) return;
   std::string reason =
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",

@@ -120,6 +120,15 @@ Clauses ContentionEvidence(const Question& q, const Decision& d, const std::vect
   const auto& c = q.measurement.consumer;
   AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
            "the training thread waits for a core", "of the time");
+  const auto pool = q.measurement.resources.trainer_contended_fraction;
+  if (!q.measurement.effective.device_asynchronous && pool) {
+    clauses.push_back(
+        {fmt::format("the trainer's threads wait for a core {} of the time they want one",
+                     ShareText(*pool)),
+         "resources.trainer_contended_fraction",
+         *pool,
+         {}});
+  }
   clauses.push_back(
       {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.scenario), q.scenario.cores),
        "resources.cores",

@@ -81,10 +81,16 @@ void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& 
 /// are seen by no span; wall time × threads bounds them from above and stands in without counters.
 void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
                     const std::optional<CounterMoves>& moves, double steps, double window_s,
-                    double compute_s) {
+                    double compute_s, int workers) {
   const double most_s = compute_s * std::max(1, trace.effective.compute_threads);
   demands.step_cpu_s = most_s;
   demands.step_cpu_method = "compute time x threads, an upper bound";
+  if (moves && moves->trainer_on_core_s && workers > 0) {
+    const double used_s = *moves->trainer_on_core_s * (window_s / moves->covered_s) / steps;
+    demands.step_cpu_s = std::clamp(used_s - demands.host_s.value_or(0), 0.0, most_s);
+    demands.step_cpu_method = "CPU time of the trainer's threads";
+    return;
+  }
   const std::optional<double> loading_s = LoadingCpuSeconds(demands);
   if (!moves || !moves->process_cpu_s || !loading_s) return;
   const double used_s = *moves->process_cpu_s * (window_s / moves->covered_s) / steps;
@@ -144,7 +150,8 @@ Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Expe
   demands.sync_s = consumer.sync_s / steps;
   FitStep(demands, trace, window, experiment, consumer, steps);
   if (!trace.effective.device_asynchronous) {
-    FitTrainingCpu(demands, trace, moves, steps, window_s, *demands.step_s);
+    FitTrainingCpu(demands, trace, moves, steps, window_s, *demands.step_s,
+                   experiment.loader.workers);
   }
   return demands;
 }

@@ -120,6 +120,8 @@ struct Resources {
   std::optional<double> cores_used;       ///< this process
   std::optional<double> cpu_utilization;  ///< cores_used / cores
   std::optional<double> cores_used_training, cores_used_loading;
+  /// Of the time in which the training thread and the trainer's pool wanted a core: without one.
+  std::optional<double> trainer_contended_fraction;
   std::optional<double> foreign_cores;  ///< other programs on the allowed processors
   /// Of the storage's limit: bandwidth, IOPS or queue depth, the larger; nullopt without a known
   /// one.

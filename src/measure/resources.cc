@@ -110,6 +110,10 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
     r.foreign_cores =
         std::max(0.0, (*moves.machine_cpu_s - *moves.process_cpu_s) / moves.covered_s);
   }
+  if (moves.trainer_wait_s && moves.trainer_on_core_s) {
+    const double wanted_s = *moves.trainer_wait_s + *moves.trainer_on_core_s;
+    if (wanted_s > 0) r.trainer_contended_fraction = *moves.trainer_wait_s / wanted_s;
+  }
   if (moves.throttled_s) r.throttled_fraction = *moves.throttled_s / moves.covered_s;
 }
 
@@ -131,9 +135,14 @@ std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& 
   moves.machine_cpu_s =
       MoveIfRead(from, to, [](const auto& s) { return SecondsOf(s.machine_cpu); });
   moves.throttled_s = MoveIfRead(from, to, [](const auto& s) { return SecondsOf(s.throttled); });
-  moves.worker_wait_s = MoveIfRead(from, to, [](const auto& s) {
-    return SecondsOf(s.run_queue_wait[static_cast<std::size_t>(trace::Role::kWorker)]);
-  });
+  const auto worker = static_cast<std::size_t>(trace::Role::kWorker);
+  const auto trainer = static_cast<std::size_t>(trace::Role::kConsumer);
+  moves.worker_wait_s =
+      MoveIfRead(from, to, [&](const auto& s) { return SecondsOf(s.run_queue_wait[worker]); });
+  moves.trainer_wait_s =
+      MoveIfRead(from, to, [&](const auto& s) { return SecondsOf(s.run_queue_wait[trainer]); });
+  moves.trainer_on_core_s =
+      MoveIfRead(from, to, [&](const auto& s) { return SecondsOf(s.on_core[trainer]); });
   moves.swapped_in_pages = MoveIfRead(from, to, [](const auto& s) {
     return s.swapped_in_pages ? std::optional(static_cast<double>(*s.swapped_in_pages))
                               : std::nullopt;

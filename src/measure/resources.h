@@ -11,6 +11,8 @@ namespace pipesim::measure {
 struct CounterMoves {
   double covered_s = 0;
   std::optional<double> process_cpu_s, machine_cpu_s, throttled_s, worker_wait_s, swapped_in_pages;
+  /// Of the training thread and the trainer's pool, summed: on a core, and runnable without one.
+  std::optional<double> trainer_on_core_s, trainer_wait_s;
   double storage_reads = 0, storage_bytes = 0;
   double storage_bandwidth_busy_s = 0, storage_iops_busy_s = 0;
   struct DiskMoves {

@@ -133,6 +133,7 @@ Document ResourcesSection(const measure::Resources& resources) {
           {"cores_used_training", NumberValue(resources.cores_used_training)},
           {"cores_used_loading", NumberValue(resources.cores_used_loading)},
           {"cpu_utilization", NumberValue(resources.cpu_utilization)},
+          {"trainer_contended_fraction", NumberValue(resources.trainer_contended_fraction)},
           {"foreign_cores", NumberValue(resources.foreign_cores)},
           {"throttled_fraction", NumberValue(resources.throttled_fraction)},
           {"storage_utilization", NumberValue(resources.storage_utilization)},

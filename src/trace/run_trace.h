@@ -93,8 +93,9 @@ struct ResourceSample {
   std::optional<base::DiskCounters> disk;        ///< of the real files, since the machine's start
   std::optional<base::Duration> throttled;       ///< by the cgroup
   std::optional<std::int64_t> swapped_in_pages;  ///< by this process's major faults
-  /// Run-queue wait of each role's threads, summed.
-  std::array<std::optional<base::Duration>, kRoleCount> run_queue_wait;
+  /// Of each role's threads, summed: the time on a core, and the time runnable without one. The
+  /// consumer's include the threads of the trainer's own pool.
+  std::array<std::optional<base::Duration>, kRoleCount> on_core, run_queue_wait;
 };
 
 enum class EndReason {

@@ -258,6 +258,8 @@ struct EvenUse {
   double bandwidth_busy = 0, iops_busy = 0;   ///< shares of the time
   std::optional<double> throttled{};          ///< share of the time
   std::optional<double> worker_wait_cores{};  ///< run-queue wait of the workers, s a second
+  /// Of the training thread and its pool: on a core, and runnable without one, s a second.
+  std::optional<double> trainer_cores{}, trainer_wait_cores{};
   std::optional<double> swapped_in_per_s{};
 };
 inline void AddUse(trace::RunTrace& trace, const EvenUse& use, int readings = 21) {
@@ -280,6 +282,9 @@ inline void AddUse(trace::RunTrace& trace, const EvenUse& use, int readings = 21
       sample.swapped_in_pages = std::llround(*use.swapped_in_per_s * passed_s);
     }
     sample.run_queue_wait[static_cast<std::size_t>(Role::kWorker)] = grown(use.worker_wait_cores);
+    sample.run_queue_wait[static_cast<std::size_t>(Role::kConsumer)] =
+        grown(use.trainer_wait_cores);
+    sample.on_core[static_cast<std::size_t>(Role::kConsumer)] = grown(use.trainer_cores);
     trace.resources.push_back(sample);
   }
 }

@@ -60,6 +60,7 @@ Monitor::~Monitor() {
 }
 
 void Monitor::Loop() {
+  run_.thread_ids.AddSelf(std::nullopt);
   std::unique_lock lock(mutex_);
   while (!stop_) {
     lock.unlock();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -59,14 +60,6 @@ base::Bytes Resident() {
   return {resident * sysconf(_SC_PAGESIZE)};
 }
 
-// /proc/self/task/<tid>/schedstat: "<ns on a core> <ns runnable without one> <slices>".
-std::optional<Duration> RunQueueWait(pid_t thread) {
-  std::istringstream fields(ReadProc(fmt::format("/proc/self/task/{}/schedstat", thread)));
-  std::int64_t on_core_ns = 0, waited_ns = 0;
-  if (!(fields >> on_core_ns >> waited_ns)) return std::nullopt;
-  return Duration(waited_ns);
-}
-
 template <class Value>
 std::optional<Value> Since(const std::optional<Value>& begin, const std::optional<Value>& now) {
   if (!begin || !now) return std::nullopt;
@@ -75,7 +68,7 @@ std::optional<Value> Since(const std::optional<Value>& begin, const std::optiona
 
 }  // namespace
 
-void ThreadIds::AddSelf(trace::Role role) {
+void ThreadIds::AddSelf(std::optional<trace::Role> role) {
   const std::lock_guard lock(mutex_);
   entries_.push_back({role, gettid()});
 }
@@ -99,26 +92,54 @@ ResourceReader::Counters ResourceReader::ReadCounters() const {
   return counters;
 }
 
-ResourceReader::RoleWaits ResourceReader::RunQueueWaits() {
-  const std::vector<ThreadIds::Entry> threads = threads_.all();
-  for (std::size_t i = watched_.size(); i < threads.size(); ++i) {
-    watched_.push_back({threads[i], std::nullopt, std::nullopt});
+// /proc/self/task/<tid>/schedstat: "<ns on a core> <ns runnable without one> <slices>".
+std::optional<ResourceReader::Scheduled> ResourceReader::ReadScheduled(pid_t thread) {
+  std::istringstream fields(ReadProc(fmt::format("/proc/self/task/{}/schedstat", thread)));
+  std::int64_t on_core_ns = 0, waited_ns = 0;
+  if (!(fields >> on_core_ns >> waited_ns)) return std::nullopt;
+  return Scheduled{Duration(on_core_ns), Duration(waited_ns)};
+}
+
+void ResourceReader::WatchNewThreads() {
+  // Those that have said who they are come first, so that nobody is taken for the pool's.
+  std::vector<ThreadIds::Entry> threads = threads_.all();
+  std::error_code failed;
+  std::filesystem::directory_iterator tasks("/proc/self/task", failed);
+  for (; !failed && tasks != std::filesystem::directory_iterator(); tasks.increment(failed)) {
+    const std::string name = tasks->path().filename().string();
+    pid_t id = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (parsed.ec == std::errc()) threads.push_back({trace::Role::kConsumer, id});
   }
-  RoleWaits waits;
+  for (const ThreadIds::Entry& thread : threads) {
+    const auto same = [&](const Watched& watched) { return watched.thread.id == thread.id; };
+    const auto known = std::find_if(watched_.begin(), watched_.end(), same);
+    if (known == watched_.end()) {
+      watched_.push_back({thread, std::nullopt, std::nullopt});
+    } else if (thread.role != trace::Role::kConsumer) {
+      known->thread.role = thread.role;  // it was seen before it could say so
+    }
+  }
+}
+
+void ResourceReader::ReadThreads(trace::ResourceSample& sample) {
+  WatchNewThreads();
   for (Watched& watched : watched_) {
-    if (const auto now = RunQueueWait(watched.thread.id)) {
-      // A worker begins with the run; the consumer's thread had a life before it.
+    if (const auto now = ReadScheduled(watched.thread.id)) {
+      // A worker begins with the run; the consumer's threads may have had a life before it.
       if (!watched.first) {
-        watched.first = watched.thread.role == trace::Role::kConsumer ? *now : Duration::zero();
+        watched.first = watched.thread.role == trace::Role::kConsumer ? *now : Scheduled{};
       }
       watched.last = now;
     }
-    if (const auto waited = Since(watched.first, watched.last)) {
-      auto& sum = waits[static_cast<std::size_t>(watched.thread.role)];
-      sum = sum.value_or(Duration::zero()) + *waited;
-    }
+    if (!watched.first || !watched.last || !watched.thread.role) continue;
+    const auto role = static_cast<std::size_t>(*watched.thread.role);
+    const auto add = [](std::optional<Duration>& sum, Duration more) {
+      sum = sum.value_or(Duration::zero()) + more;
+    };
+    add(sample.on_core[role], watched.last->on_core - watched.first->on_core);
+    add(sample.run_queue_wait[role], watched.last->waited - watched.first->waited);
   }
-  return waits;
 }
 
 trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::StorageUse& storage) {
@@ -139,7 +160,7 @@ trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::Storag
     // Only what comes from a block device is counted: of other file systems it would read 0.
     sample.fetched = base::FetchedByProcess();
   }
-  sample.run_queue_wait = RunQueueWaits();
+  ReadThreads(sample);
   return sample;
 }
 

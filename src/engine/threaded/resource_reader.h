@@ -21,11 +21,12 @@ namespace pipesim::engine {
 class ThreadIds {
  public:
   struct Entry {
-    trace::Role role;
+    std::optional<trace::Role> role;  ///< nullopt: no part of the pipeline
     pid_t id;
   };
-  /// The calling thread.
-  void AddSelf(trace::Role role);
+  /// The calling thread. A thread of the process that never says what it is counts to the consumer:
+  /// the trainer's pool (libgomp's, autograd's), which no span sees.
+  void AddSelf(std::optional<trace::Role> role);
   std::vector<Entry> all() const;
 
  private:
@@ -43,13 +44,18 @@ class ResourceReader {
   trace::ResourceSample Read(base::Instant now, const cost::StorageUse& storage);
 
  private:
-  using RoleWaits = std::array<std::optional<base::Duration>, trace::kRoleCount>;
-  RoleWaits RunQueueWaits();
-
+  /// Of one thread, by the kernel's scheduler.
+  struct Scheduled {
+    base::Duration on_core{}, waited{};
+  };
   struct Watched {
     ThreadIds::Entry thread;
-    std::optional<base::Duration> first, last;  ///< run-queue wait; the last outlives the thread
+    std::optional<Scheduled> first, last;  ///< the last outlives the thread
   };
+  static std::optional<Scheduled> ReadScheduled(pid_t thread);
+  void WatchNewThreads();
+  void ReadThreads(trace::ResourceSample& sample);
+
   struct Counters {
     base::Duration process_cpu{};
     std::optional<base::Duration> machine_cpu;

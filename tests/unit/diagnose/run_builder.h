@@ -62,6 +62,12 @@ class RunBuilder {
   /// Share of the training thread's time without a core.
   RunBuilder& Contended(double share) { return contended_ = share, *this; }
 
+  /// Share of the time the trainer's threads want a core in which they have none.
+  RunBuilder& PoolContended(double share) {
+    *demands_.step_cpu_s *= 1 - share;  // waiting is no CPU time
+    return pool_contended_ = share, *this;
+  }
+
   MadeRun Build() const {
     MadeRun run{experiment_, {}};
     auto& m = run.measurement;
@@ -71,6 +77,7 @@ class RunBuilder {
     m.effective.device = gpu_ ? "cuda:0" : "cpu";
     m.effective.pinned = gpu_;
     m.effective.compute_threads = threads_;
+    m.resources.trainer_contended_fraction = pool_contended_;
     const double rate = efficiency_ * PredictByBounds(ScenarioOf(run.experiment, run.measurement));
     SetResult(m, rate);
     SetPartitions(m, kBatch / rate);
@@ -151,6 +158,7 @@ class RunBuilder {
   spec::Experiment experiment_;
   measure::Demands demands_;
   double cores_ = 8, half_width_ = 0.01, efficiency_ = 1, contended_ = 0;
+  std::optional<double> pool_contended_;
   bool launch_known_ = true;
   std::int64_t steps_ = 183;
 };

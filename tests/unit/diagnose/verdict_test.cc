@@ -215,6 +215,16 @@ TEST(Verdict, ThreadsThatTakeTheTrainersCoresAreContention) {
   ASSERT_NE(Row(d, "workers 16 to 4"), nullptr);
 }
 
+TEST(Verdict, ContentionInsideThePoolIsSeenByTheKernelsCount) {
+  // 8 workers beside 2 compute threads on 2 cores. The training thread never waits between steps,
+  // but half of each step's 10 ms its threads wait: 5 ms of work, 10 ms on one thread alone.
+  const auto run = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(8).Burn(1 * kMs);
+  EXPECT_EQ(RunBuilder(run).Diagnose().bottleneck, Verdict::kComputeBound);
+  const Diagnosis d = RunBuilder(run).PoolContended(0.5).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "1")));
+}
+
 TEST(Verdict, ContentionWithoutTooManyThreadsIsNotOurs) {
   const Diagnosis d = RunBuilder::OnCpu(10 * kMs, 2)
                           .Cores(8)

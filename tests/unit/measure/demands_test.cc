@@ -111,6 +111,14 @@ TEST(Demands, OfTrainingOnTheCpuAreWhatTheProcessUsedBeyondLoading) {
   EXPECT_EQ(fit().step_cpu_method.find("upper bound"), std::string::npos);
 }
 
+TEST(Demands, OfTrainingOnTheCpuComeFromTheTrainersThreadsWhereTheKernelTellsThemApart) {
+  const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  trace.effective.compute_threads = 4;
+  AddUse(trace, {.cores = 3, .trainer_cores = 1.5, .trainer_wait_cores = 0.1});
+  EXPECT_NEAR(*Measure(trace, ExperimentOf(pipeline)).demands.step_cpu_s, 1.5 * 0.010, 1e-4);
+}
+
 TEST(Demands, AreNotThereWithoutMeasurement) {
   const Pipeline pipeline{.steps = 0};
   const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;

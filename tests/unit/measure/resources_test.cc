@@ -39,6 +39,12 @@ TEST(Resources, TellOtherProgramsFromThisOne) {
   EXPECT_FALSE(With({.cores = 2}, ExperimentOf(Reading())).foreign_cores);
 }
 
+TEST(Resources, TellHowLongTheTrainersThreadsWantedACoreInVain) {
+  const EvenUse use{.trainer_cores = 1.2, .trainer_wait_cores = 0.3};
+  EXPECT_NEAR(*With(use, ExperimentOf(Reading())).trainer_contended_fraction, 0.2, 1e-6);
+  EXPECT_FALSE(With({.cores = 2}, ExperimentOf(Reading())).trainer_contended_fraction);
+}
+
 TEST(Resources, OfTheStorageAreItsBusiestLimit) {
   spec::Experiment experiment = ExperimentOf(Reading());
   const EvenUse use{.reads_per_s = 1000, .bandwidth_busy = 0.6, .iops_busy = 0.7};

@@ -232,6 +232,29 @@ TEST(Records, ResourcesAreSampledWhileItRuns) {
   }
 }
 
+TEST(Records, TheTrainersOwnThreadsCountAsTraining) {
+  // A pool that nobody announces, as LibTorch's; 4 workers that wait.
+  std::atomic<bool> done{false};
+  std::atomic<std::int64_t> pool_cpu_ns{0};
+  std::thread pool([&] {
+    while (!done) pool_cpu_ns = base::ThreadCpuTime().count();
+  });
+  auto experiment = Waiting(4, 5ms, 0ms, 400);
+  RecordingTrainer trainer;
+  const auto trace = RunWith(experiment, trainer);
+  const std::int64_t used_ns = pool_cpu_ns;
+  done = true;
+  pool.join();
+  const auto of = [&](Role role) {
+    return trace.resources.back().on_core[static_cast<std::size_t>(role)];
+  };
+  ASSERT_TRUE(of(Role::kConsumer));
+  // It is watched from the first reading on, up to 100 ms after the run's begin.
+  EXPECT_GT(of(Role::kConsumer)->count(), used_ns / 2);
+  ASSERT_TRUE(of(Role::kWorker));
+  EXPECT_LT(*of(Role::kWorker), *of(Role::kConsumer) / 2);
+}
+
 TEST(Records, OccupancyIsWhatWasReadyWhenTheConsumerTurnedToIt) {
   const auto& slow_device = RunEmulated(Waiting(2, 1ms, 5ms, 60));
   const auto& values = slow_device.series[static_cast<std::size_t>(trace::Series::kOccupancy)].kept;
