@@ -1,6 +1,6 @@
 // Limits that bind: each is set as a user would, and what the run then really used is measured.
-// On a loaded machine a run gets less than its limit, never more: what must not be exceeded is exact,
-// what must be reached is far from it.
+// A run gets at most its limit, however loaded the machine is. That it gets more without the limit
+// shows only where other programs leave it the cores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -13,6 +13,10 @@
 #include <thread>
 
 #include "support/command.h"
+
+/// In a test: leaves it where other programs took half a core or more of what `report` had.
+#define SKIP_WHERE_OTHERS_RUN(report)                                                        \
+  if (Foreign(report) > 0.5) GTEST_SKIP() << "other programs use " << Foreign(report) << " cores"
 
 namespace pipesim {
 namespace {
@@ -53,6 +57,7 @@ json Burning(std::vector<std::string> more, const CommandOptions& options = {}) 
   EXPECT_EQ(result.exit_code, 0) << result.err;
   return json::parse(result.out);
 }
+double Foreign(const json& report) { return report["resources"]["foreign_cores"].get<double>(); }
 double CoresUsed(const json& report) { return report["resources"]["cores_used"].get<double>(); }
 
 TEST(Limits, ANumberOfCpusIsAllThatFourWorkersGet) {
@@ -60,7 +65,9 @@ TEST(Limits, ANumberOfCpusIsAllThatFourWorkersGet) {
   const json report = Burning({"--workers", "4", "--cpus", "1"});
   EXPECT_EQ(report["resources"]["cores"], 1);
   EXPECT_LE(CoresUsed(report), kOneCore);
-  EXPECT_GT(CoresUsed(Burning({"--workers", "4", "--cpus", "2"})), kOneCore);
+  const json free = Burning({"--workers", "4", "--cpus", "2"});
+  SKIP_WHERE_OTHERS_RUN(free);
+  EXPECT_GT(CoresUsed(free), kOneCore);
 }
 
 TEST(Limits, AListOfCpusIsWhereEveryThreadOfTheRunStays) {
@@ -89,7 +96,9 @@ TEST(Limits, AListOfCpusIsWhereEveryThreadOfTheRunStays) {
 TEST(Limits, WorkerThreadsGiveOneWorkerASecondCore) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
   EXPECT_LE(CoresUsed(Burning({"--workers", "1"})), kOneCore);
-  EXPECT_GT(CoresUsed(Burning({"--workers", "1", "--set", "limits.worker_threads=2"})), kOneCore);
+  const json two = Burning({"--workers", "1", "--set", "limits.worker_threads=2"});
+  SKIP_WHERE_OTHERS_RUN(two);
+  EXPECT_GT(CoresUsed(two), kOneCore);
 }
 
 /// A cgroup of this test's own with half a core; empty where this process may not make one.
@@ -152,20 +161,27 @@ json Training(const char* prepare, std::vector<std::string> more) {
 
 TEST(Limits, ComputeThreadsAreTheCoresThatTrainingUses) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
-  const auto cores = [](const char* threads) {
-    return Training("none", {"--threads", threads})["resources"]["cores_used_training"].get<double>();
+  const auto cores = [](const json& report) {
+    return report["resources"]["cores_used_training"].get<double>();
   };
-  EXPECT_LE(cores("1"), kOneCore);
-  EXPECT_GT(cores("2"), kOneCore);
+  EXPECT_LE(cores(Training("none", {"--threads", "1"})), kOneCore);
+  const json two = Training("none", {"--threads", "2"});
+  SKIP_WHERE_OTHERS_RUN(two);
+  EXPECT_GT(cores(two), kOneCore);
 }
 
 TEST(Limits, APassiveWaitGivesTheCoresBackBetweenSteps) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
-  const auto cores = [](const char* wait) {
-    return CoresUsed(Training("{kind: wait, cost: 40us}",
-                              {"--threads", "2", "--set", std::string("limits.omp_wait=") + wait}));
+  // A batch every 10 ms; its step is shorter.
+  const auto with = [](const char* wait) {
+    return Training("{kind: wait, cost: 40us}",
+                    {"--threads", "2", "--set", std::string("limits.omp_wait=") + wait});
   };
-  EXPECT_LT(cores("passive"), 0.9 * cores("default"));
+  const json passive = with("passive"), spinning = with("default");
+  SKIP_WHERE_OTHERS_RUN(passive);
+  SKIP_WHERE_OTHERS_RUN(spinning);
+  RecordProperty("passive_over_default", std::to_string(CoresUsed(passive) / CoresUsed(spinning)));
+  EXPECT_LT(CoresUsed(passive), 0.9 * CoresUsed(spinning));
 }
 #endif
 
