@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/command.h"
+#include "support/sanitized.h"
 #include "support/test_folder.h"
 
 namespace pipesim {
@@ -119,6 +120,7 @@ TEST(Memory, ThatIsNotThereIsToldBeforeTheRun) {
 }
 
 TEST(Memory, FollowsTheLimitOfTheProcessAndItsFlagsFit) {
+  if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
   CommandOptions options;
   options.before = [] {
     const rlimit limit{400 << 20, 400 << 20};

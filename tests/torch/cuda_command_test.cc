@@ -31,9 +31,9 @@ Ran RunOnGpu(std::vector<std::string> words) {
 class CudaCommand : public testing::Test {
  protected:
   void SetUp() override {
-    if (RunOnGpu({"--dry-run"}).result.exit_code != 0 ||
-        RunOnGpu({"--workers", "0", "--steps", "1"}).result.exit_code != 0)
-      GTEST_SKIP() << "no CUDA device";
+    const CommandResult trial = RunPipesim(
+        {"--device", "cuda:0", "--workers", "0", "--steps", "1", "--quiet", "--no-save"});
+    if (trial.exit_code != 0) GTEST_SKIP() << trial.err;
   }
 };
 

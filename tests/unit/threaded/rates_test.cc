@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pipeline.h"
+#include "support/sanitized.h"
 
 namespace pipesim::engine {
 namespace {
@@ -26,18 +27,20 @@ double PlainRate(const trace::RunTrace& trace) {
   return static_cast<double>(last.steps - first.steps) / base::ToSeconds(last.at - first.at);
 }
 
-/// The engine reaches the bound to 1 %, and never beats it. The best of a few tries counts: what
-/// disturbs a wait for another thread does not show in the trace.
+/// The engine reaches the bound to 1 % (2 % with a sanitizer's work in each hand-over), and never
+/// beats it. The best of a few tries counts: what disturbs a wait for another thread does not show
+/// in the trace.
 void ExpectRate(const spec::Experiment& experiment, double bound_per_s, Role limiting) {
+  const double reached = support::kSanitized ? 0.98 : 0.99;
   double best = 0;
-  for (int tries = 0; tries < 5 && best < 0.99 * bound_per_s; ++tries) {
+  for (int tries = 0; tries < 5 && best < reached * bound_per_s; ++tries) {
     const auto trace = RunEmulated(experiment);
     // The first and the last step may lie differently deep in the device's queue.
     const double steps = static_cast<double>(trace.steps);
     EXPECT_LE(PlainRate(trace), 1.01 * bound_per_s * (1 + experiment.device.in_flight / steps));
     best = std::max(best, UndisturbedRate(trace, limiting));
   }
-  EXPECT_GE(best, 0.99 * bound_per_s);
+  EXPECT_GE(best, reached * bound_per_s);
 }
 
 /// With a window of `prefetch` batches a worker, a consumer that wakes late stops nobody.
