@@ -71,7 +71,7 @@ std::string HelpText(const Command& command) {
     fmt::format_to(std::back_inserter(text), "  {}\n", example);
   for (Group group : {Group::kPipeline, Group::kStop, Group::kResult, Group::kGeneral})
     AppendGroup(text, group, command.bit);
-  if (command.bit & (kRun | kValidate))
+  if (command.bit & (kRun | kPredict | kValidate))
     text +=
         "\nTimes need a unit (ns us ms s min h), sizes too (kB MB GB KiB MiB GiB), rates\n"
         "end in /s. A later flag wins. `pipesim validate --keys` lists what --set takes.\n";

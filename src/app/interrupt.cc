@@ -11,9 +11,13 @@ namespace {
 // A signal handler can reach nothing that is not static.
 std::atomic<base::StopFlag*> current_stop{nullptr};
 std::atomic<int> still_forgiven{0};
+std::atomic<bool> second_leaves{false};
 
 void OnSignal(int) {
-  if (base::StopFlag* stop = current_stop.load()) stop->Set();
+  base::StopFlag* stop = current_stop.load();
+  if (stop == nullptr) return;
+  if (second_leaves.load() && stop->IsSet()) _exit(130);
+  stop->Set();
 }
 
 void OnSignalAfterTheRun(int) {
@@ -47,7 +51,8 @@ void LeaveOnStopSignalAfter(int forgiven) {
   Install(OnSignalAfterTheRun);
 }
 
-InterruptHandler::InterruptHandler(base::StopFlag& stop) {
+InterruptHandler::InterruptHandler(base::StopFlag& stop, Second second) {
+  second_leaves.store(second == Second::kLeaves);
   current_stop.store(&stop);
   Install(OnSignal);
 }

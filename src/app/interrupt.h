@@ -22,11 +22,15 @@ void TellThatItStops();
 /// reader that never reads must not hold.
 void LeaveOnStopSignalAfter(int forgiven);
 
-/// While it lives, the stop signals set `stop`, however many come. Afterwards they are ignored: the
-/// run is over, its report is not. One at a time. `stop` must outlive it.
+/// While it lives, the stop signals set `stop`. Afterwards they are ignored: the run is over, its
+/// report is not. One at a time. `stop` must outlive it.
 class InterruptHandler {
  public:
-  explicit InterruptHandler(base::StopFlag& stop);
+  enum class Second {
+    kIsAsTheFirst,  ///< in a run's own process, where the supervisor counts
+    kLeaves,        ///< ends this process with 130
+  };
+  explicit InterruptHandler(base::StopFlag& stop, Second second = Second::kIsAsTheFirst);
   ~InterruptHandler();
   InterruptHandler(const InterruptHandler&) = delete;
   InterruptHandler& operator=(const InterruptHandler&) = delete;

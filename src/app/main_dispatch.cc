@@ -27,6 +27,8 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
   switch (arguments.command->bit) {
     case kRun:
       return Run(arguments);
+    case kPredict:
+      return Predict(arguments);
     case kValidate:
       return Validate(arguments);
     case kReport:

@@ -55,7 +55,7 @@ double KeptElements(const std::vector<spec::LayerCost>& layers) {
   return elements;
 }
 
-/// The model where this machine's own memory holds it. Weights, gradients and optimizer state are
+/// The model in the memory that trains it. Weights, gradients and optimizer state are
 /// fp32 (bf16 is autocast).
 void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
   const std::vector<spec::LayerCost> layers = CostsOf(experiment.model, experiment.dataset.shape);
@@ -73,36 +73,52 @@ void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
   plan.left_out.emplace_back("gradients of activations, workspaces of LibTorch's libraries");
 }
 
+/// What a described device holds: the model, and a batch for each step in flight.
+MemoryPlan PlanDeviceMemory(const Experiment& experiment) {
+  MemoryPlan plan;
+  AddTraining(plan, experiment);
+  Add(plan, fmt::format("{} input batches", experiment.device.in_flight),
+      experiment.device.in_flight * BatchBytes(experiment));
+  return plan;
+}
+
+using Planner = MemoryPlan (*)(const Experiment&);
+
 /// The largest value in [1, now) with which it fits; 0: none. More always takes more.
 template <class Number, class With>
-Number LargestThatFits(Number now, double free, With&& with) {
+Number LargestThatFits(Planner plan, Number now, double free, With&& with) {
   Number fits = 0, too_much = now;
   while (too_much - fits > 1) {
     const Number middle = fits + (too_much - fits) / 2;
-    (PlanMemory(with(middle)).Total() <= free ? fits : too_much) = middle;
+    (plan(with(middle)).Total() <= free ? fits : too_much) = middle;
   }
   return fits;
 }
 
-std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
-  std::vector<std::string> flags;
-  const auto batch = LargestThatFits(experiment.loader.batch_size, free, [&](std::int64_t size) {
+std::int64_t LargestBatch(Planner plan, const Experiment& experiment, double free) {
+  return LargestThatFits(plan, experiment.loader.batch_size, free, [&](std::int64_t size) {
     Experiment smaller = experiment;
     smaller.loader.batch_size = size;
     return smaller;
   });
+}
+
+std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
+  std::vector<std::string> flags;
+  const std::int64_t batch = LargestBatch(&PlanMemory, experiment, free);
   if (batch > 0) flags.push_back(fmt::format("--batch {}", batch));
   if (experiment.loader.workers == 0) return flags;
-  const auto prefetch = LargestThatFits(experiment.loader.prefetch_factor, free, [&](int factor) {
-    Experiment smaller = experiment;
-    smaller.loader.prefetch_factor = factor;
-    return smaller;
-  });
+  const auto prefetch =
+      LargestThatFits(&PlanMemory, experiment.loader.prefetch_factor, free, [&](int factor) {
+        Experiment smaller = experiment;
+        smaller.loader.prefetch_factor = factor;
+        return smaller;
+      });
   if (prefetch > 0) {
     flags.push_back(fmt::format("--prefetch {}", prefetch));
     return flags;
   }
-  const auto workers = LargestThatFits(experiment.loader.workers, free, [&](int count) {
+  const auto workers = LargestThatFits(&PlanMemory, experiment.loader.workers, free, [&](int count) {
     Experiment smaller = experiment;
     smaller.loader.workers = count;
     smaller.loader.prefetch_factor = 1;
@@ -110,6 +126,22 @@ std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
   });
   if (workers > 0) flags.push_back(fmt::format("--workers {} --prefetch 1", workers));
   return flags;
+}
+
+/// What is asked by part, what is free, what would fit.
+std::string RefusalText(const MemoryPlan& plan, double free, const std::string& where,
+                        const std::vector<std::string>& fits) {
+  std::vector<std::string> parts;
+  for (const MemoryPart& part : plan.parts)
+    parts.push_back(fmt::format("{} ({})", part.what, report::Amount(part.bytes)));
+  std::string text = fmt::format("not begun, because it would hold {}: {}",
+                                 report::Amount(plan.Total()), base::Join(parts, ", "));
+  if (!plan.left_out.empty())
+    text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
+  text += fmt::format("; {} are free by {}", report::Amount(free), where);
+  text += fits.empty() ? "; no batch size fits"
+                       : fmt::format("; {} would fit", base::Join(fits, " or "));
+  return text;
 }
 
 }  // namespace
@@ -147,18 +179,20 @@ std::optional<std::string> MemoryRefusal(const Experiment& experiment,
   const MemoryPlan plan = PlanMemory(experiment);
   const double free = static_cast<double>(std::max<std::int64_t>(bound.free.count, 0));
   if (plan.Total() <= free) return std::nullopt;
-  std::vector<std::string> parts;
-  for (const MemoryPart& part : plan.parts)
-    parts.push_back(fmt::format("{} ({})", part.what, report::Amount(part.bytes)));
-  std::string text = fmt::format("not begun, because it would hold {}: {}",
-                                 report::Amount(plan.Total()), base::Join(parts, ", "));
-  if (!plan.left_out.empty())
-    text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
-  text += fmt::format("; {} are free by {}", report::Amount(free), bound.name);
-  const std::vector<std::string> fits = WhatFits(experiment, free);
-  text += fits.empty() ? "; no batch size fits"
-                       : fmt::format("; {} would fit", base::Join(fits, " or "));
-  return text;
+  return RefusalText(plan, free, bound.name, WhatFits(experiment, free));
+}
+
+std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment) {
+  const auto& preset = experiment.device.preset;
+  const bool on_host = experiment.device.kind == spec::DeviceKind::kCpu;
+  if (on_host || !preset || preset->memory.count <= 0) return std::nullopt;
+  const MemoryPlan plan = PlanDeviceMemory(experiment);
+  const auto has = static_cast<double>(preset->memory.count);
+  if (plan.Total() <= has) return std::nullopt;
+  std::vector<std::string> fits;
+  if (const std::int64_t batch = LargestBatch(&PlanDeviceMemory, experiment, has); batch > 0)
+    fits.push_back(fmt::format("--batch {}", batch));
+  return RefusalText(plan, has, "device " + preset->name, fits);
 }
 
 base::Bytes StackRoom(const Experiment& experiment) {

@@ -1,4 +1,4 @@
-// What host memory an experiment will hold, part by part, before anything of it is allocated: so
+// What memory an experiment will hold, part by part, before anything of it is allocated: so
 // that a run which cannot fit is refused with the reason, and not killed half way. Adds up what is
 // known; what is not is named and left out.
 #pragma once
@@ -31,6 +31,11 @@ MemoryPlan PlanMemory(const spec::Experiment& experiment);
 /// which limit, and the largest batch and window that would fit, as flags. nullopt: it fits.
 std::optional<std::string> MemoryRefusal(const spec::Experiment& experiment,
                                          const base::MemoryBound& bound);
+
+/// The same for the memory of a described device (a preset that states it), in predictions: weights,
+/// gradients, optimizer state, activations and `in_flight` input batches. nullopt: it fits, or
+/// nothing is known of the device's memory.
+std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment);
 
 /// Address space of thread stacks, which counts as data although nearly none of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);

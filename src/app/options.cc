@@ -17,7 +17,8 @@ std::string PrepareToYaml(std::string_view cost) {
                                             : "{kind: burn, cost: " + std::string(cost) + "}";
 }
 
-constexpr unsigned kExperiment = kRun | kValidate;
+constexpr unsigned kOneRun = kRun | kPredict;
+constexpr unsigned kExperiment = kOneRun | kValidate;
 using enum Group;
 
 constexpr Option kOptions[] = {
@@ -43,6 +44,10 @@ constexpr Option kOptions[] = {
     {"prefetch", "N", "loader.prefetch_factor", "batches each worker may be ahead", kPipeline,
      kExperiment},
     {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline, kExperiment},
+    {"profile", "NAME|FILE", "", "the machine profile to predict with (default: default)",
+     kPipeline, kPredict},
+    {"from", "REPORT.json", "", "experiment and measured demands of a run's report",
+     kPipeline, kPredict},
     {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
      kExperiment, true},
 
@@ -60,22 +65,22 @@ constexpr Option kOptions[] = {
     {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
      kExperiment},
 
-    {"brief", "", "", "stop after the verdict and the next step", kResult, kRun | kReport},
-    {"full", "", "", "add each worker, every setting, all warnings", kResult, kRun | kReport},
+    {"brief", "", "", "stop after the verdict and the next step", kResult, kOneRun | kReport},
+    {"full", "", "", "add each worker, every setting, all warnings", kResult, kOneRun | kReport},
     {"export", "FORMAT=FILE", "", "write it too: json=run.json; json=- replaces the text", kResult,
-     kRun | kReport, true},
+     kOneRun | kReport, true},
     {"expect", "VERDICT", "", "leave with 5 when it is another, 6 when inconclusive", kResult,
-     kRun},
+     kOneRun},
     {"require", "LIMIT", "", "leave with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,
-     kRun, true},
-    {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kRun},
-    {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kRun},
+     kOneRun, true},
+    {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kOneRun},
+    {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kOneRun},
 
     {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
-     kRun},
+     kOneRun},
     {"keys", "", "", "list every key of the experiment file", kResult, kValidate},
 
-    {"quiet", "", "", "no progress on stderr", kGeneral, kRun},
+    {"quiet", "", "", "no progress on stderr", kGeneral, kOneRun},
     {"help", "", "", "this text", kGeneral, kEveryCommand},
 };
 
@@ -85,6 +90,12 @@ constexpr std::string_view kRunExamples[] = {
     "pipesim --data photos --workers 2 --batch 32 --model resnet18 --steps 100",
     "pipesim --workers 1 --prepare 2ms --set device='{emulated: {base: 5ms}}'",
     "pipesim run configs/experiments/io-bound.yaml --export json=before.json",
+};
+constexpr std::string_view kPredictExamples[] = {
+    "pipesim predict configs/experiments/io-bound.yaml --workers 8",
+    "pipesim predict --workers 4 --batch 256 --model resnet18 --device rtx-4060",
+    "pipesim predict --from before.json --set loader.workers=8",
+    "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
 };
 constexpr std::string_view kValidateExamples[] = {
     "pipesim validate configs/experiments/io-bound.yaml",
@@ -104,6 +115,12 @@ constexpr Command kCommands[] = {
      "bounded queue; a real training step (LibTorch, CPU or GPU) or an emulated\n"
      "device takes them. The report names the bottleneck and what would help.",
      kRunExamples},
+    {"predict", kPredict, "predict [EXPERIMENT.yaml] [flags]",
+     "answer the same question in virtual time, within a second",
+     "The same experiment and the same report, by discrete-event simulation: nothing is\n"
+     "run, no GPU and no LibTorch is needed. What the parts cost is looked up: in the\n"
+     "experiment, a device preset, a machine profile, or the report of a run (--from).",
+     kPredictExamples},
     {"report", kReport, "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
      kReportExamples},

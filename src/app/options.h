@@ -11,8 +11,8 @@ namespace pipesim::app {
 enum class Group { kPipeline, kStop, kResult, kGeneral };
 
 /// Which commands take an option, as bits.
-inline constexpr unsigned kRun = 1, kValidate = 2, kReport = 4, kExplain = 8;
-inline constexpr unsigned kEveryCommand = kRun | kValidate | kReport | kExplain;
+inline constexpr unsigned kRun = 1, kValidate = 2, kReport = 4, kExplain = 8, kPredict = 16;
+inline constexpr unsigned kEveryCommand = kRun | kPredict | kValidate | kReport | kExplain;
 
 struct Option {
   std::string_view name;   ///< without the dashes

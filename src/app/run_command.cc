@@ -6,28 +6,18 @@
 #include <new>
 
 #include "app/commands.h"
-#include "app/installation.h"
+#include "app/delivery.h"
 #include "app/interrupt.h"
-#include "app/kept_runs.h"
-#include "app/output.h"
 #include "app/progress_line.h"
 #include "app/session.h"
 #include "app/settings_text.h"
 #include "app/supervisor.h"
 #include "app/thresholds.h"
-#include "base/text.h"
 
 namespace pipesim::app {
 namespace {
 
 using base::ExitCode;
-
-spec::Experiment ReadAsked(const Arguments& arguments) {
-  spec::ReadResult read = spec::ReadExperiment(RequestOf(arguments), FindDataFolders());
-  for (const base::Problem& warning : read.warnings)
-    spdlog::warn("{}{}", warning.what, warning.suggestion.empty() ? "" : "; " + warning.suggestion);
-  return std::move(read.experiment);
-}
 
 report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Experiment& experiment,
                                      Handover& handover) {
@@ -49,45 +39,9 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
   return RunRepeats(experiment, control);
 }
 
-/// Where it is kept; empty: nowhere.
-std::string KeepIfAsked(const Arguments& arguments, const report::Document& document) {
-  const auto folder = StateFolder();
-  if (arguments.Has("no-save") || !folder) return {};
-  try {
-    return KeepRun(*folder,
-                   document.dump(2, ' ', false, report::Document::error_handler_t::replace));
-  } catch (const base::EnvironmentError& error) {
-    spdlog::warn("this run is not kept for `pipesim report last`: {}", error.what());
-    return {};
-  }
-}
-
-ExitCode CodeOf(const measure::Measurement& measurement) {
-  switch (measurement.result.stopped_by) {
-    case trace::EndReason::kInterrupted:
-      return ExitCode::kInterrupted;
-    case trace::EndReason::kFailed:
-    case trace::EndReason::kOutOfMemory:
-      return ExitCode::kRunFailed;
-    default:
-      return ExitCode::kOk;
-  }
-}
-
-/// What a run leaves besides its numbers: where to go next, and what the thresholds say.
-Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
-  report.context.argv = arguments.typed;
-  if (report.diagnosis.recommendation && !report.diagnosis.recommendation->set.empty())
-    report.next_argv = WithChanges(arguments, report.diagnosis.recommendation->set);
-  const ThresholdResult result =
-      CheckThresholds(ReadThresholds(arguments), report.measurement, report.diagnosis);
-  const ExitCode code = CodeOf(report.measurement);
-  return {report::ToJson(report), result.lines, code == ExitCode::kOk ? result.code : code};
-}
-
 /// In the run's own process.
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
-  spec::Experiment experiment = ReadAsked(arguments);
+  spec::Experiment experiment = ReadAsked(RequestOf(arguments));
   PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
   nothing.context.argv = arguments.typed;
@@ -100,29 +54,6 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   }
   handover.Finish(outcome);
   return outcome.code;
-}
-
-/// Keeps, exports and prints it. Whatever cannot be written, the rest is, and where the numbers are
-/// to be had is said.
-ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome) {
-  const std::string kept = KeepIfAsked(arguments, outcome.document);
-  std::vector<std::string> failures;
-  const auto attempt = [&failures](auto&& write) {
-    try {
-      write();
-    } catch (const base::EnvironmentError& error) {
-      failures.emplace_back(error.what());
-    }
-  };
-  attempt([&] { exports.Write(outcome.document); });
-  if (!exports.replaces_text())
-    attempt([&] { PrintOut(report::ToText(outcome.document, TextOptionsFor(arguments))); });
-  for (const std::string& note : outcome.notes) fmt::print(stderr, "{}\n", note);
-  if (failures.empty()) return outcome.code;
-  if (!kept.empty())
-    failures.push_back("nothing measured is lost: it is kept in " + kept +
-                       ", and `pipesim report last` shows it");
-  throw base::EnvironmentError(base::Join(failures, "\n"));
 }
 
 /// In the process that the user started: everything but the run itself.
@@ -149,11 +80,11 @@ ExitCode Run(const Arguments& arguments) {
   if (auto handover = HandoverToParent()) return RunAndHandOver(arguments, *handover);
   ReadThresholds(arguments);
   if (arguments.Has("dry-run")) {
-    PrintOut(SettingsText(ReadAsked(arguments)));
+    PrintOut(SettingsText(ReadAsked(RequestOf(arguments))));
     return ExitCode::kOk;
   }
   if (arguments.Has("needs-libtorch")) {
-    PrintOut(NeedsTorch(ReadAsked(arguments)) ? "yes\n" : "no\n");
+    PrintOut(NeedsTorch(ReadAsked(RequestOf(arguments))) ? "yes\n" : "no\n");
     return ExitCode::kOk;
   }
   return RunSupervised(arguments);

@@ -7,11 +7,11 @@
 #include <new>
 
 #include "app/memory_plan.h"
+#include "app/repeats.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/stats.h"
 #include "engine/nvml.h"
 #include "engine/sample_source.h"
 #include "engine/threaded/threaded_executor.h"
@@ -94,19 +94,9 @@ report::Reality StorageReality(const Experiment& experiment) {
                                                               : report::Reality::kEmulated;
 }
 
-trace::RunTrace TraceOfNothing(const base::Clock& clock, trace::EndReason why) {
-  trace::RunTrace trace;
-  trace.begin = trace.end = trace.bucket_origin = clock.Now();
-  trace.bucket_width = std::chrono::milliseconds(1);
-  trace.end_reason = why;
-  return trace;
-}
-
 /// A run that could not begin for want of memory is a result too: it says what was asked and free.
 trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
-  trace::RunTrace trace = TraceOfNothing(clock, trace::EndReason::kOutOfMemory);
-  trace.failure = why;
-  return trace;
+  return TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, why);
 }
 
 /// Before the run: why it cannot fit. A run that may is kept from taking more than is free, so that
@@ -135,7 +125,7 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
     if (source != nullptr)
       page_cache =
           engine::PreparePageCache(experiment.storage, {control.stop, control.on_preparing});
-    if (page_cache.interrupted) return TraceOfNothing(clock, trace::EndReason::kInterrupted);
+    if (page_cache.interrupted) return TraceOfNothing(clock.Now(), trace::EndReason::kInterrupted);
     const auto trainer = MakeTrainer(experiment, clock);
     const auto memory = engine::MakeHostMemory();
     const auto pinned = MakePinnedMemory(experiment);
@@ -167,12 +157,6 @@ report::RunReport ReportOf(const Experiment& experiment, const trace::RunTrace& 
   return report;
 }
 
-bool Finished(const measure::Result& result) {
-  return result.samples_per_s && result.stopped_by != trace::EndReason::kInterrupted &&
-         result.stopped_by != trace::EndReason::kFailed &&
-         result.stopped_by != trace::EndReason::kOutOfMemory;
-}
-
 }  // namespace
 
 bool PinsBatches(const Experiment& experiment) {
@@ -184,11 +168,23 @@ bool NeedsTorch(const Experiment& experiment) {
   return experiment.device.kind != DeviceKind::kEmulated;
 }
 
+trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure) {
+  trace::RunTrace trace;
+  trace.begin = trace.end = trace.bucket_origin = at;
+  trace.bucket_width = std::chrono::milliseconds(1);
+  trace.end_reason = why;
+  trace.failure = std::move(failure);
+  return trace;
+}
+
+void CountSamples(Experiment& experiment) {
+  if (experiment.storage.kind != spec::StorageKind::kFiles) return;
+  const engine::ImageFolderSummary folder = engine::SummarizeImageFolder(experiment.storage.path);
+  spec::SetFromData(experiment, folder.samples, folder.classes, folder.mean_sample_bytes);
+}
+
 void PrepareMachine(Experiment& experiment) {
-  if (experiment.storage.kind == spec::StorageKind::kFiles) {
-    const engine::ImageFolderSummary folder = engine::SummarizeImageFolder(experiment.storage.path);
-    spec::SetFromData(experiment, folder.samples, folder.classes, folder.mean_sample_bytes);
-  }
+  CountSamples(experiment);
   LimitCpus(experiment);
   ResolveThreads(experiment);
   ResolveDevice(experiment);
@@ -203,7 +199,7 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {
-  return ReportOf(experiment, TraceOfNothing(base::SystemClock(), trace::EndReason::kFailed));
+  return ReportOf(experiment, TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
 }
 
 report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control) {
@@ -214,25 +210,7 @@ report::RunReport RunRepeats(const Experiment& experiment, const engine::RunCont
     runs.push_back(RunOnce(seeded, control));
     if (!Finished(runs.back().measurement.result)) return runs.back();
   }
-  if (runs.size() == 1) return runs.front();
-
-  std::sort(runs.begin(), runs.end(), [](const report::RunReport& a, const report::RunReport& b) {
-    return *a.measurement.result.samples_per_s < *b.measurement.result.samples_per_s;
-  });
-  std::vector<double> rates;
-  std::vector<measure::Result> results;
-  for (const report::RunReport& run : runs) {
-    rates.push_back(*run.measurement.result.samples_per_s);
-    results.push_back(run.measurement.result);
-  }
-  report::RunReport& median = runs[(runs.size() - 1) / 2];
-  const double half = base::HalfWidth(rates, 0.95).value_or(0);
-  median.measurement.result.samples_per_s_interval =
-      measure::Interval{*median.measurement.result.samples_per_s - half,
-                        *median.measurement.result.samples_per_s + half, 0.95,
-                        fmt::format("repeats ({})", runs.size())};
-  median.repeats = results;
-  return median;
+  return MedianOf(std::move(runs));
 }
 
 }  // namespace pipesim::app

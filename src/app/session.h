@@ -18,6 +18,13 @@ bool NeedsTorch(const spec::Experiment& experiment);
 /// where they are.
 bool PinsBatches(const spec::Experiment& experiment);
 
+/// The trace of a run that ended at `at`, before anything happened in it.
+trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {});
+
+/// Fills in what only a folder of real samples can tell; nothing for other storage. Throws
+/// base::ConfigError, base::EnvironmentError.
+void CountSamples(spec::Experiment& experiment);
+
 /// Turns `auto` into what this machine has (device, threads), counts a folder of real samples, pins
 /// the process to its cores and sets OMP variables. Call before anything starts threads. Loads
 /// LibTorch only if the device needs it. Throws base::ConfigError, base::EnvironmentError.

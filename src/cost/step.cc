@@ -57,7 +57,25 @@ double ElementBytes(const spec::Training& training) {
   return training.precision == spec::Precision::kBf16 ? 2 : 4;
 }
 
+/// Of a layer, with so many parameters up to and with it.
+int PassesOf(bool is_first, double parameters) {
+  return is_first ? kPassesOfFirst : parameters == 0 ? kPassesBeforeFirst : kPasses;
+}
+
 }  // namespace
+
+int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
+                   const spec::Training& training) {
+  int launches = kInputAndLossLaunches;
+  double parameters = 0;
+  for (const spec::LayerCost& layer : spec::CostsOf(model, input)) {
+    const bool is_first = parameters == 0 && layer.parameters > 0;
+    parameters += static_cast<double>(layer.parameters);
+    launches += PassesOf(is_first, parameters) * layer.forward_launches;
+  }
+  const double updates = std::ceil(parameters / kElementsOfOneUpdate);
+  return launches + UpdateOf(training.optimizer).operations * static_cast<int>(updates);
+}
 
 Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
                    const spec::Training& training, const spec::DevicePreset& device) {
@@ -66,12 +84,11 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
   const double s_per_element = ElementBytes(training) * s_per_byte;
   parts_.push_back({.memory_s_per_sample =
                         kInputBytes * static_cast<double>(spec::Elements(input)) * s_per_byte});
-  launches_ = kInputAndLossLaunches;
   double parameters = 0;
   for (const spec::LayerCost& layer : spec::CostsOf(model, input)) {
     const bool is_first = parameters == 0 && layer.parameters > 0;
     parameters += static_cast<double>(layer.parameters);
-    const int times = is_first ? kPassesOfFirst : parameters == 0 ? kPassesBeforeFirst : kPasses;
+    const int times = PassesOf(is_first, parameters);
     parts_.push_back(
         {.compute_s_per_sample = layer.forward_flops * s_per_flop,
          .memory_s_per_sample =
@@ -79,13 +96,12 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
          .memory_s_fixed = static_cast<double>(layer.parameters) * s_per_element,
          .times = times});
     flops_per_sample_ += times * layer.forward_flops;
-    launches_ += times * layer.forward_launches;
   }
   if (parameters > 0) {
     const Update update = UpdateOf(training.optimizer);
     parts_.push_back({.memory_s_fixed = update.passes * parameters * kMasterBytes * s_per_byte});
-    launches_ += update.operations * static_cast<int>(std::ceil(parameters / kElementsOfOneUpdate));
   }
+  launches_ = LaunchesOfStep(model, input, training);
   host_ = device.launch * launches_;
 }
 
@@ -112,17 +128,28 @@ StepModel::StepModel(const spec::Experiment& experiment)
     : device_(experiment.device),
       seed_(experiment.run.seed),
       batch_size_(experiment.loader.batch_size) {
-  if (device_.step_base || !device_.preset) return;
-  roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training,
-                    *device_.preset);
-  full_ = roofline_->Estimate(batch_size_);
+  const auto& preset = device_.preset;
+  if (!device_.step_table.empty()) {
+    table_.emplace(device_.step_table);
+    full_device_ = table_->At(batch_size_);
+    if (preset) {
+      host_ = preset->launch * LaunchesOfStep(experiment.model, experiment.dataset.shape,
+                                              experiment.training);
+    }
+  } else if (!device_.step_base && preset) {
+    roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training, *preset);
+    const StepEstimate full = roofline_->Estimate(batch_size_);
+    full_device_ = full.device;
+    host_ = full.host;
+  }
   // The whole graph is launched at once.
-  if (experiment.training.cuda_graph) full_.host = device_.preset->launch;
+  if ((table_ || roofline_) && preset && experiment.training.cuda_graph) host_ = preset->launch;
 }
 
 Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
-  if (roofline_) {
-    return samples == batch_size_ ? full_.device : roofline_->Estimate(samples).device;
+  if (table_ || roofline_) {
+    if (samples == batch_size_) return full_device_;
+    return table_ ? table_->At(samples) : roofline_->Estimate(samples).device;
   }
   const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
     return cost.Draw(
@@ -132,7 +159,7 @@ Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
   return base_cost + draw(device_.step_per_sample, 1) * samples;
 }
 
-Duration StepModel::Host(std::int64_t) const { return full_.host; }
+Duration StepModel::Host(std::int64_t) const { return host_; }
 
 Duration StepModel::HostToDevice(base::Bytes bytes, bool pinned) const {
   // The driver copies pageable memory through a pinned buffer of its own: every byte crosses the
@@ -141,7 +168,7 @@ Duration StepModel::HostToDevice(base::Bytes bytes, bool pinned) const {
   constexpr int kPageableFactor = 2;
   if (!device_.preset || device_.preset->h2d_bandwidth.per_s <= 0) return Duration::zero();
   const Duration time = bytes / device_.preset->h2d_bandwidth;
-  return pinned ? time : time * kPageableFactor;
+  return device_.preset->h2d_latency + (pinned ? time : time * kPageableFactor);
 }
 
 }  // namespace pipesim::cost

@@ -1,6 +1,7 @@
 // What a training step and a host-to-device copy cost on a device that is described, not there:
-// a stated cost, or a roofline over the model's layers. Never sleeps. An estimate: it knows nothing
-// of caches, of kernels that are fused, or of the casts that mixed precision adds.
+// a stated cost, a table of measured steps, or a roofline over the model's layers. Never sleeps.
+// The roofline is an estimate: it knows nothing of caches, of kernels that are fused, or of the
+// casts that mixed precision adds.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cost/step_table.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
@@ -47,19 +49,24 @@ class Roofline {
   base::Duration host_{};
 };
 
+/// Kernels that one eager step launches, forward, backward and optimizer. Throws as Roofline does.
+int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
+                   const spec::Training& training);
+
 /// Roofline(…).Estimate(samples).
 StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
                           const spec::Training& training, const spec::DevicePreset& device,
                           std::int64_t samples);
 
-/// The cost of steps on the emulated device of an experiment: the stated one if there is one (base
-/// and per-sample cost drawn once a step), else the preset's roofline. Thread-safe.
+/// The cost of steps on the described device of an experiment: measured ones (Device::step_table) if
+/// there are any, else the stated one (base and per-sample cost drawn once a step), else the preset's
+/// roofline. Thread-safe.
 class StepModel {
  public:
   explicit StepModel(const spec::Experiment& experiment);
   /// Device time of step `step` (the draw's key) of `samples` samples.
   base::Duration Device(std::int64_t step, std::int64_t samples) const;
-  /// Host time to launch it; 0 for a stated cost.
+  /// Host time to launch it: the preset's launch time for each kernel; 0 without a preset.
   base::Duration Host(std::int64_t samples) const;
   /// Time of copying `bytes` to the device; 0 when the device states no link.
   base::Duration HostToDevice(base::Bytes bytes, bool pinned) const;
@@ -68,8 +75,10 @@ class StepModel {
   spec::Device device_;
   std::uint64_t seed_ = 0;
   std::int64_t batch_size_ = 1;
+  std::optional<StepTable> table_;
   std::optional<Roofline> roofline_;
-  StepEstimate full_;  ///< the roofline at the batch size, what almost every step asks for
+  base::Duration full_device_{};  ///< at the batch size, what almost every step asks for
+  base::Duration host_{};
 };
 
 }  // namespace pipesim::cost

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,24 @@ struct Context {
 
 enum class Reality { kReal, kEmulated, kPredicted };
 
+/// How a step's cost is known where nothing is trained.
+enum class StepCost {
+  kStated,    ///< by the experiment
+  kRoofline,  ///< estimated from the model's layers and a device's figures
+  kTable,     ///< measured steps of a machine profile
+  kMeasured,  ///< the step of the run that the prediction starts from
+};
+
+/// What a predicted run rests on beside its experiment.
+struct Prediction {
+  std::string profile;         ///< the machine profile: a name or a path
+  std::string profile_source;  ///< whose figures it holds
+  std::string from;            ///< the report whose measured demands were used; empty: none
+  double cores = 0;
+  std::string cores_from;  ///< "limits.cpus", "this machine", ...
+  StepCost step = StepCost::kStated;
+};
+
 /// One finished run with everything said about it.
 struct RunReport {
   Context context;
@@ -43,6 +62,7 @@ struct RunReport {
   /// not yet quoted: {"pipesim", "a.yaml", "--workers", "6"}. Empty: nothing to run.
   std::vector<std::string> next_argv;
   std::vector<measure::Result> repeats;  ///< each repeat's own result, when there were several
+  std::optional<Prediction> prediction;  ///< of a predicted run alone
 };
 
 /// The document; validates against the schema. Texts that are no UTF-8 get U+FFFD in place of the

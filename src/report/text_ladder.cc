@@ -18,6 +18,7 @@ std::string GpuMemory(View document) {
 }
 
 std::string NvmlText(View document) {
+  if (document.At("prediction").IsPresent()) return " (predicted)";
   if (const auto nvml = document.At("resources.gpu_utilization_nvml").Number())
     return " (NVML: " + Percent(*nvml) + ")";
   return " (NVML: n/a, not readable here)";
@@ -34,9 +35,11 @@ std::string GpuText(View document) {
     return share + " (emulated" + (named ? " " + name : "") + ")" + GpuMemory(document);
   }
   if (device.empty()) return "n/a, no device was opened";
-  return document.At("effective.device_requested").Text() == "auto"
-             ? "none visible, device auto chose " + device
-             : "not used, device " + device + " was asked for";
+  const bool chosen = document.At("effective.device_requested").Text() == "auto";
+  if (chosen && document.At("prediction").IsPresent())
+    return "none known of, device auto stands for " + device;
+  return chosen ? "none visible, device auto chose " + device
+                : "not used, device " + device + " was asked for";
 }
 
 std::string CpuText(View document) {

@@ -53,6 +53,7 @@ void AddWindow(const Sheet& sheet) {
   const auto first = result.At("time_to_first_batch_s").Number();
   std::string line = WithCommas(steps) + (steps == 1 ? " step in " : " steps in ") +
                      Seconds(result.At("measured_s").NumberOr(0), 3);
+  if (sheet.document.At("prediction").IsPresent()) line += " of virtual time";
   const double warmup = result.At("warmup_s").NumberOr(0);
   line += warmup > 0 ? " after " + Seconds(warmup, 2) + " of warm-up" : " without warm-up";
   line += "; first batch after " + (first ? Seconds(*first, 2) : "n/a");
@@ -96,9 +97,17 @@ std::string StoragePart(View effective) {
   return "storage (" + (name.empty() ? "own figures" : name) + ")";
 }
 
+/// How the cost of a step that was not run is known.
+std::string HowCosted(View effective) {
+  const std::string cost = effective.At("device_cost").Text();
+  if (cost == "roofline") return " (estimated by its roofline)";
+  if (cost == "table") return " (from measured steps)";
+  return cost == "measured" ? " (as measured)" : "";
+}
+
 std::string DevicePart(View effective) {
   const std::string device = effective.At("device").Text();
-  if (device.starts_with("cuda")) return "GPU step";
+  if (device.starts_with("cuda")) return "GPU step" + HowCosted(effective);
   if (device == "emulated") {
     const std::string name = effective.At("device_name").Text();
     const bool estimated = effective.At("device_cost").Text() == "roofline";
@@ -107,7 +116,8 @@ std::string DevicePart(View effective) {
   }
   const auto threads = effective.At("compute_threads").Number();
   if (!threads) return "training";
-  return "training on " + Count(*threads) + (*threads == 1 ? " thread" : " threads");
+  return "training on " + Count(*threads) + (*threads == 1 ? " thread" : " threads") +
+         HowCosted(effective);
 }
 
 Parts PartsOf(View document) {
@@ -136,6 +146,21 @@ void AddReality(const Sheet& sheet) {
   add("Emulated", parts.emulated);
   add("Predicted", parts.predicted);
   if (!line.empty()) sheet.page.Add(line);
+}
+
+/// The machine and the costs that a prediction stands on.
+void AddBasis(const Sheet& sheet) {
+  const View prediction = sheet.document.At("prediction");
+  if (!prediction.IsPresent()) return;
+  const double cores = prediction.At("cores").NumberOr(0);
+  std::string line = "Machine: " + Count(cores) + (cores == 1 ? " core (" : " cores (") +
+                     prediction.At("cores_from").Text() + "), profile " +
+                     prediction.At("profile").Text();
+  const std::string source = prediction.At("profile_source").Text();
+  if (!source.empty()) line += " (" + source + ")";
+  const std::string from = prediction.At("from").Text();
+  if (!from.empty()) line += "; demands as measured in " + from;
+  sheet.page.Add(line + ".");
 }
 
 /// "[3, 224, 224]" as "3x224x224".
@@ -195,6 +220,7 @@ void AddRates(const Sheet& sheet) {
     sheet.page.Add("samples/s, step time, AU: n/a, no step was measured");
   }
   AddReality(sheet);
+  AddBasis(sheet);
   AddAssumed(sheet);
 }
 

@@ -73,10 +73,35 @@ std::string RequestedDevice(const spec::Experiment& experiment) {
   return "emulated";
 }
 
-/// How the emulated device's step cost is known; null for a device that is there.
-Document DeviceCost(const spec::Device& device) {
+std::string_view TextOf(StepCost cost) {
+  switch (cost) {
+    case StepCost::kStated:
+      return "stated";
+    case StepCost::kRoofline:
+      return "roofline";
+    case StepCost::kTable:
+      return "table";
+    case StepCost::kMeasured:
+      break;
+  }
+  return "measured";
+}
+
+/// How the step cost of a device that is not there is known; null where the step was run.
+Document DeviceCost(const RunReport& report) {
+  if (report.prediction) return TextOf(report.prediction->step);
+  const spec::Device& device = report.experiment.device;
   if (device.kind != spec::DeviceKind::kEmulated) return nullptr;
-  return device.step_base ? "stated" : "roofline";
+  return TextOf(device.step_base ? StepCost::kStated : StepCost::kRoofline);
+}
+
+Document PredictionSection(const std::optional<Prediction>& prediction) {
+  if (!prediction) return nullptr;
+  return {{"profile", TextValue(prediction->profile)},
+          {"profile_source", TextOrNull(prediction->profile_source)},
+          {"from", TextOrNull(prediction->from)},
+          {"cores", NumberValue(prediction->cores)},
+          {"cores_from", TextValue(prediction->cores_from)}};
 }
 
 Document StorageUsed(const spec::Storage& storage) {
@@ -151,7 +176,7 @@ Document EffectiveSection(const RunReport& report) {
           {"device", TextOrNull(effective.device)},
           {"device_name", TextOrNull(effective.device_name)},
           {"device_asynchronous", known ? Document(effective.device_asynchronous) : nullptr},
-          {"device_cost", DeviceCost(asked.device)},
+          {"device_cost", DeviceCost(report)},
           {"pinned", known ? Document(effective.pinned) : nullptr},
           {"compute_threads",
            effective.compute_threads > 0 ? Document(effective.compute_threads) : nullptr},
@@ -177,6 +202,7 @@ Document ToJson(const RunReport& report) {
             {"prepare", TextOf(report.prepare)},
             {"device", TextOf(report.device)},
             {"engine", TextOf(report.engine)}}},
+          {"prediction", PredictionSection(report.prediction)},
           {"result", result},
           {"consumer", ConsumerSection(measured.consumer)},
           {"device", DeviceSection(measured.device)},

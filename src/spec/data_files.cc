@@ -24,6 +24,8 @@ KindRule RuleOf(DataKind kind) {
       return {"models", "model", Origin::kModel};
     case DataKind::kStorage:
       return {"configs/storage", "storage preset", Origin::kPreset};
+    case DataKind::kMachine:
+      return {"configs/machines", "machine profile", Origin::kPreset};
     case DataKind::kDevice:
       break;
   }
@@ -32,7 +34,7 @@ KindRule RuleOf(DataKind kind) {
 
 bool IsPath(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(".yaml") ||
-         text.ends_with(".yml");
+         text.ends_with(".yml") || text.ends_with(".json");
 }
 
 bool IsFile(const fs::path& path) {

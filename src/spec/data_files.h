@@ -1,5 +1,5 @@
 // Finding and parsing the files that an experiment names: its own, models, storage and device
-// presets. The only part of spec that opens files.
+// presets, machine profiles. The only part of spec that opens files.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace pipesim::spec {
 
-enum class DataKind { kModel, kStorage, kDevice };
+enum class DataKind { kModel, kStorage, kDevice, kMachine };
 
 struct DataFile {
   Node tree;              ///< a map
@@ -27,7 +27,7 @@ class DataFiles {
   DataFiles(const DataFolders& folders, std::filesystem::path beside)
       : folders_(folders), beside_(std::move(beside)) {}
 
-  /// A name (a file of that name in the data folders) or a path (it has a '/' or ends in .yaml).
+  /// A name (a file of that name in the data folders) or a path (it has a '/' or ends in .yaml or .json).
   /// What is wrong goes to `reading`, at `place`; then nothing comes back.
   std::optional<DataFile> Load(Reading& reading, DataKind kind, const std::string& text,
                                const Place& place) const;

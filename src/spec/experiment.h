@@ -138,8 +138,14 @@ struct DevicePreset {
   BytesPerSecond memory_bandwidth;
   Bytes memory;
   BytesPerSecond h2d_bandwidth;  ///< pinned
+  Duration h2d_latency{};        ///< of each copy; presets state none
   Duration launch{};             ///< host time to launch one kernel
   double efficiency = 1;         ///< share of peak that dense layers reach in practice
+};
+/// A step of so many samples took this long on the device (machine_profile.h).
+struct StepPoint {
+  std::int64_t samples = 0;
+  Duration time{};
 };
 struct Device {
   DeviceKind kind = DeviceKind::kAuto;
@@ -149,6 +155,9 @@ struct Device {
   std::optional<Drawn<Duration>> step_base;
   Drawn<Duration> step_per_sample;
   std::optional<DevicePreset> preset;
+  /// Measured steps by batch size, ascending: in place of the preset's roofline. No key of the file:
+  /// predict takes them from a machine profile or a report.
+  std::vector<StepPoint> step_table;
 };
 
 struct Run {

@@ -42,7 +42,8 @@ struct Typed {
 
 Typed AsTyped(const Override& change) {
   Typed typed;
-  typed.shows_path = change.flag == "--set" || change.flag == "--axis";
+  typed.shows_path =
+      change.flag == "--set" || change.flag == "--axis" || change.flag.starts_with("--from");
   std::string line = change.flag + " ";
   typed.path_column = typed.shows_path ? CountCharacters(line) + 1 : 1;
   if (typed.shows_path) line += change.path + "=";
@@ -77,7 +78,7 @@ Node Expanded(std::string_view path, const Node& node) {
 void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem>& problems) {
   const Typed typed = AsTyped(change);
   Node value =
-      ParseYamlValue(change.value, typed.source, typed.value_column, Origin::kFlag, problems);
+      ParseYamlValue(change.value, typed.source, typed.value_column, change.origin, problems);
   if (!root.IsMap()) root = EmptyMap(value.place);
   Node* node = &root;
   std::string path;

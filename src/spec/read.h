@@ -26,6 +26,7 @@ struct Override {
   std::string path;   ///< "loader.workers"
   std::string value;  ///< YAML text: "4", "{preset: hdd}"
   std::string flag;   ///< as typed, for errors: "--workers", "--set"
+  Origin origin = Origin::kFlag;  ///< another where the value is taken over from a report
 };
 
 struct Request {

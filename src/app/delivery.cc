@@ -1,0 +1,81 @@
+#include "app/delivery.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "app/installation.h"
+#include "app/kept_runs.h"
+#include "app/thresholds.h"
+#include "base/text.h"
+
+namespace pipesim::app {
+namespace {
+
+using base::ExitCode;
+
+/// Where it is kept; empty: nowhere.
+std::string KeepIfAsked(const Arguments& arguments, const report::Document& document) {
+  const auto folder = StateFolder();
+  if (arguments.Has("no-save") || !folder) return {};
+  try {
+    return KeepRun(*folder,
+                   document.dump(2, ' ', false, report::Document::error_handler_t::replace));
+  } catch (const base::EnvironmentError& error) {
+    spdlog::warn("this run is not kept for `pipesim report last`: {}", error.what());
+    return {};
+  }
+}
+
+ExitCode CodeOf(const measure::Measurement& measurement) {
+  switch (measurement.result.stopped_by) {
+    case trace::EndReason::kInterrupted:
+      return ExitCode::kInterrupted;
+    case trace::EndReason::kFailed:
+    case trace::EndReason::kOutOfMemory:
+      return ExitCode::kRunFailed;
+    default:
+      return ExitCode::kOk;
+  }
+}
+
+}  // namespace
+
+spec::Experiment ReadAsked(const spec::Request& request) {
+  spec::ReadResult read = spec::ReadExperiment(request, FindDataFolders());
+  for (const base::Problem& warning : read.warnings)
+    spdlog::warn("{}{}", warning.what, warning.suggestion.empty() ? "" : "; " + warning.suggestion);
+  return std::move(read.experiment);
+}
+
+Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
+  report.context.argv = arguments.typed;
+  if (report.diagnosis.recommendation && !report.diagnosis.recommendation->set.empty())
+    report.next_argv = WithChanges(arguments, report.diagnosis.recommendation->set);
+  const ThresholdResult result =
+      CheckThresholds(ReadThresholds(arguments), report.measurement, report.diagnosis);
+  const ExitCode code = CodeOf(report.measurement);
+  return {report::ToJson(report), result.lines, code == ExitCode::kOk ? result.code : code};
+}
+
+ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome) {
+  const std::string kept = KeepIfAsked(arguments, outcome.document);
+  std::vector<std::string> failures;
+  const auto attempt = [&failures](auto&& write) {
+    try {
+      write();
+    } catch (const base::EnvironmentError& error) {
+      failures.emplace_back(error.what());
+    }
+  };
+  attempt([&] { exports.Write(outcome.document); });
+  if (!exports.replaces_text())
+    attempt([&] { PrintOut(report::ToText(outcome.document, TextOptionsFor(arguments))); });
+  for (const std::string& note : outcome.notes) fmt::print(stderr, "{}\n", note);
+  if (failures.empty()) return outcome.code;
+  if (!kept.empty())
+    failures.push_back("nothing measured is lost: it is kept in " + kept +
+                       ", and `pipesim report last` shows it");
+  throw base::EnvironmentError(base::Join(failures, "\n"));
+}
+
+}  // namespace pipesim::app

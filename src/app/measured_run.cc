@@ -1,0 +1,97 @@
+#include "app/measured_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "report/view.h"
+
+namespace pipesim::app {
+namespace {
+
+using report::View;
+using spec::Origin;
+
+/// What has to be said again for the same experiment: everything else follows from it.
+std::optional<Origin> OriginToKeep(std::string_view text) {
+  for (const Origin origin :
+       {Origin::kFile, Origin::kFlag, Origin::kEnvironment, Origin::kData}) {
+    if (spec::ToText(origin) == text) return origin;
+  }
+  return std::nullopt;
+}
+
+void ReadSettings(View document, MeasuredRun& run) {
+  for (const auto& [path, setting] : document.At("experiment").Members()) {
+    const std::string value = setting.At("value").Text();
+    run.texts[path] = value;
+    auto origin = OriginToKeep(setting.At("origin").Text());
+    if (path == "name") origin = origin.value_or(Origin::kDefault);
+    if (!origin) continue;
+    run.settings.push_back({path, value, "--from " + base::Printable(run.source), *origin});
+  }
+}
+
+void ReadDemands(View document, MeasuredRun& run) {
+  const View demands = document.At("demands");
+  const auto seconds = [&](std::string_view name) { return demands.At(name).Number(); };
+  run.batch_samples = demands.At("batch_samples").NumberOr(0);
+  if (run.batch_samples <= 0) return;
+  run.reads = demands.At("reads").NumberOr(0);
+  run.step_s = seconds("step_s");
+  run.prepare_cpu_s = seconds("prepare_cpu_s");
+  run.collate_s = seconds("collate_s");
+  run.pin_s = seconds("pin_s");
+  run.h2d_s = seconds("h2d_s");
+  run.host_s = seconds("host_s");
+  run.read_s = seconds("read_s");
+}
+
+bool IsAtOrBelow(std::string_view path, std::string_view top) {
+  return path == top || (path.starts_with(top) && path.size() > top.size() &&
+                         path[top.size()] == '.');
+}
+
+}  // namespace
+
+bool MeasuredRun::SameIn(const spec::Experiment& experiment,
+                         const std::vector<std::string>& paths) const {
+  const auto concerns = [&](const std::string& path) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const std::string& top) { return IsAtOrBelow(path, top); });
+  };
+  std::map<std::string, std::string> now;
+  for (const auto& [path, setting] : experiment.settings)
+    if (concerns(path)) now[path] = base::Printable(setting.text);
+  std::map<std::string, std::string> then;
+  for (const auto& [path, text] : texts)
+    if (concerns(path)) then[path] = text;
+  return now == then;
+}
+
+MeasuredRun ReadMeasuredRun(const std::string& file) {
+  const report::Document document = report::Parse(base::ReadFile(file), file);
+  const View view(&document, true);
+  MeasuredRun run;
+  run.source = file;
+  ReadSettings(view, run);
+  if (run.texts.empty())
+    throw base::EnvironmentError(
+        fmt::format("{}: holds no experiment to predict; give a file written by --export json=FILE",
+                    base::Printable(file)));
+  const View effective = view.At("effective");
+  run.device = effective.At("device").Text();
+  run.device_name = effective.At("device_name").Text();
+  run.compute_threads = static_cast<int>(effective.At("compute_threads").NumberOr(0));
+  run.pinned = effective.At("pinned").IsTrue();
+  run.cores = view.At("resources.cores").Number();
+  if (run.cores && *run.cores <= 0) run.cores.reset();
+  run.device_memory_bytes = view.At("memory.device_total_bytes").Number();
+  ReadDemands(view, run);
+  return run;
+}
+
+}  // namespace pipesim::app

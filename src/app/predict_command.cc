@@ -1,0 +1,79 @@
+// An experiment answered in virtual time: no child process, no LibTorch, no GPU.
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/delivery.h"
+#include "app/installation.h"
+#include "app/interrupt.h"
+#include "app/prediction.h"
+#include "app/session.h"
+#include "app/settings_text.h"
+#include "app/thresholds.h"
+#include "base/cpus.h"
+#include "base/text.h"
+
+namespace pipesim::app {
+namespace {
+
+constexpr const char* kDefaultProfile = "default";
+
+Basis BasisOf(const Arguments& arguments) {
+  Basis basis;
+  const auto named = arguments.Last("profile");
+  basis.profile_is_named = named.has_value();
+  basis.profile =
+      spec::ReadMachineProfile(named.value_or(kDefaultProfile), "--profile", FindDataFolders());
+  if (const auto file = arguments.Last("from")) basis.run = ReadMeasuredRun(*file);
+  basis.cores_here = base::ReadCpuAllowance().Cores();
+  basis.memory_here = base::ReadMemoryBounds();
+  return basis;
+}
+
+/// The file and the flags, on top of what the report given by --from ran.
+spec::Request RequestFor(const Arguments& arguments, const Basis& basis) {
+  spec::Request request = RequestOf(arguments);
+  if (!basis.run) return request;
+  if (request.file)
+    throw base::UsageError(fmt::format(
+        "--from takes the experiment of a report, so '{}' has no place; change it by flags",
+        base::Printable(request.file->string())));
+  request.overrides.insert(request.overrides.begin(), basis.run->settings.begin(),
+                           basis.run->settings.end());
+  return request;
+}
+
+spec::Experiment ReadExperiment(const Arguments& arguments, const Basis& basis) {
+  spec::Experiment experiment = ReadAsked(RequestFor(arguments, basis));
+  // A report says what its folder held; the folder itself may be elsewhere.
+  if (experiment.dataset.samples == 0) CountSamples(experiment);
+  return experiment;
+}
+
+report::RunReport PredictInterruptibly(const spec::Experiment& experiment, const Basis& basis) {
+  base::StopFlag stop;
+  const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
+  return PredictRepeats(experiment, basis, &stop);
+}
+
+}  // namespace
+
+base::ExitCode Predict(const Arguments& arguments) {
+  ReadThresholds(arguments);
+  const Basis basis = BasisOf(arguments);
+  if (arguments.Has("needs-libtorch")) {
+    ReadAsked(RequestFor(arguments, basis));
+    PrintOut("no\n");
+    return base::ExitCode::kOk;
+  }
+  if (arguments.Has("dry-run")) {
+    PrintOut(SettingsText(ReadAsked(RequestFor(arguments, basis))));
+    return base::ExitCode::kOk;
+  }
+  Exports exports(arguments);
+  report::RunReport report =
+      PredictInterruptibly(ReadExperiment(arguments, basis), basis);
+  report.context = ReadContext();
+  return Deliver(arguments, exports, OutcomeOf(arguments, std::move(report)));
+}
+
+}  // namespace pipesim::app

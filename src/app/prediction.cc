@@ -1,0 +1,109 @@
+#include "app/prediction.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "app/memory_plan.h"
+#include "app/prediction_costs.h"
+#include "app/repeats.h"
+#include "app/session.h"
+
+namespace pipesim::app {
+namespace {
+
+using spec::DeviceKind;
+using spec::Experiment;
+
+/// The memory that a run of it would have.
+std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
+  if (!basis.profile_is_named) return base::Tightest(basis.memory_here);
+  const auto& memory = basis.profile.figures.memory;
+  if (!memory) return std::nullopt;
+  base::MemoryBound bound;
+  bound.name = "machine profile " + basis.profile.reference;
+  bound.free = memory->value;
+  return bound;
+}
+
+/// Why a run of it would not fit, the device asked first.
+std::optional<std::string> OutOfMemory(const Experiment& executed, const Basis& basis) {
+  if (auto refusal = DeviceMemoryRefusal(executed)) return refusal;
+  const auto bound = MemoryBoundOf(basis);
+  return bound ? MemoryRefusal(executed, *bound) : std::nullopt;
+}
+
+trace::RunTrace Execute(const PredictionCosts& costs, const Basis& basis,
+                        const base::StopFlag* stop) {
+  if (auto why = OutOfMemory(costs.executed, basis))
+    return TraceOfNothing({}, trace::EndReason::kOutOfMemory, *std::move(why));
+  engine::RunControl control;
+  control.stop = stop;
+  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
+    return measure::Enough(trace, now, costs.executed);
+  };
+  return engine::MakeVirtualExecutor(costs.parts)->Run(costs.executed, control);
+}
+
+/// The engine knows one asynchronous device, the described one.
+void NameDevice(trace::Effective& effective, const spec::Device& device) {
+  if (device.kind != DeviceKind::kCuda || effective.device.empty()) return;
+  effective.device = fmt::format("cuda:{}", device.cuda_index);
+}
+
+/// Keys that the executed experiment has and the asked one does not: real files were put in terms
+/// of an emulated storage.
+void DropForeignSettings(const Experiment& asked, diagnose::Diagnosis& diagnosis) {
+  const auto foreign = [&](const auto& setting) {
+    const bool files = asked.storage.kind == spec::StorageKind::kFiles;
+    const bool decodes = asked.prepare.kind == spec::PrepareKind::kDecode;
+    return (files && setting.first.starts_with("storage")) ||
+           (decodes && setting.first.starts_with("prepare"));
+  };
+  for (diagnose::WhatIf& row : diagnosis.what_if) std::erase_if(row.set, foreign);
+  if (diagnosis.recommendation) std::erase_if(diagnosis.recommendation->set, foreign);
+}
+
+}  // namespace
+
+report::RunReport Predict(const Experiment& experiment, const Basis& basis,
+                          const base::StopFlag* stop) {
+  const PredictionCosts costs = CostsOf(experiment, basis);
+  const trace::RunTrace trace = Execute(costs, basis, stop);
+  report::RunReport report;
+  report.experiment = experiment;
+  report.storage = report.prepare = report.device = report.engine = report::Reality::kPredicted;
+  report.prediction = costs.notes;
+  report.measurement = measure::Measure(trace, costs.executed);
+  NameDevice(report.measurement.effective, costs.executed.device);
+  std::vector<measure::Warning>& warnings = report.measurement.warnings;
+  warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());
+  report.diagnosis =
+      diagnose::Diagnose(costs.executed, report.measurement, diagnose::PredictByBounds);
+  DropForeignSettings(experiment, report.diagnosis);
+  return report;
+}
+
+std::vector<report::RunReport> PredictAll(std::span<const Experiment> experiments,
+                                          const Basis& basis, const base::StopFlag* stop) {
+  std::vector<report::RunReport> reports(experiments.size());
+  tbb::parallel_for(std::size_t{0}, experiments.size(), [&](std::size_t i) {
+    reports[i] = Predict(experiments[i], basis, stop);
+  });
+  return reports;
+}
+
+report::RunReport PredictRepeats(const Experiment& experiment, const Basis& basis,
+                                 const base::StopFlag* stop) {
+  std::vector<Experiment> seeded(static_cast<std::size_t>(experiment.run.repeats), experiment);
+  for (std::size_t i = 0; i < seeded.size(); ++i) seeded[i].run.seed += i;
+  std::vector<report::RunReport> reports = PredictAll(seeded, basis, stop);
+  const auto ended = std::find_if(reports.begin(), reports.end(), [](const auto& report) {
+    return !Finished(report.measurement.result);
+  });
+  if (ended != reports.end()) return std::move(*ended);
+  return MedianOf(std::move(reports));
+}
+
+}  // namespace pipesim::app

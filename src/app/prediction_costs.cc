@@ -1,0 +1,296 @@
+#include "app/prediction_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "cost/machine_of.h"
+#include "cost/step.h"
+
+namespace pipesim::app {
+namespace {
+
+using base::Duration;
+using report::StepCost;
+using spec::DeviceKind;
+using spec::Experiment;
+
+[[noreturn]] void Refuse(std::string what, std::string remedy) {
+  base::Problem problem;
+  problem.source = "predict";
+  problem.what = std::move(what);
+  problem.suggestion = std::move(remedy);
+  throw base::ConfigError({std::move(problem)});
+}
+
+base::Drawn<Duration> Fixed(double seconds) {
+  return {base::Distribution::Fixed(static_cast<double>(base::FromSeconds(seconds).count()))};
+}
+
+std::vector<std::string> With(std::vector<std::string> paths, std::string path) {
+  paths.push_back(std::move(path));
+  return paths;
+}
+
+/// As a report names it.
+std::string NameOf(const spec::Device& device) {
+  if (device.kind == DeviceKind::kCpu) return "cpu";
+  if (device.kind == DeviceKind::kEmulated) return "emulated";
+  return fmt::format("cuda:{}", device.cuda_index);
+}
+
+/// Fills one PredictionCosts part by part.
+class Lookup {
+ public:
+  Lookup(const Experiment& asked, const Basis& basis) : asked_(asked), basis_(basis) {
+    out_.executed = asked;
+  }
+
+  PredictionCosts Find() {
+    out_.notes.profile = basis_.profile.reference;
+    out_.notes.profile_source = basis_.profile.source;
+    FindCores();
+    FindHost();
+    FindStorage();
+    FindPrepare();
+    FindDevice();
+    return std::move(out_);
+  }
+
+ private:
+  const MeasuredRun* run() const { return basis_.run ? &*basis_.run : nullptr; }
+  /// The run's demand `value`, if the settings that it hangs on are still the run's.
+  std::optional<double> Measured(std::optional<double> MeasuredRun::* value,
+                                 const std::vector<std::string>& hangs_on) {
+    if (run() == nullptr || !(run()->*value) || !run()->SameIn(asked_, hangs_on))
+      return std::nullopt;
+    out_.notes.from = run()->source;
+    return run()->*value;
+  }
+  void Warn(std::string code, std::string text) {
+    out_.warnings.push_back({std::move(code), std::move(text)});
+  }
+  double BatchBytes() const {
+    return run()->batch_samples * static_cast<double>(spec::PreparedBytes(asked_.dataset).count);
+  }
+  std::optional<base::BytesPerSecond> Rate(std::optional<double> seconds) const {
+    if (!seconds || *seconds <= 0) return std::nullopt;
+    return base::BytesPerSecond{BatchBytes() / *seconds};
+  }
+
+  void FindCores();
+  void FindHost();
+  void FindStorage();
+  void FindPrepare();
+  void FindDevice();
+  DeviceKind ChosenDevice();
+  int Threads() const;
+  void FindCpuStep();
+  void FindGpuStep();
+  /// The run's own step, then the profile's; empty: neither.
+  std::vector<spec::StepPoint> StepTable(const std::string& device, int threads);
+  void WarnBeyond(const std::vector<spec::StepPoint>& table);
+
+  const Experiment& asked_;
+  const Basis& basis_;
+  PredictionCosts out_;
+};
+
+void Lookup::FindCores() {
+  const spec::Limits& limits = asked_.limits;
+  report::Prediction& notes = out_.notes;
+  if (limits.cpu_count) {
+    notes.cores = *limits.cpu_count;
+    notes.cores_from = "limits.cpus";
+  } else if (!limits.cpu_list.empty()) {
+    notes.cores = static_cast<double>(limits.cpu_list.size());
+    notes.cores_from = "limits.cpus";
+  } else if (run() != nullptr && run()->cores) {
+    notes.cores = *run()->cores;
+    notes.cores_from = "the measured run";
+  } else if (basis_.profile_is_named) {
+    notes.cores = basis_.profile.cores;
+    notes.cores_from = "the profile";
+  } else {
+    notes.cores = basis_.cores_here;
+    notes.cores_from = "this machine";
+  }
+  out_.parts.machine.cores = notes.cores;
+}
+
+void Lookup::FindHost() {
+  cost::Machine machine = cost::MachineOf(basis_.profile.figures);
+  machine.cores = out_.notes.cores;
+  out_.parts.machine = machine;
+  const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
+  if (const auto rate = Rate(Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers")))) {
+    out_.parts.machine.collate_bandwidth = rate;
+    out_.parts.machine.fault_bandwidth.reset();  // it is inside what was measured
+  }
+  if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
+    out_.parts.machine.pin_bandwidth = rate;
+}
+
+void Lookup::FindStorage() {
+  if (asked_.storage.kind != spec::StorageKind::kFiles) return;
+  const spec::MachineFigures& figures = basis_.profile.figures;
+  spec::Storage& storage = out_.executed.storage;
+  storage = {};
+  storage.kind = spec::StorageKind::kEmulated;
+  if (figures.storage_bandwidth) storage.bandwidth = figures.storage_bandwidth->value;
+  const auto read_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
+  if (read_s && run()->reads > 0) {
+    storage.latency = Fixed(*read_s / run()->reads);
+  } else if (figures.storage_latency) {
+    storage.latency = Fixed(base::ToSeconds(figures.storage_latency->value));
+  } else if (!figures.storage_bandwidth) {
+    Warn("storage-unknown",
+         fmt::format("Reading files costs nothing here: profile {} has no figures of storage. "
+                     "--from a report of a run, or --storage with a preset, says what it costs.",
+                     basis_.profile.reference));
+  }
+}
+
+void Lookup::FindPrepare() {
+  if (asked_.prepare.kind != spec::PrepareKind::kDecode) return;
+  const auto cpu_s = Measured(&MeasuredRun::prepare_cpu_s,
+                              {"storage.path", "dataset.shape", "dataset.dtype", "prepare"});
+  const auto& bandwidth = basis_.profile.figures.decode_bandwidth;
+  double sample_s = 0;
+  if (cpu_s) {
+    sample_s = *cpu_s / run()->batch_samples;
+  } else if (bandwidth) {
+    sample_s = asked_.dataset.sample_bytes.in_units.Mean() / bandwidth->value.per_s;
+  } else {
+    Refuse(fmt::format("decoding JPEG files has no cost: profile {} has no decode_bandwidth",
+                       basis_.profile.reference),
+           "--from a report of a run, a profile that has it, or --prepare 2ms");
+  }
+  out_.executed.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(sample_s)};
+}
+
+DeviceKind Lookup::ChosenDevice() {
+  if (asked_.device.kind != DeviceKind::kAuto) return asked_.device.kind;
+  if (run() != nullptr && !run()->device.empty())
+    return run()->device.starts_with("cuda") ? DeviceKind::kCuda : DeviceKind::kCpu;
+  const bool gpu = !cost::StepsOf(basis_.profile, asked_, "cuda:0", 1).empty();
+  return gpu ? DeviceKind::kCuda : DeviceKind::kCpu;
+}
+
+int Lookup::Threads() const {
+  if (asked_.limits.compute_threads) return *asked_.limits.compute_threads;
+  if (run() != nullptr && run()->compute_threads > 0 && run()->SameIn(asked_, {"limits"}))
+    return run()->compute_threads;
+  return std::max(1, static_cast<int>(out_.notes.cores));
+}
+
+std::vector<spec::StepPoint> Lookup::StepTable(const std::string& device, int threads) {
+  const std::vector<std::string> hangs_on{"model", "dataset.shape", "dataset.classes"};
+  const bool same_threads = device != "cpu" || (run() && run()->compute_threads == threads);
+  if (run() != nullptr && run()->device == device && same_threads) {
+    if (const auto step_s = Measured(&MeasuredRun::step_s, hangs_on); step_s && *step_s > 0) {
+      out_.notes.step = StepCost::kMeasured;
+      return {{std::llround(run()->batch_samples), base::FromSeconds(*step_s)}};
+    }
+  }
+  out_.notes.step = StepCost::kTable;
+  return cost::StepsOf(basis_.profile, asked_, device, threads);
+}
+
+void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
+  const cost::StepTable table(points);
+  const std::int64_t batch = asked_.loader.batch_size;
+  if (table.Covers(batch)) return;
+  const bool one = table.smallest() == table.largest();
+  Warn("step-extrapolated",
+       fmt::format("Steps were measured with {} samples; at {} the step's time is in proportion to "
+                   "the {} of them.",
+                   one ? fmt::format("{}", table.smallest())
+                       : fmt::format("{} to {}", table.smallest(), table.largest()),
+                   batch, batch > table.largest() ? "largest" : "smallest"));
+}
+
+void Lookup::FindCpuStep() {
+  const int threads = Threads();
+  out_.executed.limits.compute_threads = threads;
+  std::vector<spec::StepPoint> points = StepTable("cpu", threads);
+  if (!points.empty()) {
+    WarnBeyond(points);
+    out_.parts.cpu_step = [table = cost::StepTable(points), threads](std::int64_t samples) {
+      return engine::CpuStep{table.At(samples), threads};
+    };
+    return;
+  }
+  const auto cpu = cost::CpuAsDevice(basis_.profile, threads);
+  if (!cpu) {
+    Refuse(fmt::format("a step of {} on the CPU has no cost: profile {} has neither such steps nor "
+                       "fp32_gflops and memory_bandwidth",
+                       asked_.model.name, basis_.profile.reference),
+           "another --profile, or a described device: --device rtx-4060");
+  }
+  out_.notes.step = StepCost::kRoofline;
+  Warn("step-estimated",
+       fmt::format("The step's time is estimated from the model's layers: profile {} has no "
+                   "measured step of {} on {} {} of a CPU.",
+                   basis_.profile.reference, asked_.model.name, threads,
+                   threads == 1 ? "thread" : "threads"));
+  const cost::Roofline roofline(asked_.model, asked_.dataset.shape, asked_.training, *cpu);
+  out_.parts.cpu_step = [roofline, threads](std::int64_t samples) {
+    const cost::StepEstimate step = roofline.Estimate(samples);
+    return engine::CpuStep{step.device + step.host, threads};  // a CPU launches and computes in turn
+  };
+}
+
+void Lookup::FindGpuStep() {
+  const std::string device = NameOf(out_.executed.device);
+  std::vector<spec::StepPoint> points = StepTable(device, 1);
+  if (points.empty()) {
+    Refuse(fmt::format("a step of {} on {} has no cost: profile {} has no such steps",
+                       asked_.model.name, device, basis_.profile.reference),
+           "a preset: --device rtx-4060, or a profile of a machine with that GPU: --profile FILE");
+  }
+  WarnBeyond(points);
+  spec::Device& out = out_.executed.device;
+  out.step_table = points;
+  out.preset = cost::GpuOf(basis_.profile).value_or(spec::DevicePreset{});
+  if (out_.notes.step != StepCost::kMeasured) return;
+  out.preset->name = run()->device_name;
+  if (const auto memory = run()->device_memory_bytes)
+    out.preset->memory = {static_cast<std::int64_t>(*memory)};
+  const std::vector<std::string> hangs_on{"loader.pin_memory", "dataset.shape",
+                                          "dataset.dtype", "transfer"};
+  if (const auto rate = Rate(Measured(&MeasuredRun::h2d_s, hangs_on))) {
+    // StepModel takes half of the pinned rate from pageable memory.
+    out.preset->h2d_bandwidth = {rate->per_s * (run()->pinned ? 1 : 2)};
+    out.preset->h2d_latency = {};
+  }
+}
+
+void Lookup::FindDevice() {
+  spec::Device& out = out_.executed.device;
+  out.kind = ChosenDevice();
+  const bool chosen = asked_.device.kind == DeviceKind::kAuto && out.kind == DeviceKind::kCuda;
+  if (chosen) out.cuda_index = 0;
+  if (out.kind == DeviceKind::kCpu) FindCpuStep();
+  if (out.kind == DeviceKind::kCuda) FindGpuStep();
+  if (out.kind == DeviceKind::kEmulated)
+    out_.notes.step = out.preset ? StepCost::kRoofline : StepCost::kStated;
+  if (run() == nullptr || run()->device != NameOf(out)) return;
+  const auto host_s = Measured(&MeasuredRun::host_s, {"model", "device.emulated"});
+  if (!host_s) return;
+  // What was measured holds the launches; the engine adds those that it knows of itself.
+  Duration known{};
+  if (out.kind != DeviceKind::kCpu)
+    known = cost::StepModel(out_.executed).Host(asked_.loader.batch_size);
+  out_.parts.machine.host_step = std::max(Duration::zero(), base::FromSeconds(*host_s) - known);
+}
+
+}  // namespace
+
+PredictionCosts CostsOf(const Experiment& experiment, const Basis& basis) {
+  return Lookup(experiment, basis).Find();
+}
+
+}  // namespace pipesim::app

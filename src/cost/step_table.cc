@@ -1,0 +1,70 @@
+#include "cost/step_table.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace pipesim::cost {
+namespace {
+
+using base::Duration;
+using spec::StepPoint;
+
+double Ns(const StepPoint& point) { return static_cast<double>(point.time.count()); }
+double Samples(const StepPoint& point) { return static_cast<double>(point.samples); }
+
+double OnLine(const StepPoint& a, const StepPoint& b, double samples) {
+  return Ns(a) + (Ns(b) - Ns(a)) / (Samples(b) - Samples(a)) * (samples - Samples(a));
+}
+
+/// One point for each batch size: the mean of its times.
+std::vector<StepPoint> MeanOfEqual(std::vector<StepPoint> points) {
+  std::vector<StepPoint> merged;
+  for (auto at = points.begin(); at != points.end();) {
+    const auto next = std::find_if(at, points.end(), [&](const StepPoint& point) {
+      return point.samples != at->samples;
+    });
+    double sum_ns = 0;
+    for (auto same = at; same != next; ++same) sum_ns += Ns(*same);
+    merged.push_back(
+        {at->samples, Duration(std::llround(sum_ns / static_cast<double>(next - at)))});
+    at = next;
+  }
+  return merged;
+}
+
+}  // namespace
+
+StepTable::StepTable(std::span<const StepPoint> measured)
+    : points_(measured.begin(), measured.end()) {
+  std::stable_sort(points_.begin(), points_.end(), [](const StepPoint& a, const StepPoint& b) {
+    return a.samples < b.samples;
+  });
+  if (points_.empty()) throw std::invalid_argument("a table of no steps");
+  if (points_.front().samples <= 0) throw std::invalid_argument("a step of no samples");
+  points_ = MeanOfEqual(std::move(points_));
+}
+
+bool StepTable::Covers(std::int64_t samples) const {
+  return samples >= smallest() && samples <= largest();
+}
+
+Duration StepTable::At(std::int64_t samples) const {
+  const auto n = static_cast<double>(samples);
+  const StepPoint &first = points_.front(), &last = points_.back();
+  double ns = 0;
+  if (samples >= last.samples) {
+    ns = Ns(last) * n / Samples(last);
+  } else if (samples < first.samples) {
+    const double in_proportion = Ns(first) * n / Samples(first);
+    const double line = points_.size() > 1 ? OnLine(first, points_[1], n) : in_proportion;
+    ns = std::clamp(line, in_proportion, Ns(first));
+  } else {
+    const auto above = std::upper_bound(
+        points_.begin(), points_.end(), samples,
+        [](std::int64_t value, const StepPoint& point) { return value < point.samples; });
+    ns = OnLine(*(above - 1), *above, n);
+  }
+  return Duration(std::llround(ns));
+}
+
+}  // namespace pipesim::cost

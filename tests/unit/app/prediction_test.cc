@@ -1,0 +1,227 @@
+// What a prediction rests on, and that it is the same however it is computed.
+#include "app/prediction.h"
+
+#include <gmock/gmock.h>
+#include <tbb/global_control.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/prediction_costs.h"
+#include "spec/read.h"
+
+namespace pipesim::app {
+namespace {
+
+using namespace std::chrono_literals;
+using report::StepCost;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const spec::DataFolders kFolders{{std::filesystem::path(PIPESIM_SOURCE_DIR)}};
+
+spec::Experiment Read(const std::string& yaml, const std::vector<spec::Override>& flags = {}) {
+  return spec::ReadExperimentText(yaml, "test.yaml", flags, kFolders).experiment;
+}
+
+/// Nothing costs anything but what a test adds; the machine has 8 cores.
+Basis FreeMachine(const std::string& figures_and_steps = "") {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfileText(
+      "source: a test\ncontext: {cores: 8}\n" + figures_and_steps, "test-profile.yaml");
+  basis.cores_here = 3;
+  return basis;
+}
+
+constexpr const char* kTrainOnly =
+    "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
+    "storage: none\nprepare: none\nrun: {steps: 200}\n";
+constexpr const char* kLinearSteps =
+    "steps:\n"
+    "  - {model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 10ms, how: m}\n"
+    "  - {model: linear, shape: [8], device: \"cuda:0\", batch: 64, time: 4ms, how: m}\n";
+
+std::string WithoutContext(const report::RunReport& report) {
+  return report::ToJson(report).dump();
+}
+
+TEST(Prediction, AMeasuredStepOfTheCpuIsWhatLimitsItAlone) {
+  const auto report = Predict(Read(std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n"),
+                              FreeMachine(kLinearSteps), nullptr);
+  EXPECT_EQ(report.prediction->step, StepCost::kTable);
+  EXPECT_NEAR(*report.measurement.result.samples_per_s, 6400, 1);
+  EXPECT_EQ(report.measurement.effective.device, "cpu");
+  EXPECT_EQ(report.measurement.effective.compute_threads, 2);
+  EXPECT_EQ(report.engine, report::Reality::kPredicted);
+}
+
+TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
+  const auto report =
+      Predict(Read(std::string(kTrainOnly) + "device: cuda:0\n"), FreeMachine(kLinearSteps), nullptr);
+  EXPECT_NEAR(*report.measurement.result.samples_per_s, 16000, 5);
+  EXPECT_EQ(report.measurement.effective.device, "cuda:0");
+  EXPECT_TRUE(report.measurement.device);
+  EXPECT_EQ(report::ToJson(report)["effective"]["device_cost"], "table");
+}
+
+TEST(Prediction, AutoIsTheGpuThatTheProfileKnowsElseTheCpu) {
+  const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
+  EXPECT_EQ(CostsOf(experiment, FreeMachine(kLinearSteps)).executed.device.kind,
+            spec::DeviceKind::kCuda);
+  const Basis no_gpu = FreeMachine(
+      "steps: [{model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 1ms, how: m}]");
+  EXPECT_EQ(CostsOf(experiment, no_gpu).executed.device.kind, spec::DeviceKind::kCpu);
+}
+
+TEST(Prediction, CoresAreTheStatedOnesThenTheNamedProfilesThenThisMachines) {
+  Basis basis = FreeMachine(kLinearSteps);
+  const auto open = Read(std::string(kTrainOnly) + "device: rtx-4060\n");
+  const auto stated = Read(std::string(kTrainOnly) + "device: rtx-4060\nlimits: {cpus: 32}\n");
+  EXPECT_EQ(CostsOf(open, basis).notes.cores, 3);
+  EXPECT_EQ(CostsOf(open, basis).notes.cores_from, "this machine");
+  basis.profile_is_named = true;
+  EXPECT_EQ(CostsOf(open, basis).notes.cores, 8);
+  EXPECT_EQ(CostsOf(stated, basis).notes.cores, 32);
+  EXPECT_EQ(CostsOf(stated, basis).notes.cores_from, "limits.cpus");
+}
+
+TEST(Prediction, WithoutAMeasuredStepTheCpuIsEstimatedAndSaysSo) {
+  const Basis basis = FreeMachine(
+      "figures:\n  fp32_gflops: {value: 50, how: m}\n  memory_bandwidth: {value: 10GB/s, how: m}\n");
+  const auto report =
+      Predict(Read(std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n"), basis, nullptr);
+  EXPECT_EQ(report.prediction->step, StepCost::kRoofline);
+  ASSERT_FALSE(report.measurement.warnings.empty());
+  EXPECT_EQ(report.measurement.warnings.back().code, "step-estimated");
+}
+
+TEST(Prediction, ABatchBeyondTheMeasuredOnesIsAWarning) {
+  const std::string yaml = std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n";
+  const Basis basis = FreeMachine(kLinearSteps);
+  EXPECT_TRUE(CostsOf(Read(yaml), basis).warnings.empty());
+  const auto larger = CostsOf(Read(yaml + "loader: {batch_size: 128}\n"), basis);
+  ASSERT_EQ(larger.warnings.size(), 1u);
+  EXPECT_EQ(larger.warnings[0].code, "step-extrapolated");
+  EXPECT_THAT(larger.warnings[0].text, HasSubstr("64 samples"));
+}
+
+TEST(Prediction, AStepWithoutACostIsRefusedWithTheRemedy) {
+  for (const char* device : {"cuda:1", "cpu"}) {
+    try {
+      Predict(Read(std::string(kTrainOnly) + "device: " + device), FreeMachine(), nullptr);
+      FAIL() << device;
+    } catch (const base::ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("has no cost: profile test-profile.yaml"));
+      EXPECT_THAT(error.problems()[0].suggestion, HasSubstr("--device rtx-4060")) << device;
+    }
+  }
+}
+
+TEST(Prediction, WhatADeviceCannotHoldEndsInOutOfMemoryBeforeItBegins) {
+  const auto report = Predict(
+      Read("model: resnet50\ndevice: rtx-4060\nloader: {batch_size: 4096}\n"), FreeMachine(), nullptr);
+  EXPECT_EQ(report.measurement.result.stopped_by, trace::EndReason::kOutOfMemory);
+  EXPECT_THAT(report.measurement.failure, HasSubstr("activations ("));
+  EXPECT_THAT(report.measurement.failure, HasSubstr("8.59 GB are free by device rtx-4060"));
+  EXPECT_THAT(report.measurement.failure, HasSubstr("would fit"));
+}
+
+TEST(Prediction, WhatTheHostCannotHoldEndsInOutOfMemoryToo) {
+  Basis basis = FreeMachine();
+  basis.memory_here = {{.name = "this machine", .free = {1'000'000}}};
+  const auto report = Predict(Read("model: mlp\ndevice: rtx-4060\nloader: {workers: 4}\n"), basis,
+                              nullptr);
+  EXPECT_EQ(report.measurement.result.stopped_by, trace::EndReason::kOutOfMemory);
+  EXPECT_THAT(report.measurement.failure, HasSubstr("are free by this machine"));
+}
+
+TEST(PredictAll, IsTheSameByteForByteOnAnyNumberOfThreads) {
+  std::vector<spec::Experiment> experiments;
+  for (const int workers : {0, 1, 2, 4, 8, 3}) {
+    experiments.push_back(Read(
+        "device: {emulated: {base: {distribution: gamma, mean: 2ms, stdev: 1ms}}}\n"
+        "prepare: {kind: burn, cost: {distribution: lognormal, mean: 100us, stdev: 80us}}\n"
+        "run: {steps: 300}\nlimits: {cpus: 2}\nloader: {workers: " + std::to_string(workers) + "}\n"));
+  }
+  const Basis basis = FreeMachine("figures: {collate_bandwidth: {value: 5GB/s, how: m}}\n");
+  std::vector<std::string> alone;
+  for (const auto& experiment : experiments)
+    alone.push_back(WithoutContext(Predict(experiment, basis, nullptr)));
+  for (const std::size_t threads : {1, 2, 8}) {
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
+    const auto reports = PredictAll(experiments, basis, nullptr);
+    std::vector<std::string> together;
+    for (const auto& report : reports) together.push_back(WithoutContext(report));
+    EXPECT_EQ(together, alone) << threads;
+  }
+}
+
+TEST(PredictRepeats, EachRepeatDrawsWithASeedOfItsOwn) {
+  const auto experiment = Read(
+      "device: {emulated: {base: {distribution: gamma, mean: 2ms, stdev: 1ms}}}\n"
+      "prepare: none\nstorage: none\nrun: {steps: 100, repeats: 3}\n");
+  const auto report = PredictRepeats(experiment, FreeMachine(), nullptr);
+  ASSERT_EQ(report.repeats.size(), 3u);
+  EXPECT_LT(*report.repeats[0].samples_per_s, *report.repeats[1].samples_per_s);
+  EXPECT_LT(*report.repeats[1].samples_per_s, *report.repeats[2].samples_per_s);
+  EXPECT_EQ(report.measurement.result.samples_per_s, report.repeats[1].samples_per_s);
+}
+
+/// A run of kTrainOnly with workers, as its report would hold it.
+MeasuredRun RunOf(const spec::Experiment& experiment) {
+  MeasuredRun run;
+  run.source = "before.json";
+  for (const auto& [path, setting] : experiment.settings) run.texts[path] = setting.text;
+  run.device = "cpu";
+  run.compute_threads = 2;
+  run.cores = 6;
+  run.batch_samples = 64;
+  run.step_s = 0.020;
+  run.collate_s = 0.001;
+  run.host_s = 0.0005;
+  return run;
+}
+
+TEST(Prediction, TheMeasuredRunsDemandsComeBeforeTheProfile) {
+  const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
+  Basis basis = FreeMachine(kLinearSteps);
+  basis.run = RunOf(experiment);
+  const PredictionCosts costs = CostsOf(experiment, basis);
+  EXPECT_EQ(costs.notes.step, StepCost::kMeasured);
+  EXPECT_EQ(costs.notes.from, "before.json");
+  EXPECT_EQ(costs.notes.cores, 6);
+  EXPECT_EQ(costs.parts.cpu_step(64).wall, 20ms);
+  EXPECT_DOUBLE_EQ(costs.parts.machine.collate_bandwidth->per_s, 64 * 8 / 0.001);
+  EXPECT_EQ(costs.parts.machine.host_step, 500us);
+}
+
+TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
+  const auto before = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
+  Basis basis = FreeMachine(kLinearSteps);
+  basis.run = RunOf(before);
+  const std::vector<spec::Override> adam{{"model.optimizer", "adam", "--set"}};
+  auto after = Read(std::string(kTrainOnly) + "device: cpu\nlimits: {compute_threads: 2}\n", adam);
+  EXPECT_THROW(CostsOf(after, basis), base::ConfigError);  // no step of adam is known
+  const std::vector<spec::Override> workers{{"loader.workers", "4", "--workers"}};
+  after = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n", workers);
+  EXPECT_EQ(CostsOf(after, basis).notes.step, StepCost::kMeasured);
+}
+
+TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
+  const auto experiment = Read(
+      "storage: {kind: files, path: /nowhere}\nmodel: linear\ndevice: rtx-4060\n"
+      "dataset: {samples: 100, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n");
+  Basis basis = FreeMachine();
+  EXPECT_THROW(CostsOf(experiment, basis), base::ConfigError);  // decoding has no cost
+  basis.run = RunOf(experiment);
+  basis.run->prepare_cpu_s = 0.064;
+  basis.run->read_s = 0.128;
+  basis.run->reads = 64;
+  const PredictionCosts costs = CostsOf(experiment, basis);
+  EXPECT_EQ(costs.executed.prepare.kind, spec::PrepareKind::kBurn);
+  EXPECT_EQ(costs.executed.prepare.cost.Mean(), 1ms);
+  EXPECT_EQ(costs.executed.storage.kind, spec::StorageKind::kEmulated);
+  EXPECT_EQ(costs.executed.storage.latency.Mean(), 2ms);
+}
+
+}  // namespace
+}  // namespace pipesim::app
