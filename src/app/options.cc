@@ -117,9 +117,9 @@ constexpr Command kCommands[] = {
      kRunExamples},
     {"predict", kPredict, "predict [EXPERIMENT.yaml] [flags]",
      "answer the same question in virtual time, within a second",
-     "The same experiment and the same report, by discrete-event simulation: nothing is\n"
-     "run, no GPU and no LibTorch is needed. What the parts cost is looked up: in the\n"
-     "experiment, a device preset, a machine profile, or the report of a run (--from).",
+     "The same experiment and the same report, by discrete-event simulation: nothing\n"
+     "is run, no GPU and no LibTorch is needed. What the parts cost is looked up: in\n"
+     "the experiment, a device preset, a machine profile, or a run's report (--from).",
      kPredictExamples},
     {"report", kReport, "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",

@@ -121,7 +121,7 @@ TEST(Prediction, WhatADeviceCannotHoldEndsInOutOfMemoryBeforeItBegins) {
       Read("model: resnet50\ndevice: rtx-4060\nloader: {batch_size: 4096}\n"), FreeMachine(), nullptr);
   EXPECT_EQ(report.measurement.result.stopped_by, trace::EndReason::kOutOfMemory);
   EXPECT_THAT(report.measurement.failure, HasSubstr("activations ("));
-  EXPECT_THAT(report.measurement.failure, HasSubstr("8.59 GB are free by device rtx-4060"));
+  EXPECT_THAT(report.measurement.failure, HasSubstr("8.6 GB are free by device rtx-4060"));
   EXPECT_THAT(report.measurement.failure, HasSubstr("would fit"));
 }
 

@@ -53,10 +53,11 @@ TEST(Document, ListsItsSectionsInTheOrderOfTheDesign) {
   std::vector<std::string> sections;
   for (const auto& [name, section] : document.items()) sections.push_back(name);
   EXPECT_THAT(sections, testing::ElementsAre("pipesim", "schema_version", "kind", "context",
-                                             "experiment", "effective", "reality", "result",
-                                             "consumer", "device", "workers", "queue", "pin",
-                                             "transfer", "memory", "resources", "demands", "ladder",
-                                             "diagnosis", "warnings", "samples", "repeats"));
+                                             "experiment", "effective", "reality", "prediction",
+                                             "result", "consumer", "device", "workers", "queue",
+                                             "pin", "transfer", "memory", "resources", "demands",
+                                             "ladder", "diagnosis", "warnings", "samples",
+                                             "repeats"));
 }
 
 TEST(Document, EveryEndHasItsStatus) {

@@ -1,0 +1,242 @@
+// `pipesim predict` as a user types it: every experiment of the project, its report, its errors.
+// PIPESIM_UPDATE_GOLDEN=1 writes the golden text anew.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "support/command.h"
+#include "support/schema.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::RunPipesim;
+using support::TestFolder;
+using testing::HasSubstr;
+using testing::Not;
+
+const fs::path kExperiments = PIPESIM_SOURCE_DIR "/configs/experiments";
+
+CommandResult Predict(std::vector<std::string> words, const CommandOptions& options = {}) {
+  words.insert(words.begin(), "predict");
+  return RunPipesim(words, options);
+}
+
+struct Predicted {
+  CommandResult result;
+  ordered_json report;
+};
+Predicted PredictAsJson(std::vector<std::string> words) {
+  words.insert(words.end(), {"--export", "json=-"});
+  Predicted predicted{Predict(std::move(words)), {}};
+  if (!predicted.result.out.empty()) predicted.report = ordered_json::parse(predicted.result.out);
+  return predicted;
+}
+
+std::string WithoutContext(ordered_json report) {
+  report.erase("context");
+  return report.dump(2);
+}
+
+TEST(Predict, EveryExperimentOfTheProjectIsAnsweredTheSameTwiceAndFitsTheSchema) {
+  int count = 0;
+  for (const auto& file : fs::directory_iterator(kExperiments)) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Predicted once = PredictAsJson({file.path().string()});
+    // 10 ms each on two cores; the bound only tells seconds from virtual minutes.
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << file.path();
+    ASSERT_EQ(once.result.exit_code, 0) << file.path() << once.result.err;
+    EXPECT_TRUE(tests::FitsSchema(once.report)) << file.path();
+    EXPECT_EQ(once.report["reality"]["engine"], "predicted") << file.path();
+    EXPECT_EQ(once.report["prediction"]["profile"], "default") << file.path();
+    const Predicted twice = PredictAsJson({file.path().string()});
+    EXPECT_EQ(WithoutContext(once.report), WithoutContext(twice.report)) << file.path();
+    ++count;
+  }
+  EXPECT_GE(count, 5);
+}
+
+TEST(Predict, NamesTheBottleneckThatEachExperimentWasMadeFor) {
+  for (const char* verdict :
+       {"io-bound", "cpu-bound", "loader-bound", "compute-bound", "inconclusive"}) {
+    const std::string file = (kExperiments / (std::string(verdict) + ".yaml")).string();
+    EXPECT_EQ(Predict({file, "--expect", verdict, "--quiet"}).exit_code, 0) << verdict;
+  }
+}
+
+TEST(Predict, ItsTextIsAsRecorded) {
+  const CommandResult result = Predict({"configs/experiments/cpu-bound.yaml"},
+                                       {.folder = PIPESIM_SOURCE_DIR, .environment = {"LC_ALL=C.UTF-8"}});
+  const std::string golden = PIPESIM_SOURCE_DIR "/tests/golden/predicted.txt";
+  if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << result.out;
+  std::ifstream file(golden);
+  std::stringstream recorded;
+  recorded << file.rdbuf();
+  EXPECT_EQ(result.out, recorded.str());
+}
+
+TEST(Predict, TheExamplesOfItsHelpRun) {
+  const fs::path folder = TestFolder() / "examples";
+  fs::create_directories(folder);
+  fs::create_directory_symlink(PIPESIM_SOURCE_DIR "/configs", folder / "configs");
+  ASSERT_EQ(Predict({(kExperiments / "io-bound.yaml").string(), "--export",
+                     "json=" + (folder / "before.json").string()})
+                .exit_code,
+            0);
+  std::istringstream help(Predict({"--help"}).out);
+  int examples = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (!line.starts_with("  pipesim predict ")) continue;
+    std::istringstream words(line.substr(std::string("  pipesim predict ").size()));
+    const std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+    const CommandResult result = Predict(arguments, {.folder = folder});
+    EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
+    ++examples;
+  }
+  EXPECT_GE(examples, 3);
+}
+
+TEST(Predict, NeverOpensLibTorchOrCuda) {
+  // The dynamic loader tells every file that it opens, late ones too.
+  const CommandResult result = Predict({"--device", "cpu", "--workers", "2", "--set", "run.steps=50"},
+                                       {.environment = {"LD_DEBUG=files"}});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("libstdc++"));
+  EXPECT_THAT(result.err, Not(HasSubstr("libpipesim_torch")));
+  EXPECT_THAT(result.err, Not(HasSubstr("libtorch")));
+  EXPECT_THAT(result.err, Not(HasSubstr("libcuda")));
+  EXPECT_EQ(Predict({"--device", "cpu", "--needs-libtorch"}).out, "no\n");
+}
+
+TEST(Predict, AGpuWithoutACostSaysWhatToDo) {
+  const CommandResult result = Predict({"--device", "cuda:0"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("a step of mlp on cuda:0 has no cost"));
+  EXPECT_THAT(result.err, HasSubstr("--device rtx-4060"));
+}
+
+TEST(Predict, AutoWithoutAGpuInTheProfileIsTheCpu) {
+  const Predicted predicted = PredictAsJson({"--model", "mlp", "--workers", "2"});
+  EXPECT_EQ(predicted.result.exit_code, 0) << predicted.result.err;
+  EXPECT_EQ(predicted.report["effective"]["device"], "cpu");
+  EXPECT_EQ(predicted.report["effective"]["device_requested"], "auto");
+}
+
+TEST(Predict, WhatTheDeviceCannotHoldIsAReportAndExitCodeFour) {
+  const Predicted predicted = PredictAsJson(
+      {"--model", "resnet50", "--batch", "4096", "--workers", "1", "--device", "rtx-4060"});
+  EXPECT_EQ(predicted.result.exit_code, 4);
+  ASSERT_FALSE(predicted.report.is_null());
+  EXPECT_TRUE(tests::FitsSchema(predicted.report));
+  EXPECT_EQ(predicted.report["result"]["status"], "oom");
+  EXPECT_THAT(predicted.report["result"]["failure"].get<std::string>(),
+              HasSubstr("are free by device rtx-4060; --batch "));
+}
+
+TEST(Predict, RepeatsAreDrawnWithTheirOwnSeedsAndSummedUp) {
+  const Predicted predicted = PredictAsJson(
+      {(kExperiments / "inconclusive.yaml").string(), "--repeats", "4", "--steps", "40"});
+  EXPECT_EQ(predicted.result.exit_code, 0);
+  EXPECT_EQ(predicted.report["repeats"].size(), 4u);
+  EXPECT_EQ(predicted.report["result"]["samples_per_s_interval"]["method"], "repeats (4)");
+  EXPECT_TRUE(tests::FitsSchema(predicted.report));
+}
+
+TEST(PredictFrom, AReportIsTheSameExperimentAgainWithTheSameOrigins) {
+  for (const auto& file : fs::directory_iterator(kExperiments)) {
+    const std::string kept = (TestFolder() / "kept.json").string();
+    Predict({file.path().string(), "--seed", "5", "--export", "json=" + kept});
+    const auto before = ordered_json::parse(std::ifstream(kept));
+    const Predicted after = PredictAsJson({"--from", kept});
+    ASSERT_EQ(after.result.exit_code, 0) << after.result.err;
+    EXPECT_EQ(after.report["experiment"], before["experiment"]) << file.path();
+  }
+}
+
+TEST(PredictFrom, AFlagChangesTheRunsExperiment) {
+  const std::string kept = (TestFolder() / "kept.json").string();
+  Predict({(kExperiments / "loader-bound.yaml").string(), "--export", "json=" + kept});
+  const auto before = ordered_json::parse(std::ifstream(kept));
+  const Predicted after = PredictAsJson({"--from", kept, "--set", "loader.workers=2"});
+  ASSERT_EQ(after.result.exit_code, 0) << after.result.err;
+  EXPECT_EQ(after.report["experiment"]["loader.workers"]["value"], "2");
+  EXPECT_EQ(after.report["experiment"]["loader.workers"]["origin"], "flag");
+  EXPECT_EQ(after.report["experiment"]["loader.batch_size"]["origin"], "file");
+  const double gain = after.report["result"]["samples_per_s"].get<double>() /
+                      before["result"]["samples_per_s"].get<double>();
+  EXPECT_NEAR(gain, 2, 0.02);
+}
+
+TEST(PredictFrom, ARealRunsDemandsAreTaken) {
+  const std::string kept = (TestFolder() / "run.json").string();
+  ASSERT_EQ(RunPipesim({(kExperiments / "loader-bound.yaml").string(), "--duration", "1s", "--quiet",
+                        "--export", "json=" + kept})
+                .exit_code,
+            0);
+  const Predicted after = PredictAsJson({"--from", kept, "--workers", "2"});
+  ASSERT_EQ(after.result.exit_code, 0) << after.result.err;
+  EXPECT_EQ(after.report["prediction"]["from"], kept);
+  EXPECT_EQ(after.report["prediction"]["cores_from"], "the measured run");
+}
+
+TEST(PredictFrom, TakesNoExperimentFileBesideIt) {
+  const std::string kept = (TestFolder() / "kept.json").string();
+  Predict({(kExperiments / "io-bound.yaml").string(), "--export", "json=" + kept});
+  const CommandResult result =
+      Predict({"--from", kept, (kExperiments / "cpu-bound.yaml").string()});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("change it by flags"));
+  EXPECT_EQ(Predict({"--from", (kExperiments / "io-bound.yaml").string()}).exit_code, 3);
+}
+
+TEST(PredictProfile, AnUnknownOrBrokenProfileIsNamedWithItsPlace) {
+  CommandResult result = Predict({"--profile", "defualt"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("there is no machine profile 'defualt'"));
+  const std::string file = (TestFolder() / "broken.yaml").string();
+  std::ofstream(file) << "context: {cores: 2}\nfigures: {wake_up: {value: 40, how: measured}}\n";
+  result = Predict({"--profile", file});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("broken.yaml:2:28"));
+}
+
+TEST(PredictProfile, ItsCoresAndStepsAreUsed) {
+  const std::string file = (TestFolder() / "machine.json").string();
+  std::ofstream(file) << R"({"source": "made up", "context": {"cores": 16}, "steps": [{"model": "mlp",
+    "shape": [1, 28, 28], "device": "cuda:0", "batch": 256, "time": "1ms", "how": "made up"}]})";
+  const Predicted predicted =
+      PredictAsJson({"--profile", file, "--workers", "8", "--batch", "256"});
+  ASSERT_EQ(predicted.result.exit_code, 0) << predicted.result.err;
+  EXPECT_EQ(predicted.report["effective"]["device"], "cuda:0");
+  EXPECT_EQ(predicted.report["resources"]["cores"], 16);
+  EXPECT_EQ(predicted.report["prediction"]["cores_from"], "the profile");
+  EXPECT_EQ(predicted.report["effective"]["device_cost"], "table");
+}
+
+TEST(Predict, CtrlCEndsALongOneWithItsReport) {
+  const auto interrupt = [](int pid) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    kill(pid, SIGINT);
+  };
+  const CommandResult result =
+      Predict({(kExperiments / "io-bound.yaml").string(), "--steps", "1000000000", "--export",
+               "json=-"},
+              {.while_running = interrupt});
+  EXPECT_EQ(result.exit_code, 130);
+  ASSERT_FALSE(result.out.empty()) << result.err;
+  EXPECT_EQ(ordered_json::parse(result.out)["result"]["status"], "interrupted");
+}
+
+}  // namespace
+}  // namespace pipesim
