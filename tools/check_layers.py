@@ -26,7 +26,8 @@ PLUGIN_BORDER = "engine/torch/plugin.h"
 # Libraries that one folder alone may include, by how their headers begin.
 OWNERS = [
     (r"(torch|ATen|c10|caffe2)/|cuda|nvml|cupti|nvtx", ["engine/torch"]),
-    (r"(oneapi/)?tbb/|boost/", ["engine/threaded"]),
+    (r"(oneapi/)?tbb/", ["engine/threaded", "app"]),
+    (r"boost/", ["engine/threaded"]),
     (r"jpeglib\.h|jerror\.h|turbojpeg\.h", ["engine/files"]),
     (r"yaml-cpp/", ["spec"]),
     (r"nlohmann/", ["report", "app"]),

@@ -53,4 +53,14 @@ std::optional<fs::path> NewestRun(const fs::path& state_folder) {
   return runs.back();
 }
 
+fs::path ReportFile(const std::string& which, const std::optional<fs::path>& state_folder) {
+  if (which != "last") return which;
+  const auto newest = state_folder ? NewestRun(*state_folder) : std::nullopt;
+  if (!newest)
+    throw base::EnvironmentError(
+        fmt::format("no run is kept{}; run `pipesim --workers 4 --batch 256 --model mlp` first",
+                    state_folder ? " in " + (*state_folder / "runs").string() : ""));
+  return *newest;
+}
+
 }  // namespace pipesim::app

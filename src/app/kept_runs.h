@@ -15,4 +15,9 @@ std::filesystem::path KeepRun(const std::filesystem::path& state_folder,
 /// The newest kept run, if there is one.
 std::optional<std::filesystem::path> NewestRun(const std::filesystem::path& state_folder);
 
+/// The report file that a user means by `which`: "last", the newest kept run, or a path. Throws
+/// base::EnvironmentError when no run is kept.
+std::filesystem::path ReportFile(const std::string& which,
+                                 const std::optional<std::filesystem::path>& state_folder);
+
 }  // namespace pipesim::app

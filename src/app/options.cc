@@ -46,7 +46,7 @@ constexpr Option kOptions[] = {
     {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline, kExperiment},
     {"profile", "NAME|FILE", "", "the machine profile to predict with (default: default)",
      kPipeline, kPredict},
-    {"from", "REPORT.json", "", "experiment and measured demands of a run's report",
+    {"from", "last|REPORT.json", "", "experiment and measured demands of a run's report",
      kPipeline, kPredict},
     {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
      kExperiment, true},

@@ -5,6 +5,7 @@
 #include "app/delivery.h"
 #include "app/installation.h"
 #include "app/interrupt.h"
+#include "app/kept_runs.h"
 #include "app/prediction.h"
 #include "app/session.h"
 #include "app/settings_text.h"
@@ -23,7 +24,8 @@ Basis BasisOf(const Arguments& arguments) {
   basis.profile_is_named = named.has_value();
   basis.profile =
       spec::ReadMachineProfile(named.value_or(kDefaultProfile), "--profile", FindDataFolders());
-  if (const auto file = arguments.Last("from")) basis.run = ReadMeasuredRun(*file);
+  if (const auto which = arguments.Last("from"))
+    basis.run = ReadMeasuredRun(ReportFile(*which, StateFolder()).string());
   basis.cores_here = base::ReadCpuAllowance().Cores();
   basis.memory_here = base::ReadMemoryBounds();
   return basis;
@@ -45,7 +47,8 @@ spec::Request RequestFor(const Arguments& arguments, const Basis& basis) {
 spec::Experiment ReadExperiment(const Arguments& arguments, const Basis& basis) {
   spec::Experiment experiment = ReadAsked(RequestFor(arguments, basis));
   // A report says what its folder held; the folder itself may be elsewhere.
-  if (experiment.dataset.samples == 0) CountSamples(experiment);
+  const spec::Dataset& dataset = experiment.dataset;
+  if (dataset.samples == 0 || dataset.sample_bytes.IsZero()) CountSamples(experiment);
   return experiment;
 }
 
