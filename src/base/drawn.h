@@ -1,22 +1,28 @@
 // A quantity with a unit that is a number or a distribution: `Drawn<Duration>`, `Drawn<Bytes>`.
 #pragma once
 
-#include <cmath>
+#include <cstdint>
 
 #include "base/random.h"
 #include "base/units.h"
 
 namespace pipesim::base {
 
+/// As std::llround does it, without a call: the nearest, halves upward. `value` >= 0.
+inline std::int64_t RoundToInteger(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
 template <class Unit>
 struct UnitTraits;
 template <>
 struct UnitTraits<Duration> {
-  static Duration From(double ns) { return Duration(std::llround(ns)); }
+  static Duration From(double ns) { return Duration(RoundToInteger(ns)); }
 };
 template <>
 struct UnitTraits<Bytes> {
-  static Bytes From(double bytes) { return {std::llround(bytes)}; }
+  static Bytes From(double bytes) { return {RoundToInteger(bytes)}; }
 };
 
 /// `in_units` is in nanoseconds for Duration, in bytes for Bytes.

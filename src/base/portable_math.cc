@@ -116,7 +116,9 @@ double PortableLog(double x) {
 double PortableExp(double x) {
   if (x < -708) return 0;
   if (x > 709) return std::numeric_limits<double>::infinity();
-  const double k = std::floor(x * kLog2E + 0.5);
+  // To the nearest whole number, by losing all fraction bits beside 1.5 × 2^52.
+  constexpr double kRounder = 0x1.8p52;
+  const double k = (x * kLog2E + kRounder) - kRounder;
   const double r = (x - k * kLn2High) - k * kLn2Low;
   // 2^k in two factors: k may be 1024 and -1022 at the ends.
   const int whole = static_cast<int>(k);

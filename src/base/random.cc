@@ -9,10 +9,6 @@
 namespace pipesim::base {
 namespace {
 
-// 2^64 / golden ratio, odd: SplitMix64's increment. Source: Steele, Lea, Flood, "Fast splittable
-// pseudorandom number generators", OOPSLA 2014.
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
-
 // Rounds of the Feistel network. Halves of four bits and more look uniform after six, single items
 // and pairs alike; smaller ones only after many more (chi-square over 40,000 keys; a round on one
 // bit mixes little). See Luby and Rackoff, SIAM J. Comput. 17(2), 1988, for why three are too few
@@ -26,87 +22,113 @@ constexpr int kSmallBits = 8;
 std::uint64_t Round(std::uint64_t value, std::uint64_t key, int bits) {
   std::uint64_t x = (value + key) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 32)) * 0x94D049BB133111EB;
-  return (x ^ (x >> 29)) >> (64 - bits);
+  return (x ^ (x >> 29)) >> ((64 - bits) & 63);
 }
 
 double DrawNormal(KeyedStream& stream) { return NormalQuantile(stream.NextUnit()); }
 
-double DrawLognormal(double mean, double stdev, KeyedStream& stream) {
-  // sigma² = log(1 + (stdev / mean)²), mu = log(mean) - sigma² / 2
-  if (mean <= 0) return 0;
-  const double ratio = stdev / mean;
-  const double sigma2 = PortableLog(1 + ratio * ratio);
-  return mean * PortableExp(std::sqrt(sigma2) * DrawNormal(stream) - sigma2 / 2);
-}
-
-// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000.
-double DrawGamma(double mean, double stdev, KeyedStream& stream) {
-  if (mean <= 0) return 0;
-  if (stdev <= 0) return mean;
-  const double shape = (mean / stdev) * (mean / stdev);
-  const double scale = mean / shape;
-  // Below shape 1: a draw at shape + 1, times U^(1 / shape).
-  const double boost = shape < 1 ? PortableExp(PortableLog(stream.NextUnit()) / shape) : 1;
-  const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3;
-  const double c = 1 / std::sqrt(9 * d);
-  for (;;) {
-    const double x = DrawNormal(stream);
-    const double root = 1 + c * x;
-    if (root <= 0) continue;
-    const double v = root * root * root;
-    if (PortableLog(stream.NextUnit()) < 0.5 * x * x + d * (1 - v + PortableLog(v))) {
-      return d * v * scale * boost;
-    }
-  }
-}
-
 }  // namespace
-
-std::uint64_t Mix64(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
-  return value ^ (value >> 31);
-}
-
-KeyedStream::KeyedStream(std::uint64_t seed, Stage stage, std::uint64_t a, std::uint64_t b)
-    // Mixed after each part, so that (a, b) and (b, a), or seed + 1 and a + 1, never share a
-    // stream.
-    : state_(Mix64(Mix64(Mix64(seed + static_cast<std::uint64_t>(stage) * kGolden) + a) + b)) {}
-
-std::uint64_t KeyedStream::Next() {
-  state_ += kGolden;
-  return Mix64(state_);
-}
-
-double KeyedStream::NextUnit() {
-  // The middles of 2^52 equal cells: exact, and never 0 or 1.
-  return (static_cast<double>(Next() >> 12) + 0.5) * 0x1p-52;
-}
 
 Shuffle::Shuffle(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size) : size_(size) {
   const int bits = size <= 2 ? 1 : std::bit_width(size - 1);
   high_bits_ = (bits + 1) / 2;
   low_bits_ = bits - high_bits_;
-  rounds_ = bits <= kSmallBits ? kRoundsWhenSmall : kRounds;
+  small_ = bits <= kSmallBits;
   KeyedStream stream(seed, Stage::kShuffle, epoch);
   for (std::uint64_t& key : keys_) key = stream.Next();
 }
 
+template <int kTimes>
+std::uint64_t Shuffle::Network(std::uint64_t position) const {
+  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
+  std::uint64_t high = position >> low_bits_;
+  std::uint64_t low = position & low_mask;
+#pragma GCC unroll 3  // of six: neighbours overlap better without a loop inside theirs
+  for (int round = 0; round < kTimes; round += 2) {
+    high ^= Round(low, keys_[round], high_bits_);
+    // Of two items there are no low bits: all of the round's are masked away.
+    low ^= Round(high, keys_[round + 1], low_bits_) & low_mask;
+  }
+  return (high << low_bits_) | low;
+}
+
+// The network permutes the next power of two, less than twice `size`: walking on from an image
+// outside comes back inside, and that is a permutation of the inside.
+std::uint64_t Shuffle::WalkOn(std::uint64_t position) const {
+  while (position >= size_) {
+    position = small_ ? Network<kRoundsWhenSmall>(position) : Network<kRounds>(position);
+  }
+  return position;
+}
+
 std::uint64_t Shuffle::operator()(std::uint64_t position) const {
   if (size_ <= 1) return 0;
-  const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
-  do {
-    std::uint64_t high = position >> low_bits_;
-    std::uint64_t low = position & low_mask;
-    for (int round = 0; round < rounds_; round += 2) {
-      high ^= Round(low, keys_[round], high_bits_);
-      if (low_bits_ > 0) low ^= Round(high, keys_[round + 1], low_bits_);
+  return WalkOn(small_ ? Network<kRoundsWhenSmall>(position) : Network<kRounds>(position));
+}
+
+void Shuffle::Tabulate() {
+  constexpr int kMostBits = 24;
+  if (small_ || high_bits_ + low_bits_ > kMostBits) return;
+  const std::size_t half = std::size_t{1} << high_bits_;
+  table_.resize(kRounds * half);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const int bits = round % 2 == 0 ? high_bits_ : low_bits_;
+    for (std::size_t value = 0; value < half; ++value) {
+      table_[round * half + value] = static_cast<std::uint16_t>(Round(value, keys_[round], bits));
     }
-    position = (high << low_bits_) | low;
-    // The network permutes the next power of two, less than twice `size`: walking on from an image
-    // outside comes back inside, and that is a permutation of the inside.
-  } while (position >= size_);
-  return position;
+  }
+}
+
+std::uint64_t Shuffle::TabulatedNetwork(std::uint64_t position) const {
+  const std::uint16_t* const table = table_.data();
+  const std::size_t half = std::size_t{1} << high_bits_;
+  std::size_t high = position >> low_bits_;
+  std::size_t low = position & ((std::size_t{1} << low_bits_) - 1);
+#pragma GCC unroll 3
+  for (std::size_t round = 0; round < kRounds; round += 2) {
+    high ^= table[round * half + low];
+    low ^= table[(round + 1) * half + high];
+  }
+  return (high << low_bits_) | low;
+}
+
+void Shuffle::Range(std::uint64_t first, std::span<std::uint64_t> items) const {
+  if (!table_.empty()) {
+    Range(first, items, [this](std::uint64_t at) { return TabulatedNetwork(at); });
+  } else if (!small_) {
+    Range(first, items, [this](std::uint64_t at) { return Network<kRounds>(at); });
+  } else {
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = (*this)(first + i);
+  }
+}
+
+template <class Permute>
+void Shuffle::Range(std::uint64_t first, std::span<std::uint64_t> items,
+                    const Permute& permute) const {
+  constexpr std::size_t kAtOnce = 256;
+  while (items.size() > kAtOnce) {
+    Range(first, items.first(kAtOnce), permute);
+    items = items.subspan(kAtOnce);
+    first += kAtOnce;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = permute(first + i);
+  // Those outside walk on together, found without a branch that chance would decide.
+  std::array<std::uint16_t, kAtOnce> outside;
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    outside[left] = static_cast<std::uint16_t>(i);
+    left += items[i] >= size_ ? 1 : 0;
+  }
+  while (left > 0) {
+    std::size_t still = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      std::uint64_t& item = items[outside[i]];
+      item = permute(item);
+      outside[still] = outside[i];
+      still += item >= size_ ? 1 : 0;
+    }
+    left = still;
+  }
 }
 
 double Distribution::Mean() const {
@@ -142,29 +164,70 @@ double Distribution::Stdev() const {
   }
 }
 
-double Draw(const Distribution& distribution, KeyedStream& stream) {
-  switch (distribution.kind) {
+Drawer::Drawer(const Distribution& distribution)
+    : kind_(distribution.kind),
+      mean_(distribution.mean),
+      stdev_(distribution.stdev),
+      low_(distribution.low),
+      high_(distribution.high),
+      values_(distribution.values) {
+  if (kind_ != DistributionKind::kLognormal || mean_ <= 0) return;
+  // sigma² = log(1 + (stdev / mean)²), mu = log(mean) - sigma² / 2
+  const double ratio = stdev_ / mean_;
+  const double sigma2 = PortableLog(1 + ratio * ratio);
+  log_sigma_ = std::sqrt(sigma2);
+  log_shift_ = sigma2 / 2;
+}
+
+double Drawer::operator()(KeyedStream& stream) const {
+  switch (kind_) {
     case DistributionKind::kFixed:
-      return distribution.mean;
+      return mean_;
     case DistributionKind::kUniform:
-      return distribution.low + (distribution.high - distribution.low) * stream.NextUnit();
+      return low_ + (high_ - low_) * stream.NextUnit();
     case DistributionKind::kNormal: {
-      const double value = distribution.mean + distribution.stdev * DrawNormal(stream);
+      const double value = mean_ + stdev_ * DrawNormal(stream);
       return value > 0 ? value : 0;
     }
     case DistributionKind::kLognormal:
-      return DrawLognormal(distribution.mean, distribution.stdev, stream);
+      if (mean_ <= 0) return 0;
+      return mean_ * PortableExp(log_sigma_ * DrawNormal(stream) - log_shift_);
     case DistributionKind::kExponential:
-      return -distribution.mean * PortableLog(stream.NextUnit());
+      return -mean_ * PortableLog(stream.NextUnit());
     case DistributionKind::kGamma:
-      return DrawGamma(distribution.mean, distribution.stdev, stream);
+      return Gamma(stream);
     case DistributionKind::kEmpirical: {
-      if (distribution.values.empty()) return 0;
-      const auto count = static_cast<double>(distribution.values.size());
-      return distribution.values[static_cast<std::size_t>(stream.NextUnit() * count)];
+      if (values_.empty()) return 0;
+      const auto count = static_cast<double>(values_.size());
+      return values_[static_cast<std::size_t>(stream.NextUnit() * count)];
     }
   }
   return 0;
+}
+
+// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000.
+double Drawer::Gamma(KeyedStream& stream) const {
+  if (mean_ <= 0) return 0;
+  if (stdev_ <= 0) return mean_;
+  const double shape = (mean_ / stdev_) * (mean_ / stdev_);
+  const double scale = mean_ / shape;
+  // Below shape 1: a draw at shape + 1, times U^(1 / shape).
+  const double boost = shape < 1 ? PortableExp(PortableLog(stream.NextUnit()) / shape) : 1;
+  const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = DrawNormal(stream);
+    const double root = 1 + c * x;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (PortableLog(stream.NextUnit()) < 0.5 * x * x + d * (1 - v + PortableLog(v))) {
+      return d * v * scale * boost;
+    }
+  }
+}
+
+double Draw(const Distribution& distribution, KeyedStream& stream) {
+  return Drawer(distribution)(stream);
 }
 
 }  // namespace pipesim::base

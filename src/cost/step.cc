@@ -152,6 +152,7 @@ Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
     return table_ ? table_->At(samples) : roofline_->Estimate(samples).device;
   }
   const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
+    if (cost.IsFixed()) return cost.Mean();
     return cost.Draw(
         base::KeyedStream(seed_, base::Stage::kStep, static_cast<std::uint64_t>(step), which));
   };

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace pipesim::engine {
 
@@ -17,24 +17,38 @@ class OrderBuffer {
 
   /// Everything of the epoch before has been given out.
   void BeginEpoch() { next_ = arrivals_ = 0; }
+  /// Each index comes once in an epoch.
   void Put(std::int64_t index, T item) {
-    waiting_.emplace(in_order_ ? index : arrivals_++, std::move(item));
+    const std::int64_t place = in_order_ ? index : arrivals_++;
+    while (place - next_ >= static_cast<std::int64_t>(waiting_.size())) Grow();
+    At(place) = std::move(item);
+    ++size_;
   }
   /// nullopt while the next one has not arrived.
   std::optional<T> Take() {
-    const auto first = waiting_.begin();
-    if (first == waiting_.end() || first->first != next_) return std::nullopt;
-    ++next_;
-    T item = std::move(first->second);
-    waiting_.erase(first);
-    return item;
+    if (size_ == 0 || !At(next_)) return std::nullopt;
+    --size_;
+    return std::exchange(At(next_++), std::nullopt);
   }
-  std::int64_t size() const { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t size() const { return size_; }
 
  private:
+  /// Those that wait have numbers from next_ on, fewer apart than there are places.
+  std::optional<T>& At(std::int64_t number) {
+    return waiting_[static_cast<std::size_t>(number) & (waiting_.size() - 1)];
+  }
+  void Grow() {
+    std::vector<std::optional<T>> before(waiting_.size() * 2);
+    before.swap(waiting_);
+    const auto held = static_cast<std::int64_t>(before.size());
+    for (std::int64_t number = next_; number < next_ + held; ++number) {
+      At(number) = std::move(before[static_cast<std::size_t>(number) & (before.size() - 1)]);
+    }
+  }
+
   bool in_order_;
-  std::int64_t next_ = 0, arrivals_ = 0;
-  std::map<std::int64_t, T> waiting_;
+  std::int64_t next_ = 0, arrivals_ = 0, size_ = 0;
+  std::vector<std::optional<T>> waiting_ = std::vector<std::optional<T>>(4);  ///< a power of two
 };
 
 }  // namespace pipesim::engine

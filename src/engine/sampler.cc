@@ -1,6 +1,9 @@
 #include "engine/sampler.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
 
 namespace pipesim::engine {
 
@@ -9,15 +12,34 @@ using base::Stage;
 
 namespace {
 std::uint64_t Key(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+template <class Unit>
+void DrawUnlessFixed(const base::Drawn<Unit>& cost, Stage stage, const spec::Experiment& experiment,
+                     std::shared_ptr<const SampleDraws>& draws) {
+  if (cost.IsFixed() || draws) return;
+  draws = std::make_shared<SampleDraws>(cost.in_units, experiment.run.seed, stage,
+                                        experiment.dataset.samples, /*keep=*/false);
+}
+
 }  // namespace
 
-Sampler::Sampler(const spec::Experiment& experiment)
+Sampler::Placed::Placed(const base::Drawn<base::Duration>& cost) : fixed(cost.Mean()) {
+  if (!cost.IsFixed()) drawer.emplace(cost.in_units);
+}
+
+Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
     : dataset_(experiment.dataset),
       storage_(experiment.storage),
       prepare_(experiment.prepare),
       worker_startup_(experiment.loader.worker_startup),
       shuffle_(experiment.loader.shuffle),
-      seed_(experiment.run.seed) {
+      seed_(experiment.run.seed),
+      draws_(std::move(kept)),
+      sample_bytes_(dataset_.sample_bytes.Mean()),
+      latency_(storage_.latency),
+      open_cost_(storage_.open_cost) {
+  DrawUnlessFixed(dataset_.sample_bytes, Stage::kSampleSize, experiment, draws_.sample_bytes);
+  DrawUnlessFixed(prepare_.cost, Stage::kPrepare, experiment, draws_.prepare);
   if (!dataset_.sample_bytes.IsFixed() || !storage_.latency.IsFixed() ||
       !storage_.open_cost.IsFixed() || !prepare_.cost.IsFixed()) {
     return;
@@ -29,6 +51,12 @@ Sampler::Sampler(const spec::Experiment& experiment)
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
   return Epoch(base::Shuffle(seed_, Key(epoch), Key(dataset_.samples)), shuffle_);
+}
+
+Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch) const {
+  Epoch order = EpochOrder(epoch);
+  order.order_.Tabulate();
+  return order;
 }
 
 ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
@@ -46,19 +74,36 @@ ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t
     if (prepares) demand.prepare = each_->prepare * samples;
     return demand;
   }
-  for (std::int64_t at = position; at < position + samples; ++at) {
-    const std::int64_t sample = order(at);
-    if (reads) AddRead(demand, epoch, at, sample, cache);
-    if (prepares) {
-      demand.prepare += prepare_.cost.Draw(KeyedStream(seed_, Stage::kPrepare, Key(sample)));
+  std::array<std::uint64_t, 256> chosen;
+  for (std::int64_t begin = position; begin < position + samples;) {
+    const auto count = std::min<std::int64_t>(position + samples - begin, chosen.size());
+    const std::span block(chosen.data(), static_cast<std::size_t>(count));
+    order.Range(begin, block);
+    if (reads) {
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        AddRead(demand, epoch, begin + static_cast<std::int64_t>(i),
+                static_cast<std::int64_t>(block[i]), cache);
+      }
     }
+    if (prepares) demand.prepare += PrepareCosts(block);
+    begin += count;
   }
   return demand;
 }
 
+base::Duration Sampler::PrepareCosts(std::span<const std::uint64_t> samples) const {
+  if (!draws_.prepare) return prepare_.cost.Mean() * static_cast<std::int64_t>(samples.size());
+  std::int64_t sum_ns = 0;
+  for (const std::uint64_t sample : samples) {
+    sum_ns += (*draws_.prepare)(static_cast<std::int64_t>(sample));
+  }
+  return base::Duration(sum_ns);
+}
+
 void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position,
                       std::int64_t sample, cost::SampleCache* cache) const {
-  const base::Bytes bytes = cost::SampleBytes(dataset_, seed_, sample);
+  const base::Bytes bytes =
+      draws_.sample_bytes ? base::Bytes{(*draws_.sample_bytes)(sample)} : sample_bytes_;
   if (cache != nullptr && cache->Access(sample, bytes, epoch, position)) {
     ++demand.hits;
     if (storage_.cache.hit_bandwidth) demand.hit_copy += bytes / *storage_.cache.hit_bandwidth;
@@ -66,10 +111,20 @@ void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t posi
   }
   ++demand.reads;
   demand.bytes += bytes;
-  demand.latency +=
-      storage_.latency.Draw(KeyedStream(seed_, Stage::kStorageLatency, Key(epoch), Key(position)));
-  demand.latency +=
-      storage_.open_cost.Draw(KeyedStream(seed_, Stage::kOpenCost, Key(epoch), Key(position)));
+  demand.latency += At(latency_, Stage::kStorageLatency, epoch, position) +
+                    At(open_cost_, Stage::kOpenCost, epoch, position);
+}
+
+base::Duration Sampler::At(const Placed& cost, Stage stage, std::int64_t epoch,
+                           std::int64_t position) const {
+  if (!cost.drawer) return cost.fixed;
+  KeyedStream stream(seed_, stage, Key(epoch), Key(position));
+  return base::Duration(base::RoundToInteger((*cost.drawer)(stream)));
+}
+
+void Sampler::Epoch::Range(std::int64_t position, std::span<std::uint64_t> samples) const {
+  if (shuffled_) return order_.Range(Key(position), samples);
+  std::iota(samples.begin(), samples.end(), Key(position));
 }
 
 std::int64_t Sampler::Label(std::int64_t sample) const {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "base/random.h"
 #include "base/units.h"
 #include "cost/sample_cache.h"
+#include "engine/sample_draws.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -22,10 +25,15 @@ struct ChunkDemand {
   base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
 };
 
+/// What many runs of like experiments share, so that none draws again what another has drawn.
+struct KeptDraws {
+  std::shared_ptr<const SampleDraws> sample_bytes, prepare;  ///< nullptr: drawn by each run itself
+};
+
 /// Thread-safe: nothing changes after construction.
 class Sampler {
  public:
-  explicit Sampler(const spec::Experiment& experiment);
+  explicit Sampler(const spec::Experiment& experiment, KeptDraws kept = {});
 
   /// The order of one epoch: position -> sample.
   class Epoch {
@@ -34,6 +42,8 @@ class Sampler {
       return shuffled_ ? static_cast<std::int64_t>(order_(static_cast<std::uint64_t>(position)))
                        : position;
     }
+    /// Those from `position` on, as many as `samples` has room for.
+    void Range(std::int64_t position, std::span<std::uint64_t> samples) const;
 
    private:
     friend class Sampler;
@@ -42,6 +52,8 @@ class Sampler {
     bool shuffled_;
   };
   Epoch EpochOrder(std::int64_t epoch) const;
+  /// The same, made ready to be asked for thousands of samples.
+  Epoch WholeEpochOrder(std::int64_t epoch) const;
 
   /// Of `samples` samples from `position` on (of the emulated storage and preparation). `cache`, in
   /// front of the storage, takes them in; nullptr: there is none.
@@ -53,8 +65,17 @@ class Sampler {
   base::Duration WorkerStartup(std::int64_t epoch, int worker) const;
 
  private:
+  struct Placed {
+    explicit Placed(const base::Drawn<base::Duration>& cost);
+    std::optional<base::Drawer> drawer;  ///< nullopt: fixed
+    base::Duration fixed;
+  };
   void AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position, std::int64_t sample,
                cost::SampleCache* cache) const;
+  base::Duration PrepareCosts(std::span<const std::uint64_t> samples) const;
+  /// A draw keyed by the place in the epoch.
+  base::Duration At(const Placed& cost, base::Stage stage, std::int64_t epoch,
+                    std::int64_t position) const;
 
   spec::Dataset dataset_;
   spec::Storage storage_;
@@ -62,6 +83,9 @@ class Sampler {
   base::Drawn<base::Duration> worker_startup_;
   bool shuffle_;
   std::uint64_t seed_;
+  KeptDraws draws_;  ///< nullptr: fixed
+  base::Bytes sample_bytes_;
+  Placed latency_, open_cost_;
   std::optional<ChunkDemand> each_;  ///< of any one sample, where none differs from another
 };
 

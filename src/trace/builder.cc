@@ -14,6 +14,7 @@ constexpr Duration kFirstWidth = std::chrono::milliseconds(1);
 constexpr std::size_t kMaxCheckpoints = 4096;
 constexpr std::size_t kMaxResourceSamples = 4096;
 constexpr std::size_t kMaxBadSamples = 100;
+constexpr std::size_t kUsualSpans = 8;  ///< of a batch: room for them need not be moved
 
 double Count(Duration duration) { return static_cast<double>(duration.count()); }
 
@@ -23,41 +24,40 @@ TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, std::size_t max_bu
     : max_buckets_(max_buckets), rank_(seed), last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
+  trace_.first_spans.reserve(kSpanBatches * kUsualSpans);
 }
 
-void TraceBuilder::Record(const Span& span) {
-  if (observer_) observer_(span);
-  spans_.Add(trace_.first_spans, span);
+bool TraceBuilder::AddDeviceOrTransfer(const Span& span) {
   const Duration own = span.end - span.begin - span.contended;
   if (span.role == Role::kDevice && span.state == State::kTransfer) {
     AddTransfer(span);
-    return;  // beside the device's partition
+    return true;
   }
   if (span.role == Role::kConsumer && span.state == State::kTransfer) consumer_transfer_ += own;
   if (span.role == Role::kDevice && span.state == State::kBusy) {
-    AddValue(Series::kDeviceStep, span.batch, rank_(span.batch), span.end, Count(own));
+    device_steps_.Offer({rank_(span.batch), span.batch, span.end, {Count(own)}});
   }
-  AddTime(Totals(span.role, span.thread), span);
+  return false;
 }
 
 void TraceBuilder::Record(const StepRecord& step) {
   const std::uint64_t rank = rank_(step.step);
   if (!trace_.first_batch) trace_.first_batch = step.taken;
   if (trace_.steps > 0) {
-    AddValue(Series::kStepTime, step.step, rank, step.done, Count(step.done - last_done_));
+    step_times_.Offer({rank, step.step, step.done, {Count(step.done - last_done_)}});
   }
-  AddValue(Series::kStarved, step.step, rank, step.done, Count(step.starved));
-  AddValue(Series::kOccupancy, step.step, rank, step.done, step.occupancy);
-  if (step.loss) AddValue(Series::kLoss, step.step, rank, step.done, *step.loss);
+  steps_.Offer(
+      {rank, step.step, step.done, {Count(step.starved), static_cast<double>(step.occupancy)}});
+  if (step.loss) losses_.Offer({rank, step.step, step.done, {*step.loss}});
   if (consumer_transfer_ > Duration::zero() && !device_tells_transfers_) {
-    AddValue(Series::kTransferTime, step.step, rank, step.done, Count(consumer_transfer_));
+    transfers_.Offer({rank, step.step, step.done, {Count(consumer_transfer_)}});
   }
   consumer_transfer_ = Duration::zero();
   epochs_.Add(trace_.epochs, step, last_done_);
   ++trace_.steps;
   trace_.samples += step.samples;
   last_done_ = step.done;
-  AddCheckpoint(step);
+  if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) AddCheckpoint(step);
 }
 
 void TraceBuilder::Record(const BatchRecord& batch) {
@@ -67,12 +67,11 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   const ThreadTotals* maker = FindTotals(Role::kWorker, batch.worker);
   if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
   const Instant at = maker == nullptr ? trace_.begin : maker->end;
-  const std::uint64_t rank = rank_(batch.batch);
-  AddValue(Series::kReadTime, batch.batch, rank, at, Count(batch.read));
-  AddValue(Series::kReadCpuTime, batch.batch, rank, at, Count(batch.read_cpu));
-  AddValue(Series::kPrepareTime, batch.batch, rank, at, Count(batch.prepare));
-  AddValue(Series::kCollateTime, batch.batch, rank, at, Count(batch.collate));
-  AddValue(Series::kContendedTime, batch.batch, rank, at, Count(batch.contended));
+  batches_.Offer({rank_(batch.batch),
+                  batch.batch,
+                  at,
+                  {Count(batch.read), Count(batch.read_cpu), Count(batch.prepare),
+                   Count(batch.collate), Count(batch.contended)}});
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {
@@ -101,31 +100,39 @@ RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure
   // Only the end after a number of epochs says that the last one is whole.
   if (reason == EndReason::kEpochs && !trace_.epochs.empty()) trace_.epochs.back().complete = true;
   trace_.last_spans = spans_.Last();
-  for (std::size_t i = 0; i < trace_.series.size(); ++i) reservoirs_[i].Finish(trace_.series[i]);
+  const auto series = [this](Series first) {
+    return &trace_.series[static_cast<std::size_t>(first)];
+  };
+  static_assert(static_cast<int>(Series::kOccupancy) == static_cast<int>(Series::kStarved) + 1);
+  static_assert(static_cast<int>(Series::kContendedTime) ==
+                static_cast<int>(Series::kReadTime) + 4);
+  step_times_.Finish(series(Series::kStepTime));
+  steps_.Finish(series(Series::kStarved));
+  batches_.Finish(series(Series::kReadTime));
+  device_steps_.Finish(series(Series::kDeviceStep));
+  transfers_.Finish(series(Series::kTransferTime));
+  losses_.Finish(series(Series::kLoss));
   return std::move(trace_);
 }
 
-ThreadTotals& TraceBuilder::Totals(Role role, std::uint16_t index) {
-  std::vector<int>& places = places_[static_cast<std::size_t>(role)];
-  if (places.size() <= index) places.resize(index + std::size_t{1}, -1);
-  if (places[index] < 0) {
-    places[index] = static_cast<int>(trace_.threads.size());
-    trace_.threads.push_back({.role = role,
-                              .index = index,
-                              .begin = Instant::max(),
-                              .end = trace_.begin,
-                              .buckets = {}});
-  }
-  return trace_.threads[static_cast<std::size_t>(places[index])];
+TraceBuilder::Slot& TraceBuilder::MakeSlot(Role role, std::uint16_t index) {
+  std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
+  if (slots.size() <= index) slots.resize(index + std::size_t{1});
+  slots[index].place = trace_.threads.size();
+  trace_.threads.push_back(
+      {.role = role, .index = index, .begin = Instant::max(), .end = trace_.begin, .buckets = {}});
+  trace_.threads.back().buckets.reserve(max_buckets_);
+  return slots[index];
 }
 
 const ThreadTotals* TraceBuilder::FindTotals(Role role, std::uint16_t index) const {
-  const std::vector<int>& places = places_[static_cast<std::size_t>(role)];
-  if (places.size() <= index || places[index] < 0) return nullptr;
-  return &trace_.threads[static_cast<std::size_t>(places[index])];
+  const std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
+  if (slots.size() <= index || slots[index].place == Slot::kNowhere) return nullptr;
+  return &trace_.threads[slots[index].place];
 }
 
-void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
+void TraceBuilder::AddTime(Slot& slot, const Span& span) {
+  ThreadTotals& totals = trace_.threads[slot.place];
   const Instant begin = std::max(span.begin, trace_.bucket_origin);
   totals.begin = std::min(totals.begin, begin);
   totals.end = std::max(totals.end, span.end);
@@ -133,21 +140,19 @@ void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
   const Duration to = span.end - trace_.bucket_origin;
   while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
   const Duration width = trace_.bucket_width;
-  if (!totals.buckets.empty()) {
-    // Almost always: in the last bucket so far, as a whole.
-    auto& last = totals.buckets.back();
-    const Instant last_begin =
-        trace_.bucket_origin + width * static_cast<std::int64_t>(totals.buckets.size() - 1);
-    if (last_begin <= span.begin && span.end <= last_begin + width) {
-      last[static_cast<std::size_t>(span.state)] += span.end - begin - span.contended;
-      last[static_cast<std::size_t>(State::kContended)] += span.contended;
-      return;
-    }
-  }
-  auto bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
+  const auto bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
   const auto last = static_cast<std::size_t>((to - Duration(1)) / width);
   if (totals.buckets.size() <= last) totals.buckets.resize(last + 1);
+  AddToBuckets(totals, span, begin, bucket);
+  if (last + 1 < totals.buckets.size()) return;
+  slot.bucket = &totals.buckets.back();
+  slot.from = trace_.bucket_origin + width * static_cast<std::int64_t>(last);
+  slot.to = slot.from + width;
+}
 
+void TraceBuilder::AddToBuckets(ThreadTotals& totals, const Span& span, Instant begin,
+                                std::size_t bucket) {
+  const Duration width = trace_.bucket_width;
   // Contention is spread evenly. Its running total is what is rounded, so the parts add up to it
   // exactly and none exceeds its bucket's share.
   const double per_ns = Count(span.contended) / Count(span.end - span.begin);
@@ -171,6 +176,9 @@ void TraceBuilder::AddTime(ThreadTotals& totals, const Span& span) {
 
 void TraceBuilder::DoubleBuckets() {
   trace_.bucket_width *= 2;
+  for (std::vector<Slot>& slots : slots_) {
+    for (Slot& slot : slots) slot.to = Instant::min();
+  }
   for (ThreadTotals& thread : trace_.threads) {
     auto& buckets = thread.buckets;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -186,25 +194,16 @@ void TraceBuilder::DoubleBuckets() {
   }
 }
 
-void TraceBuilder::AddValue(Series series, std::int64_t key, std::uint64_t rank, Instant at,
-                            double value) {
-  const auto index = static_cast<std::size_t>(series);
-  reservoirs_[index].Offer(trace_.series[index], {.key = key, .at = at, .value = value}, rank);
-}
-
 void TraceBuilder::AddTransfer(const Span& span) {
   // The device's clock is the better witness: what the consumer spent in kTransfer so far goes.
   if (!device_tells_transfers_) {
-    trace_.series[static_cast<std::size_t>(Series::kTransferTime)] = {};
-    reservoirs_[static_cast<std::size_t>(Series::kTransferTime)] = {};
+    transfers_ = {};
     device_tells_transfers_ = true;
   }
-  AddValue(Series::kTransferTime, span.batch, rank_(span.batch), span.end,
-           Count(span.end - span.begin));
+  transfers_.Offer({rank_(span.batch), span.batch, span.end, {Count(span.end - span.begin)}});
 }
 
 void TraceBuilder::AddCheckpoint(const StepRecord& step) {
-  if ((trace_.steps & (trace_.checkpoint_stride - 1)) != 0) return;
   trace_.progress.push_back(
       {.steps = trace_.steps, .samples = trace_.samples, .epoch = step.epoch, .at = step.done});
   if (trace_.progress.size() < kMaxCheckpoints) return;

@@ -2,6 +2,7 @@
 // record once warm.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
@@ -21,7 +22,26 @@ class TraceBuilder final : public SpanSink {
   /// power of two up to kMaxBuckets, are full.
   TraceBuilder(base::Instant begin, std::uint64_t seed, std::size_t max_buckets = kMaxBuckets);
 
-  void Record(const Span& span) override;
+  void Record(const Span& span) override {
+    if (observer_) observer_(span);
+    spans_.Add(trace_.first_spans, span);
+    if (span.state == State::kTransfer || span.state == State::kBusy) {
+      if (AddDeviceOrTransfer(span)) return;
+    }
+    Slot& slot = SlotOf(span.role, span.thread);
+    // Almost always: in the last bucket so far, as a whole.
+    if (slot.from <= span.begin && span.end <= slot.to) {
+      (*slot.bucket)[static_cast<std::size_t>(span.state)] +=
+          span.end - span.begin - span.contended;
+      if (span.contended > base::Duration::zero()) {
+        (*slot.bucket)[static_cast<std::size_t>(State::kContended)] += span.contended;
+      }
+      ThreadTotals& totals = trace_.threads[slot.place];
+      totals.end = std::max(totals.end, span.end);
+    } else {
+      AddTime(slot, span);
+    }
+  }
   void Record(const StepRecord& step) override;
   void Record(const BatchRecord& batch) override;
   /// Keeps at most 4,096; then every second one goes and the next come half as often.
@@ -30,30 +50,48 @@ class TraceBuilder final : public SpanSink {
   /// All spans as well, for --trace-all. Called in Record's thread.
   void SetSpanObserver(std::function<void(const Span&)> observer);
 
-  /// The trace so far, its series still with up to twice what is kept in the end; `Finish` ends it.
-  /// Both may be called once the records before them are in.
+  /// The trace so far, without its series and last spans: `Finish` brings them. Both may be called
+  /// once the records before them are in.
   const RunTrace& trace() const { return trace_; }
   /// Gives the trace away: call once, and record nothing after it.
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
 
  private:
-  ThreadTotals& Totals(Role role, std::uint16_t index);
+  using Bucket = std::array<base::Duration, kStateCount>;
+  /// Where a thread's totals stand in trace_.threads, and its last bucket so far.
+  struct Slot {
+    static constexpr std::size_t kNowhere = SIZE_MAX;
+    std::size_t place = kNowhere;
+    Bucket* bucket = nullptr;
+    base::Instant from, to = base::Instant::min();  ///< what the bucket covers; nothing without one
+  };
+  Slot& SlotOf(Role role, std::uint16_t index) {
+    std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
+    if (index < slots.size() && slots[index].place != Slot::kNowhere) [[likely]] {
+      return slots[index];
+    }
+    return MakeSlot(role, index);
+  }
+  Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
-  void AddTime(ThreadTotals& totals, const Span& span);
-  /// `rank` is the key's.
-  void AddValue(Series series, std::int64_t key, std::uint64_t rank, base::Instant at,
-                double value);
+  /// True: it stands beside the device's partition.
+  bool AddDeviceOrTransfer(const Span& span);
+  void AddTime(Slot& slot, const Span& span);
+  void AddToBuckets(ThreadTotals& totals, const Span& span, base::Instant begin,
+                    std::size_t bucket);
+  void DoubleBuckets();
   void AddTransfer(const Span& span);
   void AddCheckpoint(const StepRecord& step);
-  void DoubleBuckets();
 
   std::size_t max_buckets_;
   RunTrace trace_;
   std::function<void(const Span&)> observer_;
-  /// Where a thread's totals stand in trace_.threads, by role and index; -1: nowhere yet.
-  std::array<std::vector<int>, kRoleCount> places_;
+  std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;
-  std::array<ReservoirKeeper, kSeriesCount> reservoirs_;  ///< by series
+  /// Those of one step, and of one batch, are kept or dropped together.
+  ReservoirKeeper<1> step_times_, losses_, device_steps_, transfers_;
+  ReservoirKeeper<2> steps_;    ///< kStarved, kOccupancy
+  ReservoirKeeper<5> batches_;  ///< kReadTime … kContendedTime
   SpanKeeper spans_;
   EpochKeeper epochs_;
   base::Instant last_done_;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "base/random.h"
+#include <utility>
 
 namespace pipesim::trace {
 namespace {
@@ -13,18 +12,16 @@ constexpr std::size_t kMaxEpochs = 4096;
 KeyRank::KeyRank(std::uint64_t seed)
     : seed_(base::KeyedStream(seed, base::Stage::kReservoir).Next()) {}
 
-std::uint64_t KeyRank::operator()(std::int64_t key) const {
-  return base::Mix64(seed_ + static_cast<std::uint64_t>(key));
-}
-
 namespace {
 
-/// The `count`-th smallest of `ranks` (>= count, uniform up to `limit`): where it is to be
-/// expected, give or take six standard deviations, few stand; only those are put in order. `close`
-/// is room to work in.
-std::uint64_t SmallestUpTo(std::size_t count, const std::vector<std::uint64_t>& ranks,
-                           std::uint64_t limit, std::vector<std::uint64_t>& close) {
-  const auto n = static_cast<double>(ranks.size()), k = static_cast<double>(count);
+/// The rank of the kReservoirSize-th smallest of `kept` (more than that, their ranks uniform up to
+/// `limit`): where it is to be expected, give or take six standard deviations, few stand; only
+/// those are put in order. `close` is room to work in.
+template <class Kept>
+std::uint64_t RankOfLast(const std::vector<Kept>& kept, std::uint64_t limit,
+                         std::vector<std::uint64_t>& close) {
+  constexpr std::size_t kCount = kReservoirSize;
+  const auto n = static_cast<double>(kept.size()), k = static_cast<double>(kCount);
   const double expected = k / n, spread = 6 * std::sqrt(k * (1 - k / n) + 1) / n;
   const auto at = [&](double share) {
     const double rank = std::max(share, 0.0) * static_cast<double>(limit);
@@ -33,60 +30,54 @@ std::uint64_t SmallestUpTo(std::size_t count, const std::vector<std::uint64_t>& 
   const std::uint64_t low = at(expected - spread), high = at(expected + spread);
   std::size_t below = 0, near = 0;
   close.resize(2 * kReservoirSize + 1);
-  for (const std::uint64_t rank : ranks) {
-    below += rank < low ? 1 : 0;
-    close[near] = rank;
-    near += rank >= low && rank <= high ? 1 : 0;
+  for (const Kept& one : kept) {
+    below += one.rank < low ? 1 : 0;
+    close[near] = one.rank;
+    near += one.rank >= low && one.rank <= high ? 1 : 0;
   }
-  if (below >= count || below + near < count) {  // by chance, hardly ever
-    std::copy(ranks.begin(), ranks.end(), close.begin());
+  if (below >= kCount || below + near < kCount) {  // by chance, hardly ever
+    std::transform(kept.begin(), kept.end(), close.begin(),
+                   [](const Kept& one) { return one.rank; });
     below = 0;
-    near = ranks.size();
+    near = kept.size();
   }
-  const auto nth = close.begin() + static_cast<std::ptrdiff_t>(count - 1 - below);
+  const auto nth = close.begin() + static_cast<std::ptrdiff_t>(kCount - 1 - below);
   std::nth_element(close.begin(), nth, close.begin() + static_cast<std::ptrdiff_t>(near));
   return *nth;
 }
 
 }  // namespace
 
-void ReservoirKeeper::Thin(Reservoir& reservoir) {
-  std::vector<Sampled>& kept = reservoir.kept;
-  limit_ = SmallestUpTo(kReservoirSize, ranks_, limit_, work_);
+template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::Thin() {
+  limit_ = RankOfLast(kept_, limit_, work_);
   std::size_t left = 0;
-  for (std::size_t i = 0; i < ranks_.size(); ++i) {
-    kept[left] = kept[i];
-    ranks_[left] = ranks_[i];
-    left += ranks_[i] <= limit_ ? 1 : 0;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    kept_[left] = kept_[i];
+    left += kept_[i].rank <= limit_ ? 1 : 0;
   }
-  kept.resize(left);
-  ranks_.resize(left);
+  kept_.resize(left);
 }
 
-void ReservoirKeeper::Finish(Reservoir& reservoir) {
-  if (ranks_.size() > kReservoirSize) Thin(reservoir);
-  const auto by_key = [](const Sampled& a, const Sampled& b) { return a.key < b.key; };
-  std::vector<Sampled>& kept = reservoir.kept;
-  if (!std::is_sorted(kept.begin(), kept.end(), by_key)) {
-    std::sort(kept.begin(), kept.end(), by_key);
+template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
+  if (kept_.size() > kReservoirSize) Thin();
+  const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
+  if (!std::is_sorted(kept_.begin(), kept_.end(), by_key)) {
+    std::sort(kept_.begin(), kept_.end(), by_key);
+  }
+  for (std::size_t which = 0; which < kSeries; ++which) {
+    series[which].seen = seen_;
+    series[which].kept.reserve(kept_.size());
+    for (const Offered<kSeries>& one : kept_) {
+      series[which].kept.push_back({.key = one.key, .at = one.at, .value = one.values[which]});
+    }
   }
 }
 
-void SpanKeeper::Add(std::vector<Span>& first_spans, const Span& span) {
-  highest_batch_ = std::max(highest_batch_, span.batch);
-  // A span of no batch belongs to the time around it.
-  const std::int64_t belongs_to = span.batch >= 0 ? span.batch : highest_batch_;
-  if (belongs_to < kSpanBatches && !first_closed_) {
-    first_spans.push_back(span);
-    first_closed_ = first_spans.size() == kKeptSpans;
-  } else if (ring_.size() < kKeptSpans) {
-    if (ring_.size() == ring_.capacity()) DropOld();
-    ring_.push_back(span);
-  } else {
-    ring_[oldest_] = span;
-    oldest_ = (oldest_ + 1) % kKeptSpans;
-  }
-}
+template class ReservoirKeeper<1>;
+template class ReservoirKeeper<2>;
+template class ReservoirKeeper<5>;
 
 // Before the ring would grow: not for what will not be asked for.
 void SpanKeeper::DropOld() {
@@ -97,16 +88,15 @@ void SpanKeeper::DropOld() {
   ring_.erase(ring_.begin(), first);
 }
 
-std::vector<Span> SpanKeeper::Last() const {
-  std::vector<Span> last;
+std::vector<Span> SpanKeeper::Last() {
+  std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(oldest_), ring_.end());
   bool reached = false;  // spans of no batch count from the first kept batch on
-  for (std::size_t i = 0; i < ring_.size(); ++i) {
-    const Span& span = ring_[(oldest_ + i) % ring_.size()];
+  std::erase_if(ring_, [&](const Span& span) {
     const bool kept = span.batch > highest_batch_ - kSpanBatches;
     reached = reached || (kept && span.batch >= 0);
-    if (span.batch >= 0 ? kept : reached) last.push_back(span);
-  }
-  return last;
+    return !(span.batch >= 0 ? kept : reached);
+  });
+  return std::move(ring_);
 }
 
 void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const StepRecord& step,

@@ -2,9 +2,12 @@
 // has no end. Used by TraceBuilder alone.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "base/random.h"
 #include "trace/run_trace.h"
 #include "trace/span.h"
 
@@ -14,40 +17,70 @@ namespace pipesim::trace {
 class KeyRank {
  public:
   explicit KeyRank(std::uint64_t seed);
-  std::uint64_t operator()(std::int64_t key) const;
+  std::uint64_t operator()(std::int64_t key) const {
+    return base::Mix64(seed_ + static_cast<std::uint64_t>(key));
+  }
 
  private:
   std::uint64_t seed_;
 };
 
-/// Keeps the kReservoirSize values of one series whose keys have the smallest ranks. Until Finish
-/// it may hold up to twice as many: all of them are thinned out at once, in the order they came.
+/// What is offered for one key: a value for each series of a group.
+template <std::size_t kSeries>
+struct Offered {
+  std::uint64_t rank = 0;
+  std::int64_t key = 0;
+  base::Instant at;
+  std::array<double, kSeries> values{};
+};
+
+/// Keeps, of a group of series that are offered the same keys, the values whose keys have the
+/// kReservoirSize smallest ranks. Holds up to twice as many: all of them are thinned out at once,
+/// in the order they came.
+template <std::size_t kSeries>
 class ReservoirKeeper {
  public:
-  void Offer(Reservoir& reservoir, const Sampled& sampled, std::uint64_t rank) {
-    ++reservoir.seen;
-    if (rank > limit_) return;
-    reservoir.kept.push_back(sampled);
-    ranks_.push_back(rank);
-    if (ranks_.size() == 2 * kReservoirSize) Thin(reservoir);
+  void Offer(const Offered<kSeries>& offered) {
+    ++seen_;
+    if (offered.rank > limit_) return;
+    kept_.push_back(offered);
+    if (kept_.size() == 2 * kReservoirSize) Thin();
   }
-  /// No more values come: exactly those, in key order.
-  void Finish(Reservoir& reservoir);
+  /// No more come: exactly those kept, in key order, into the first of `series` and those after it.
+  void Finish(Reservoir* series);
 
  private:
-  void Thin(Reservoir& reservoir);
+  void Thin();
 
+  std::int64_t seen_ = 0;
   std::uint64_t limit_ = UINT64_MAX;  ///< nobody with a larger rank is kept
-  std::vector<std::uint64_t> ranks_;  ///< of the kept, in the same order
-  std::vector<std::uint64_t> work_;   ///< room to work in
+  std::vector<Offered<kSeries>> kept_;
+  std::vector<std::uint64_t> work_;  ///< room to work in
 };
+extern template class ReservoirKeeper<1>;
+extern template class ReservoirKeeper<2>;
+extern template class ReservoirKeeper<5>;
 
 /// Keeps the first and the last spans of a run.
 class SpanKeeper {
  public:
-  void Add(std::vector<Span>& first_spans, const Span& span);
-  /// The last spans in the order recorded.
-  std::vector<Span> Last() const;
+  void Add(std::vector<Span>& first_spans, const Span& span) {
+    highest_batch_ = std::max(highest_batch_, span.batch);
+    // A span of no batch belongs to the time around it.
+    const std::int64_t belongs_to = span.batch >= 0 ? span.batch : highest_batch_;
+    if (belongs_to < kSpanBatches && !first_closed_) {
+      first_spans.push_back(span);
+      first_closed_ = first_spans.size() == kKeptSpans;
+    } else if (ring_.size() == kKeptSpans) {
+      ring_[oldest_] = span;
+      if (++oldest_ == kKeptSpans) oldest_ = 0;
+    } else {
+      if (ring_.size() == ring_.capacity()) DropOld();
+      ring_.push_back(span);
+    }
+  }
+  /// The last spans in the order recorded. Gives them away: no span comes after it.
+  std::vector<Span> Last();
 
  private:
   void DropOld();

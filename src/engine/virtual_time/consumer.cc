@@ -83,7 +83,7 @@ bool Consumer::BeginEpoch() {
   ++epoch_;
   taken_ = 0;
   phase_ = Phase::kLook;
-  run_.order.emplace(run_.sampler.EpochOrder(epoch_));
+  run_.order.emplace(run_.sampler.WholeEpochOrder(epoch_));
   ready_.BeginEpoch();
   run_.desk.BeginEpoch(epoch_, run_.batches_per_epoch);
   return true;

@@ -11,6 +11,8 @@ using base::Instant;
 Processors::Processors(double cores, double memory_bytes_per_s, int actors)
     : cores_(cores),
       memory_bytes_per_s_(memory_bytes_per_s),
+      core_(actors),
+      memory_(actors),
       tasks_(static_cast<std::size_t>(actors)) {}
 
 std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
@@ -64,7 +66,7 @@ void Processors::Begin(int actor, const Work& work, Instant now) {
 Processors::Finished Processors::Finish() {
   Advance(next_);
   Clock& clock = EndOfFirst(core_) <= EndOfFirst(memory_) ? core_ : memory_;
-  const TimeHeap::Entry first = clock.ends.Pop();
+  const TimeTree::Entry first = clock.ends.Pop();
   // Rounding may have left it a tick short.
   clock.attained = std::max(clock.attained, first.time);
   const auto actor = static_cast<int>(first.actor);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "engine/virtual_time/time_heap.h"
+#include "engine/virtual_time/time_tree.h"
 
 namespace pipesim::engine::virtual_time {
 
@@ -49,9 +49,10 @@ class Processors {
   // the clocks last for a year without an idle moment.
   static constexpr std::int64_t kTicksPerNs = 256;
   struct Clock {
+    explicit Clock(int actors) : ends(actors) {}
     std::int64_t attained = 0;  ///< ticks, at updated_
     double rate = 1;
-    TimeHeap ends;  ///< by attained service
+    TimeTree ends;  ///< by attained service
   };
   struct Task {
     base::Instant begin;

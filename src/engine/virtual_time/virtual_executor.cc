@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -165,7 +166,8 @@ class VirtualExecutor final : public Executor {
              "calibrate this machine, or describe a device under device:");
     }
     const spec::Experiment experiment = WithoutFiles(asked, parts_.machine);
-    VirtualRun run(experiment, parts_, CoresFor(experiment.limits, parts_.machine.cores));
+    VirtualRun run(experiment, parts_, CoresFor(experiment.limits, parts_.machine.cores),
+                   DrawsOf(experiment));
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
@@ -175,7 +177,29 @@ class VirtualExecutor final : public Executor {
   }
 
  private:
+  /// A sweep's points and a question's variants mostly have the same samples: the last run's draws
+  /// serve the next.
+  KeptDraws DrawsOf(const spec::Experiment& experiment) {
+    const auto serve = [&](const base::Distribution& distribution, base::Stage stage,
+                           std::shared_ptr<const SampleDraws>& kept) {
+      const std::uint64_t seed = experiment.run.seed;
+      const std::int64_t samples = experiment.dataset.samples;
+      if (distribution.kind == base::DistributionKind::kFixed)
+        return std::shared_ptr<const SampleDraws>();
+      if (!kept || !kept->Are(distribution, seed, samples)) {
+        kept = std::make_shared<SampleDraws>(distribution, seed, stage, samples, /*keep=*/true);
+      }
+      return kept;
+    };
+    const std::lock_guard lock(mutex_);
+    return {serve(experiment.dataset.sample_bytes.in_units, base::Stage::kSampleSize,
+                  draws_.sample_bytes),
+            serve(experiment.prepare.cost.in_units, base::Stage::kPrepare, draws_.prepare)};
+  }
+
   const VirtualParts parts_;
+  std::mutex mutex_;
+  KeptDraws draws_;  ///< of the latest runs; under mutex_
 };
 
 }  // namespace

@@ -40,7 +40,8 @@ std::int64_t QueueCapacity(const spec::Loader& loader) {
   return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
 }
 
-VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores)
+VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
+                       KeptDraws draws)
     : experiment(of),
       parts(with),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
@@ -48,8 +49,9 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
       pins(Pins(of)),
       cores(of_cores),
       cores_suffice(CoresSuffice(of, with, of_cores)),
+      events(of.loader.workers + 4),  // consumer, workers, pin thread, two watchers
       processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2),
-      sampler(of),
+      sampler(of, std::move(draws)),
       storage(of.storage),
       cache(cost::SampleCache::Of(of)),
       builder(now, of.run.seed, kBuckets),

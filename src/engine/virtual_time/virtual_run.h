@@ -12,7 +12,7 @@
 #include "engine/virtual_time/actor.h"
 #include "engine/virtual_time/channel.h"
 #include "engine/virtual_time/processors.h"
-#include "engine/virtual_time/time_heap.h"
+#include "engine/virtual_time/time_tree.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "engine/virtual_time/work_desk.h"
 #include "trace/builder.h"
@@ -23,7 +23,8 @@ namespace pipesim::engine::virtual_time {
 /// takes no further batch, workers go on. `over`: the consumer is done, and so is everybody.
 struct VirtualRun {
   /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
-  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores);
+  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
+             KeptDraws draws);
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
@@ -60,7 +61,7 @@ struct VirtualRun {
   const bool cores_suffice;  ///< for every thread at once: nobody ever waits for one
 
   base::Instant now{};
-  TimeHeap events;
+  TimeTree events;
   Processors processors;
   base::Duration cpu_used{};
   std::vector<Actor*> actors;  ///< by id: consumer, workers, pin thread, watchers

@@ -173,6 +173,20 @@ TEST(ShuffleTest, IsAPermutationAroundPowersOfTwo) {
   }
 }
 
+TEST(ShuffleTest, GivesARangeAsItGivesEachPosition) {
+  for (const std::uint64_t size : {1, 2, 7, 300, 1000, 65537, 1'281'167, 20'000'000}) {
+    const Shuffle plain(3, 4, size);
+    Shuffle tabulated(3, 4, size);
+    tabulated.Tabulate();
+    std::vector<std::uint64_t> items(std::min<std::uint64_t>(size, 700)), same(items.size());
+    const std::uint64_t first = size - items.size();
+    plain.Range(first, items);
+    tabulated.Range(first, same);
+    EXPECT_EQ(items, same) << "size " << size;
+    for (std::size_t i = 0; i < items.size(); ++i) ASSERT_EQ(items[i], plain(first + i)) << size;
+  }
+}
+
 TEST(ShuffleTest, StaysInsideHugeSizes) {
   const std::uint64_t size = (std::uint64_t{1} << 62) + 1;
   const Shuffle shuffle(1, 0, size);

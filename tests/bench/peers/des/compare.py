@@ -41,7 +41,8 @@ def make_simpy():
 
 
 def make_ns3():
-    headers = sorted(pathlib.Path("/usr/include").glob("ns3*/ns3/core-module.h"))
+    include = pathlib.Path("/usr/include")
+    headers = [*include.glob("ns3/core-module.h"), *include.glob("ns3*/ns3/core-module.h")]
     compiler = shutil.which("g++")
     if not headers or not compiler:
         return None

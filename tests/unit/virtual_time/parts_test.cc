@@ -1,0 +1,68 @@
+// The parts of virtual time that are made for speed, each against the obvious way.
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "base/drawn.h"
+#include "engine/sample_draws.h"
+#include "engine/virtual_time/time_tree.h"
+#include "pipeline.h"
+
+namespace pipesim::engine {
+namespace {
+
+RC_GTEST_PROP(TimeTree, GivesTheEarliestAndOfEqualsTheLowestActor, ()) {
+  const auto actors = *rc::gen::inRange(1, 70);
+  virtual_time::TimeTree tree(actors);
+  std::map<std::int64_t, std::int64_t> pending;  // actor -> time
+  for (int turn = 0; turn < 300; ++turn) {
+    const auto actor = *rc::gen::inRange<std::int64_t>(0, actors);
+    if (!pending.contains(actor)) {
+      const auto time = *rc::gen::inRange<std::int64_t>(0, 20);
+      tree.Push(time, actor);
+      pending[actor] = time;
+    } else {
+      const auto first = std::min_element(pending.begin(), pending.end(),
+                                          [](auto a, auto b) { return a.second < b.second; });
+      const auto popped = tree.Pop();
+      RC_ASSERT(popped.actor == first->first);
+      RC_ASSERT(popped.time == first->second);
+      pending.erase(first);
+    }
+    RC_ASSERT(tree.size() == pending.size());
+  }
+}
+
+TEST(SampleDraws, AreTheKeyedDrawsKeptOrNot) {
+  // Some of them beyond 2^32 ns.
+  const base::Drawn<Duration> cost{
+      {.kind = base::DistributionKind::kLognormal, .mean = 2e9, .stdev = 3e9, .values = {}}};
+  const SampleDraws kept(cost.in_units, 5, base::Stage::kPrepare, 1000, true);
+  const SampleDraws drawn(cost.in_units, 5, base::Stage::kPrepare, 1000, false);
+  std::int64_t longest = 0;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (std::int64_t sample = 0; sample < 1000; ++sample) {
+      const auto key = static_cast<std::uint64_t>(sample);
+      const Duration expected = cost.Draw(base::KeyedStream(5, base::Stage::kPrepare, key));
+      ASSERT_EQ(kept(sample), expected.count());
+      ASSERT_EQ(drawn(sample), expected.count());
+      longest = std::max(longest, expected.count());
+    }
+  }
+  EXPECT_GT(longest, std::int64_t{UINT32_MAX});
+}
+
+TEST(VirtualExecutor, GivesTheSameRunWhateverItRanBefore) {
+  auto experiment = Stages(2, 0s, 1ms, 300);
+  experiment.prepare.cost = Exponential(1ms);
+  auto other = experiment;
+  other.run.seed = 2;
+  other.prepare.cost = Exponential(3ms);
+  const auto executor = MakeVirtualExecutor({});
+  const Duration alone = executor->Run(experiment, {}).end - Instant{};
+  EXPECT_NE(executor->Run(other, {}).end - Instant{}, alone);
+  EXPECT_EQ(executor->Run(experiment, {}).end - Instant{}, alone);
+}
+
+}  // namespace
+}  // namespace pipesim::engine
