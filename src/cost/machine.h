@@ -26,8 +26,19 @@ struct Machine {
   std::optional<base::BytesPerSecond> decode_bandwidth;  ///< stored bytes of compressed samples
   std::optional<base::BytesPerSecond> file_bandwidth;    ///< reading files; absent: free storage
 
-  /// Collate and pin of all threads together; absent: no limit beyond each thread's own.
+  /// Of all threads together that copy or decode (collate, pin, cache hits, decoding): bytes of the
+  /// samples they write; absent: no limit beyond each thread's own.
   std::optional<base::BytesPerSecond> memory_bandwidth;
+
+  // The trainer's pool on a CPU that trains, under OMP_WAIT_POLICY=default; with passive both are
+  // taken as absent.
+  /// How long a thread of the pool looks out for more work, on a core, before it sleeps; absent:
+  /// it sleeps at once.
+  std::optional<base::Duration> pool_spin;
+  /// For how long a thread that lost its core to another waits for its next turn: a barrier of the
+  /// pool waits with it, spinning. Absent: barriers cost nothing, the pool shares cores as if its
+  /// threads were strangers.
+  std::optional<base::Duration> barrier_slice;
 };
 
 }  // namespace pipesim::cost

@@ -107,7 +107,8 @@ Consumer ConsumerTime(const trace::RunTrace& trace, const Window& window,
   if (experiment.loader.workers == 0) {
     c.starved_s += in(State::kRead) + in(State::kPrepare) + in(State::kCollate);
   }
-  if (!trace.effective.device_asynchronous) {
+  // A step that was recorded as one compute has no known parts.
+  if (!trace.effective.device_asynchronous && forward_s + backward_s + optimizer_s > 0) {
     c.forward_s = forward_s;
     c.backward_s = backward_s;
     c.optimizer_s = optimizer_s;

@@ -59,7 +59,9 @@ Wait BatchMaker::Read() {
   account_.Enter(State::kRead, run_.now);
   record_.read += demand_.hit_copy;
   record_.read_cpu += demand_.hit_copy;
-  return Wait::For({.each = demand_.hit_copy});
+  // It takes time only where the copies have a rate.
+  return Wait::For({.each = demand_.hit_copy,
+                    .bytes_per_s = run_.experiment.storage.cache.hit_bandwidth->per_s});
 }
 
 Wait BatchMaker::Ask() {
@@ -82,8 +84,7 @@ Wait BatchMaker::Prepare() {
   if (run_.experiment.prepare.kind == spec::PrepareKind::kWait) {
     return Wait::Until(run_.now + cost);
   }
-  const Duration each((cost.count() + burn_threads_ - 1) / burn_threads_);
-  return Wait::For({.each = each, .threads = burn_threads_});
+  return Wait::For(run_.PrepareWork(cost, burn_threads_));
 }
 
 Wait BatchMaker::Collate() {

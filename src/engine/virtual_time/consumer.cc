@@ -22,10 +22,11 @@ std::optional<DeviceTimeline> MakeTimeline(VirtualRun& run, bool asynchronous) {
 
 }  // namespace
 
-Consumer::Consumer(VirtualRun& run, const PinThread* pin)
+Consumer::Consumer(VirtualRun& run, const PinThread* pin, PoolSpin& pool)
     : Actor(0),
       run_(run),
       pin_(pin),
+      pool_(pool),
       device_(MakeDevice(run.experiment)),
       timeline_(MakeTimeline(run, device_.has_value())),
       account_(run.builder, trace::Role::kConsumer, 0, State::kHost, run.now,
@@ -202,7 +203,10 @@ bool Consumer::Submit() {
   if (!device_) {
     account_.Enter(State::kCompute, run_.now);
     const CpuStep step = run_.parts.cpu_step(batch_.samples);
-    return After(Wait::For({.each = step.wall, .threads = step.threads}), next);
+    step_threads_ = step.threads;
+    pool_.StepBegins();
+    return After(Wait::For({.each = step.wall, .threads = step.threads, .meets = step.threads > 1}),
+                 next);
   }
   // The host's other work came first; both were slowed alike.
   Instant launch_begin = host_begin_;
@@ -245,6 +249,7 @@ bool Consumer::ReadBack() {
 }
 
 bool Consumer::EndStep() {
+  if (!device_) pool_.StepEnded(step_threads_);
   account_.Enter(State::kHost, run_.now);
   account_.SetBatch(-1, 0);
   record_.done = run_.now;

@@ -6,13 +6,14 @@
 #include "engine/order_buffer.h"
 #include "engine/virtual_time/batch_maker.h"
 #include "engine/virtual_time/pin_thread.h"
+#include "engine/virtual_time/pool_spin.h"
 
 namespace pipesim::engine::virtual_time {
 
 class Consumer final : public Actor {
  public:
   /// `pin` may be nullptr.
-  Consumer(VirtualRun& run, const PinThread* pin);
+  Consumer(VirtualRun& run, const PinThread* pin, PoolSpin& pool);
 
   void Resume(base::Duration contended) override;
   /// Since when it waits for any batch to come.
@@ -61,6 +62,7 @@ class Consumer final : public Actor {
 
   VirtualRun& run_;
   const PinThread* pin_;
+  PoolSpin& pool_;
   std::optional<EmulatedDevice> device_;  ///< nullopt: the CPU trains
   std::optional<DeviceTimeline> timeline_;
   Account account_;
@@ -76,6 +78,7 @@ class Consumer final : public Actor {
   MadeBatch batch_;
   trace::StepRecord record_;  ///< of the present step
   DeviceCopy copy_{};
+  int step_threads_ = 0;  ///< of the CPU that trains
   base::Instant host_begin_;
   Work host_work_;
   struct Submitted {

@@ -8,11 +8,13 @@ namespace pipesim::engine::virtual_time {
 using base::Duration;
 using base::Instant;
 
-Processors::Processors(double cores, double memory_bytes_per_s, int actors)
+Processors::Processors(double cores, double memory_bytes_per_s, int actors,
+                       std::optional<Duration> slice)
     : cores_(cores),
       memory_bytes_per_s_(memory_bytes_per_s),
       core_(actors),
       memory_(actors),
+      slice_(slice),
       tasks_(static_cast<std::size_t>(actors)) {}
 
 std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
@@ -25,6 +27,9 @@ void Processors::Advance(Instant now) {
   if (now == updated_) return;
   core_.attained = AttainedAt(core_, now);
   memory_.attained = AttainedAt(memory_, now);
+  for (Pool& pool : pools_) {
+    pool.left -= static_cast<double>((now - updated_).count() * kTicksPerNs) * pool.rate;
+  }
   used_ns_ += static_cast<double>((now - updated_).count() * threads_) * core_.rate;
   updated_ = now;
 }
@@ -36,12 +41,28 @@ void Processors::Change(const Work& work, int sign) {
     wanted_bytes_per_s_ = 0;  // no rest of rounding
     core_.attained = memory_.attained = 0;
   }
+  SetRates();
+}
+
+void Processors::SetRates() {
   const auto threads = static_cast<double>(threads_);
   core_.rate = cores_ > 0 && threads > cores_ ? cores_ / threads : 1;
   memory_.rate = core_.rate;
   if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
     memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);
   }
+  for (Pool& pool : pools_) pool.rate = RateOf(pool.work);
+}
+
+double Processors::RateOf(const Work& work) const {
+  const auto n = static_cast<double>(threads_);
+  if (cores_ == 0 || n <= cores_) return 1;
+  double together = 1;  // the share of time in which all have a core
+  for (int i = 0; i < work.threads; ++i) together *= std::max(cores_ - i, 0.0) / (n - i);
+  const double turns = n / cores_;
+  const double slices =
+      static_cast<double>(slice_->count()) / static_cast<double>(work.each.count());
+  return std::max(together, 1 / (turns + slices * (turns - 1)));
 }
 
 Instant Processors::EndOfFirst(Clock& clock) const {
@@ -52,30 +73,68 @@ Instant Processors::EndOfFirst(Clock& clock) const {
   return updated_ + Duration(static_cast<std::int64_t>(std::ceil(ns)));
 }
 
-void Processors::FindNext() { next_ = std::min(EndOfFirst(core_), EndOfFirst(memory_)); }
+Instant Processors::EndOfFirstPool() const {
+  Instant first = Instant::max();
+  for (const Pool& pool : pools_) {
+    const double ns = std::max(pool.left, 0.0) / (pool.rate * kTicksPerNs);
+    first = std::min(first, updated_ + Duration(static_cast<std::int64_t>(std::ceil(ns))));
+  }
+  return first;
+}
+
+void Processors::FindNext() {
+  next_ = std::min(EndOfFirst(core_), EndOfFirst(memory_));
+  if (!pools_.empty()) next_ = std::min(next_, EndOfFirstPool());
+}
 
 void Processors::Begin(int actor, const Work& work, Instant now) {
   Advance(now);
-  Change(work, +1);
   Clock& clock = ClockOf(work);
+  if (work.meets && slice_) {
+    const auto ticks = static_cast<double>(work.each.count() * kTicksPerNs);
+    pools_.push_back({.actor = actor, .work = work, .left = ticks});
+  }
+  Change(work, +1);
   tasks_[static_cast<std::size_t>(actor)] = {now, core_.attained, work, true};
-  clock.ends.Push(clock.attained + work.each.count() * kTicksPerNs, actor);
+  if (!(work.meets && slice_)) {
+    clock.ends.Push(clock.attained + work.each.count() * kTicksPerNs, actor);
+  }
+  FindNext();
+}
+
+void Processors::Spin(int threads, Instant now) {
+  Advance(now);
+  spinning_ += threads;
+  Change({.threads = threads}, +1);
   FindNext();
 }
 
 Processors::Finished Processors::Finish() {
   Advance(next_);
-  Clock& clock = EndOfFirst(core_) <= EndOfFirst(memory_) ? core_ : memory_;
-  const TimeTree::Entry first = clock.ends.Pop();
-  // Rounding may have left it a tick short.
-  clock.attained = std::max(clock.attained, first.time);
-  const auto actor = static_cast<int>(first.actor);
+  const int actor = TakeFirst();
   Task& task = tasks_[static_cast<std::size_t>(actor)];
   const Finished finished{actor, ContendedSoFar(actor, next_)};
   task.runs = false;
   Change(task.work, -1);
   FindNext();
   return finished;
+}
+
+/// Of those that end now, the first: the pools' before the others'.
+int Processors::TakeFirst() {
+  const auto due = std::find_if(pools_.begin(), pools_.end(), [this](const Pool& pool) {
+    return pool.left < pool.rate * kTicksPerNs / 2;
+  });
+  if (due != pools_.end()) {
+    const int actor = due->actor;
+    pools_.erase(due);
+    return actor;
+  }
+  Clock& clock = EndOfFirst(core_) <= EndOfFirst(memory_) ? core_ : memory_;
+  const TimeTree::Entry first = clock.ends.Pop();
+  // Rounding may have left it a tick short.
+  clock.attained = std::max(clock.attained, first.time);
+  return static_cast<int>(first.actor);
 }
 
 Duration Processors::ContendedSoFar(int actor, Instant now) const {

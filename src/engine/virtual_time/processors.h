@@ -2,6 +2,7 @@
 // the memory bandwidth that copying threads share on top. What Linux does in a threaded run.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -13,6 +14,8 @@ namespace pipesim::engine::virtual_time {
 struct Work {
   base::Duration each{};  ///< what each thread needs on a core of its own
   int threads = 1;
+  /// The threads meet at barriers all the time and spin until the last has come: a pool.
+  bool meets = false;
   /// > 0: the threads copy, at this many bytes/s when alone, and share the memory with others that
   /// do.
   double bytes_per_s = 0;
@@ -22,14 +25,26 @@ struct Work {
 /// memory of M bytes/s, get min(their share of a core, M / d). Kept by the service that a thread
 /// would have attained since the start (Kleinrock's processor sharing; virtual time of Parekh and
 /// Gallager, IEEE/ACM ToN 1(3), 1993): all of one kind attain at the same rate, so a task's end on
-/// that clock is known when it begins and a change costs O(log n). Not thread-safe.
+/// that clock is known when it begins and a change costs O(log n).
+///
+/// T threads that meet at barriers get on while all of them have a core at once, which of n threads
+/// on C cores they have, as the kernel does not know that they belong together, for
+/// C (C-1) … (C-T+1) / (n (n-1) … (n-T+1)) of the time (Ousterhout, "Scheduling techniques for
+/// concurrent systems", ICDCS 1982); and all the while they hold their share of the cores. They
+/// take no longer than work of w shared out plainly and one turn of all the others' time slices for
+/// the last of them: w n/C + slice (n/C - 1). Few such works run at once: a change costs O(1) each.
+///
+/// Not thread-safe.
 class Processors {
  public:
   /// `cores` and `memory_bytes_per_s`: 0 for no limit. `actors`: who may begin work, from 0 on, one
-  /// task each at a time.
-  Processors(double cores, double memory_bytes_per_s, int actors);
+  /// task each at a time. `slice`: see above; nullopt: barriers cost nothing.
+  Processors(double cores, double memory_bytes_per_s, int actors,
+             std::optional<base::Duration> slice = std::nullopt);
 
   void Begin(int actor, const Work& work, base::Instant now);
+  /// So many more threads want to run (fewer, if negative), and do nothing but that.
+  void Spin(int threads, base::Instant now);
   /// When the first task will end if none is begun before; Instant::max() without any.
   base::Instant next() const { return next_; }
   struct Finished {
@@ -42,7 +57,7 @@ class Processors {
   base::Duration ContendedSoFar(int actor, base::Instant now) const;
   /// CPU time of all threads since the start, until `now`.
   base::Duration Used(base::Instant now) const;
-  bool idle() const { return threads_ == 0; }
+  bool idle() const { return threads_ == spinning_; }
 
  private:
   // Service is counted in 1/256 ns: rounding where rates change stays far below the nanosecond, and
@@ -54,6 +69,12 @@ class Processors {
     double rate = 1;
     TimeTree ends;  ///< by attained service
   };
+  /// Work of threads that meet, in ticks that are left at updated_.
+  struct Pool {
+    int actor = 0;
+    Work work;
+    double left = 0, rate = 1;
+  };
   struct Task {
     base::Instant begin;
     std::int64_t core_begin = 0;  ///< core_'s service then
@@ -64,15 +85,22 @@ class Processors {
   std::int64_t AttainedAt(const Clock& clock, base::Instant now) const;
   void Advance(base::Instant now);
   void Change(const Work& work, int sign);
+  void SetRates();
+  double RateOf(const Work& work) const;
   void FindNext();
+  base::Instant EndOfFirstPool() const;
+  int TakeFirst();
   base::Instant EndOfFirst(Clock& clock) const;
   Clock& ClockOf(const Work& work) { return work.bytes_per_s > 0 ? memory_ : core_; }
 
   double cores_, memory_bytes_per_s_;
   Clock core_, memory_;
+  std::optional<base::Duration> slice_;
   std::vector<Task> tasks_;  ///< by actor
+  std::vector<Pool> pools_;
   base::Instant updated_{}, next_ = base::Instant::max();
-  std::int64_t threads_ = 0;  ///< that want to run
+  std::int64_t threads_ = 0;   ///< that want to run
+  std::int64_t spinning_ = 0;  ///< of those, without work
   double wanted_bytes_per_s_ = 0;
   double used_ns_ = 0;
 };

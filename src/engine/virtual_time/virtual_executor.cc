@@ -29,7 +29,8 @@ class Threads {
   Threads(VirtualRun& run, const RunControl& control)
       : run_(run),
         pin_(run.pinned ? std::make_unique<PinThread>(run) : nullptr),
-        consumer_(run, pin_.get()),
+        pool_(run, run.experiment.loader.workers + 4),
+        consumer_(run, pin_.get(), pool_),
         monitor_(run, control, run.experiment.loader.workers + 2),
         timeout_(
             run, consumer_, [this] { return Missing(); }, run.experiment.loader.workers + 3) {
@@ -55,8 +56,9 @@ class Threads {
     run_.actors.push_back(pin_.get());
     run_.actors.push_back(&monitor_);
     run_.actors.push_back(&timeout_);
+    run_.actors.push_back(&pool_);
     for (const Actor* actor : run_.actors) {
-      if (actor == nullptr || actor == &timeout_) continue;
+      if (actor == nullptr || actor == &timeout_ || actor == &pool_) continue;
       const bool worker = actor->id() >= 1 && actor->id() <= run_.experiment.loader.workers;
       const Duration after = worker ? run_.parts.machine.worker_startup : Duration::zero();
       run_.events.Push(after.count(), actor->id());
@@ -71,6 +73,7 @@ class Threads {
 
   VirtualRun& run_;
   std::unique_ptr<PinThread> pin_;
+  PoolSpin pool_;
   Consumer consumer_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Monitor monitor_;
@@ -167,7 +170,7 @@ class VirtualExecutor final : public Executor {
     }
     const spec::Experiment experiment = WithoutFiles(asked, parts_.machine);
     VirtualRun run(experiment, parts_, CoresFor(experiment.limits, parts_.machine.cores),
-                   DrawsOf(experiment));
+                   DrawsOf(experiment), asked.prepare.kind == spec::PrepareKind::kDecode);
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});

@@ -33,6 +33,21 @@ bool CoresSuffice(const spec::Experiment& experiment, const VirtualParts& parts,
   return !parts.machine.memory_bandwidth && (cores == 0 || MostThreads(experiment, parts) <= cores);
 }
 
+/// A figure of the trainer's pool, where there is one whose threads spin.
+std::optional<Duration> OfPool(const spec::Experiment& experiment,
+                               const std::optional<Duration>& figure) {
+  const bool spins = experiment.device.kind == spec::DeviceKind::kCpu &&
+                     experiment.limits.omp_wait == spec::OmpWait::kDefault;
+  return spins ? figure : std::nullopt;
+}
+
+/// What one thread that decodes writes; 0 where the stated cost is of something else.
+double DecodeBytesPerSecond(const spec::Experiment& experiment) {
+  const Duration cost = experiment.prepare.cost.Mean();
+  if (cost <= Duration::zero()) return 0;
+  return static_cast<double>(spec::PreparedBytes(experiment.dataset).count) / base::ToSeconds(cost);
+}
+
 }  // namespace
 
 std::int64_t QueueCapacity(const spec::Loader& loader) {
@@ -41,16 +56,20 @@ std::int64_t QueueCapacity(const spec::Loader& loader) {
 }
 
 VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
-                       KeptDraws draws)
+                       KeptDraws draws, bool decodes)
     : experiment(of),
       parts(with),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       sample_bytes(spec::PreparedBytes(of.dataset)),
+      decode_bytes_per_s(decodes ? DecodeBytesPerSecond(of) : 0),
       pins(Pins(of)),
       cores(of_cores),
-      cores_suffice(CoresSuffice(of, with, of_cores)),
-      events(of.loader.workers + 4),  // consumer, workers, pin thread, two watchers
-      processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2),
+      pool_spin(OfPool(of, with.machine.pool_spin)),
+      barrier_slice(OfPool(of, with.machine.barrier_slice)),
+      cores_suffice(CoresSuffice(of, with, of_cores) && !pool_spin),
+      events(of.loader.workers + 5),  // consumer, workers, pin thread, two watchers, the pool
+      processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2,
+                 barrier_slice),
       sampler(of, std::move(draws)),
       storage(of.storage),
       cache(cost::SampleCache::Of(of)),
@@ -105,6 +124,11 @@ void VirtualRun::End(trace::EndReason reason, std::string failure) {
   ended = Ending{reason, std::move(failure)};
   if (!queue) return;
   if (Actor* waiting = ready_channel().ReleaseReader()) Wake(*waiting);
+}
+
+Work VirtualRun::PrepareWork(Duration cost, int threads) const {
+  const Duration each((cost.count() + threads - 1) / threads);
+  return {.each = each, .threads = threads, .bytes_per_s = decode_bytes_per_s};
 }
 
 Work VirtualRun::CollateWork(std::int64_t samples) const {

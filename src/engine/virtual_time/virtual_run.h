@@ -23,8 +23,9 @@ namespace pipesim::engine::virtual_time {
 /// takes no further batch, workers go on. `over`: the consumer is done, and so is everybody.
 struct VirtualRun {
   /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
-  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
-             KeptDraws draws);
+  /// `decodes`: preparing is decoding, of the stated cost.
+  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores, KeptDraws draws,
+             bool decodes);
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
@@ -36,10 +37,12 @@ struct VirtualRun {
   /// The first call says why.
   void End(trace::EndReason reason, std::string failure = {});
   bool ending() const { return ended.has_value(); }
-  /// Asked by the monitor: nothing is pending but what the other watchers wait for.
+  /// Asked by the monitor: nothing is pending but what the other watchers wait for (a pool that
+  /// spins counts until it sleeps).
   bool Stuck() const { return events.size() <= watchers && processors.idle(); }
 
-  /// Collating, pinning `samples` prepared samples.
+  /// Preparing, by each of `threads`; collating, pinning `samples` prepared samples.
+  Work PrepareWork(base::Duration cost, int threads) const;
   Work CollateWork(std::int64_t samples) const;
   Work PinWork(std::int64_t samples) const;
   /// CPU time of all threads so far. On cores that suffice a task counts when it begins.
@@ -55,10 +58,13 @@ struct VirtualRun {
   const spec::Experiment& experiment;
   const VirtualParts& parts;
   const std::int64_t batches_per_epoch;
-  const base::Bytes sample_bytes;  ///< prepared
-  const bool pins;                 ///< batches are copied into page-locked memory
+  const base::Bytes sample_bytes;   ///< prepared
+  const double decode_bytes_per_s;  ///< that a decoding thread writes; 0: preparing copies nothing
+  const bool pins;                  ///< batches are copied into page-locked memory
   const double cores;
-  const bool cores_suffice;  ///< for every thread at once: nobody ever waits for one
+  /// Of the trainer's pool; nullopt: none that spins, barriers cost nothing.
+  const std::optional<base::Duration> pool_spin, barrier_slice;
+  const bool cores_suffice;  ///< for every thread at once, and none spins: nobody waits for one
 
   base::Instant now{};
   TimeTree events;

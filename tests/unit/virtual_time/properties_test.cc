@@ -61,6 +61,8 @@ Drawn AnyExperiment() {
   if (yes()) machine.collate_batch = 30us;
   if (yes()) machine.collate_bandwidth = base::BytesPerSecond{1e6};
   if (yes()) machine.pin_bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) machine.pool_spin = 300us;
+  if (yes()) machine.barrier_slice = 100us;
   if (yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};
   if (yes()) {
     e.device.kind = spec::DeviceKind::kCpu;

@@ -1,0 +1,30 @@
+// What the trainer's pool does between two steps on the CPU: its threads look out for work for a
+// while, each on a core that others want, before they sleep (libgomp's OMP_WAIT_POLICY=default).
+#pragma once
+
+#include "engine/virtual_time/actor.h"
+
+namespace pipesim::engine::virtual_time {
+
+struct VirtualRun;
+
+/// Of one trainer. Does nothing where Machine::pool_spin is absent or the wait is passive.
+class PoolSpin final : public Actor {
+ public:
+  PoolSpin(VirtualRun& run, int id);
+
+  /// A step of `threads` threads is over: all but the trainer's own spin from now on.
+  void StepEnded(int threads);
+  /// The next step takes them.
+  void StepBegins();
+  void Resume(base::Duration contended) override;
+
+ private:
+  VirtualRun& run_;
+  base::Duration time_;
+  int spinning_ = 0;
+  base::Instant until_;
+  bool pending_ = false;  ///< an event of its own
+};
+
+}  // namespace pipesim::engine::virtual_time
