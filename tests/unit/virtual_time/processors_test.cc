@@ -147,7 +147,44 @@ TEST(StorageClock, WaitsLikeMD1) {
   EXPECT_NEAR(MeanWait(0.8, false), 2.0, 0.12);
 }
 
-TEST(LittlesLaw, HoldsBetweenTheQueueItsRateAndTheTimeSpentInIt) {
+/// L = lambda W of each stage: who is in it, from the totals of time, is the rate times the mean
+/// stay, from the kept values of the series.
+class LittlesLaw : public testing::TestWithParam<std::tuple<spec::Dispatch, bool, int, bool>> {};
+
+TEST_P(LittlesLaw, HoldsInEveryStage) {
+  const auto [dispatch, in_order, prefetch, pin] = GetParam();
+  auto experiment = Stages(4, 0s, 0s, 4001);
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.storage.latency = Exponential(1ms);
+  experiment.prepare.cost = Exponential(3ms);
+  experiment.device.step_base = Exponential(1200us);
+  experiment.loader.dispatch = dispatch;
+  experiment.loader.in_order = in_order;
+  experiment.loader.prefetch_factor = prefetch;
+  experiment.loader.pin_memory = pin;
+  const trace::RunTrace trace = Predict(experiment);
+  const double wall_s = base::ToSeconds(trace.end - trace.begin);
+  const double rate = static_cast<double>(trace.steps) / wall_s;
+  const auto holds = [&](Role role, State state, trace::Series series) {
+    double stay_s = 0;
+    const auto& kept = trace.series[static_cast<std::size_t>(series)].kept;
+    for (const auto& one : kept) stay_s += one.value * 1e-9 / static_cast<double>(kept.size());
+    const double inside = base::ToSeconds(TotalIn(trace, role, state)) / wall_s;
+    // Batches made and never trained are at most the window.
+    EXPECT_NEAR(inside, rate * stay_s, 0.005 * inside) << static_cast<int>(series);
+  };
+  holds(Role::kWorker, State::kRead, trace::Series::kReadTime);
+  holds(Role::kWorker, State::kPrepare, trace::Series::kPrepareTime);
+  holds(Role::kDevice, State::kBusy, trace::Series::kDeviceStep);
+  holds(Role::kConsumer, State::kStarved, trace::Series::kStarved);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfEveryKind, LittlesLaw,
+    testing::Combine(testing::Values(spec::Dispatch::kRoundRobin, spec::Dispatch::kShared),
+                     testing::Bool(), testing::Values(1, 2, 4), testing::Bool()));
+
+TEST(ClosedQueue, FillsItsWorkersWithWorkAndWaiting) {
   // At prefetch 1 every batch waits from its end until it is taken, and its worker with it: what
   // stands in the queue is what the workers are blocked, less what is not yet dealt again.
   auto experiment = Stages(4, 0s, 0s, 20'001);
