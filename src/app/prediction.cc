@@ -9,6 +9,7 @@
 #include "app/prediction_costs.h"
 #include "app/repeats.h"
 #include "app/session.h"
+#include "app/virtual_predictor.h"
 
 namespace pipesim::app {
 namespace {
@@ -70,10 +71,20 @@ void DropForeignSettings(const Experiment& asked, diagnose::Diagnosis& diagnosis
   if (diagnosis.recommendation) std::erase_if(diagnosis.recommendation->set, foreign);
 }
 
-}  // namespace
+/// The same engine that made the run says what changes to it would do.
+diagnose::Predictor PredictorOf(const PredictionCosts& costs,
+                                const measure::Measurement& measurement,
+                                const base::StopFlag* stop) {
+  // A cache shows over whole epochs, which take longer than an answer may.
+  const bool caches = costs.executed.storage.cache.policy != spec::CachePolicy::kNone;
+  if (caches || !Finished(measurement.result) || !VirtualTimeIsQuick(costs, measurement))
+    return diagnose::PredictByBounds;
+  return PredictInVirtualTime(costs, measurement, stop);
+}
 
-report::RunReport Predict(const Experiment& experiment, const Basis& basis,
-                          const base::StopFlag* stop) {
+/// The report without its diagnosis.
+report::RunReport Measured(const Experiment& experiment, const Basis& basis,
+                           const base::StopFlag* stop) {
   const PredictionCosts costs = CostsOf(experiment, basis);
   const trace::RunTrace trace = Execute(costs, basis, stop);
   report::RunReport report;
@@ -85,9 +96,39 @@ report::RunReport Predict(const Experiment& experiment, const Basis& basis,
   NameDevice(report.measurement.effective, costs.executed.device);
   std::vector<measure::Warning>& warnings = report.measurement.warnings;
   warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());
-  report.diagnosis =
-      diagnose::Diagnose(costs.executed, report.measurement, diagnose::PredictByBounds);
-  DropForeignSettings(experiment, report.diagnosis);
+  return report;
+}
+
+void AddDiagnosis(report::RunReport& report, const Basis& basis, const base::StopFlag* stop) {
+  const PredictionCosts costs = CostsOf(report.experiment, basis);
+  report.diagnosis = diagnose::Diagnose(costs.executed, report.measurement,
+                                        PredictorOf(costs, report.measurement, stop), {},
+                                        diagnose::PredictByBounds);
+  DropForeignSettings(report.experiment, report.diagnosis);
+}
+
+std::vector<report::RunReport> MeasuredAll(std::span<const Experiment> experiments,
+                                           const Basis& basis, const base::StopFlag* stop) {
+  std::vector<report::RunReport> reports(experiments.size());
+  tbb::parallel_for(std::size_t{0}, experiments.size(),
+                    [&](std::size_t i) { reports[i] = Measured(experiments[i], basis, stop); });
+  return reports;
+}
+
+/// The median of several; the first that did not finish, if any.
+report::RunReport Summary(std::vector<report::RunReport> reports) {
+  const auto ended = std::find_if(reports.begin(), reports.end(), [](const auto& report) {
+    return !Finished(report.measurement.result);
+  });
+  return ended != reports.end() ? std::move(*ended) : MedianOf(std::move(reports));
+}
+
+}  // namespace
+
+report::RunReport Predict(const Experiment& experiment, const Basis& basis,
+                          const base::StopFlag* stop) {
+  report::RunReport report = Measured(experiment, basis, stop);
+  AddDiagnosis(report, basis, stop);
   return report;
 }
 
@@ -104,12 +145,9 @@ report::RunReport PredictRepeats(const Experiment& experiment, const Basis& basi
                                  const base::StopFlag* stop) {
   std::vector<Experiment> seeded(static_cast<std::size_t>(experiment.run.repeats), experiment);
   for (std::size_t i = 0; i < seeded.size(); ++i) seeded[i].run.seed += i;
-  std::vector<report::RunReport> reports = PredictAll(seeded, basis, stop);
-  const auto ended = std::find_if(reports.begin(), reports.end(), [](const auto& report) {
-    return !Finished(report.measurement.result);
-  });
-  if (ended != reports.end()) return std::move(*ended);
-  return MedianOf(std::move(reports));
+  report::RunReport report = Summary(MeasuredAll(seeded, basis, stop));
+  AddDiagnosis(report, basis, stop);
+  return report;
 }
 
 }  // namespace pipesim::app

@@ -76,9 +76,10 @@ std::string_view ToText(Verdict verdict) {
 }
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                   const Predictor& predict, const Thresholds& thresholds) {
+                   const Predictor& predict, const Thresholds& thresholds,
+                   const Predictor& quick) {
   const Scenario scenario = ScenarioOf(experiment, measurement);
-  const Question q{experiment, measurement, scenario, predict, thresholds};
+  const Question q{experiment, measurement, scenario, predict, quick ? quick : predict, thresholds};
   const Decision decision = WithMeasuredContention(Decide(scenario, predict, thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;

@@ -147,7 +147,10 @@ struct Thresholds {
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
 };
 
+/// `quick` answers what is asked by the hundred and decides nothing (what limits after each change,
+/// the interval of each gain); empty: `predict` answers that too.
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                   const Predictor& predict, const Thresholds& thresholds = {});
+                   const Predictor& predict, const Thresholds& thresholds = {},
+                   const Predictor& quick = {});
 
 }  // namespace pipesim::diagnose

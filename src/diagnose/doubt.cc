@@ -150,8 +150,11 @@ std::optional<double> ModelError(const Question& q) {
 std::optional<measure::Interval> GainInterval(const Question& q, const Change& change) {
   const auto half_width = RelativeHalfWidth(q.measurement);
   if (!half_width) return std::nullopt;
-  auto gain = [&](const Scenario& s) { return Gain(q.predict(s), q.predict(change(s))); };
+  auto gain = [&](const Scenario& s) { return Gain(q.quick(s), q.quick(change(s))); };
   double low = gain(q.scenario), high = low;
+  const double predicted = Gain(q.predict(q.scenario), q.predict(change(q.scenario)));
+  // The quick predictor says how far, the other one from where.
+  const double shift = std::isfinite(predicted) && std::isfinite(low) ? predicted - low : 0;
   for (const Demand demand : kDemands) {
     // A demand below zero means nothing: an interval beyond ±99 % says "any".
     for (const double by : {-std::min(*half_width, 0.99), *half_width}) {
@@ -162,7 +165,7 @@ std::optional<measure::Interval> GainInterval(const Question& q, const Change& c
   }
   if (!std::isfinite(high)) return std::nullopt;
   const auto& interval = *q.measurement.result.samples_per_s_interval;
-  return measure::Interval{low, high, interval.level, interval.method};
+  return measure::Interval{low + shift, high + shift, interval.level, interval.method};
 }
 
 Doubt DoubtsAbout(const Decision& decision, const Question& q) {

@@ -16,6 +16,7 @@ struct Question {
   const measure::Measurement& measurement;
   const Scenario& scenario;
   const Predictor& predict;
+  const Predictor& quick;  ///< for what limits after a change, and for how sure a gain is
   const Thresholds& thresholds;
 };
 

@@ -164,7 +164,7 @@ WhatIf Predicted(const Row& row, const Question& q) {
   what_if.set = row.setting.set;
   what_if.gain = Gain(q.predict(q.scenario), q.predict(after));
   what_if.gain_interval = GainInterval(q, row.setting.change);
-  what_if.then = Decide(after, q.predict, q.thresholds).verdict;
+  what_if.then = Decide(after, q.quick, q.thresholds).verdict;
   what_if.takes = row.takes;
   what_if.changes_training = row.changes_training;
   what_if.feasible_here = row.feasible_here;
