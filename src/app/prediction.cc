@@ -71,15 +71,11 @@ void DropForeignSettings(const Experiment& asked, diagnose::Diagnosis& diagnosis
   if (diagnosis.recommendation) std::erase_if(diagnosis.recommendation->set, foreign);
 }
 
-/// The same engine that made the run says what changes to it would do.
-diagnose::Predictor PredictorOf(const PredictionCosts& costs,
-                                const measure::Measurement& measurement,
-                                const base::StopFlag* stop) {
+/// Whether the same engine that made the run says what changes to it would do.
+bool RunsChanges(const PredictionCosts& costs, const measure::Measurement& measurement) {
   // A cache shows over whole epochs, which take longer than an answer may.
   const bool caches = costs.executed.storage.cache.policy != spec::CachePolicy::kNone;
-  if (caches || !Finished(measurement.result) || !VirtualTimeIsQuick(costs, measurement))
-    return diagnose::PredictByBounds;
-  return PredictInVirtualTime(costs, measurement, stop);
+  return !caches && Finished(measurement.result) && VirtualTimeIsQuick(costs, measurement);
 }
 
 /// The report without its diagnosis.
@@ -101,9 +97,13 @@ report::RunReport Measured(const Experiment& experiment, const Basis& basis,
 
 void AddDiagnosis(report::RunReport& report, const Basis& basis, const base::StopFlag* stop) {
   const PredictionCosts costs = CostsOf(report.experiment, basis);
-  report.diagnosis = diagnose::Diagnose(costs.executed, report.measurement,
-                                        PredictorOf(costs, report.measurement, stop), {},
-                                        diagnose::PredictByBounds);
+  const measure::Measurement& measurement = report.measurement;
+  const bool runs_changes = RunsChanges(costs, measurement);
+  report.prediction->changes_were_run = runs_changes;
+  report.diagnosis = diagnose::Diagnose(
+      costs.executed, measurement,
+      runs_changes ? PredictInVirtualTime(costs, measurement, stop) : diagnose::PredictByBounds, {},
+      diagnose::PredictByBounds);
   DropForeignSettings(report.experiment, report.diagnosis);
 }
 

@@ -48,6 +48,7 @@ struct Prediction {
   double cores = 0;
   std::string cores_from;  ///< "limits.cpus", "this machine", ...
   StepCost step = StepCost::kStated;
+  bool changes_were_run = false;  ///< the what-ifs: in virtual time; else by bounds on demands
 };
 
 /// One finished run with everything said about it.

@@ -36,7 +36,10 @@ std::size_t WidestChange(const std::vector<View>& changes) {
 }
 
 void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add("What if (estimated from this run's costs)", Style::kStrong);
+  const bool run = sheet.document.At("prediction.what_if_by").Text() == "virtual time";
+  sheet.page.Add(run ? "What if (each change run in virtual time)"
+                     : "What if (estimated from this run's costs)",
+                 Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
     sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain  then           takes");

@@ -101,7 +101,8 @@ Document PredictionSection(const std::optional<Prediction>& prediction) {
           {"profile_source", TextOrNull(prediction->profile_source)},
           {"from", TextOrNull(prediction->from)},
           {"cores", NumberValue(prediction->cores)},
-          {"cores_from", TextValue(prediction->cores_from)}};
+          {"cores_from", TextValue(prediction->cores_from)},
+          {"what_if_by", prediction->changes_were_run ? "virtual time" : "bounds"}};
 }
 
 Document StorageUsed(const spec::Storage& storage) {
