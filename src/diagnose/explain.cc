@@ -27,11 +27,13 @@ constexpr Texts kLoaderPytorch[] = {
 
 constexpr Texts kContentionSigns[] = {
     "the training thread waits for a core (contended) while more threads than cores can run",
+    "on the CPU, LibTorch's threads wait inside the step (resources.trainer_contended_fraction)",
     "step times are longer and more uneven than with fewer workers",
 };
 constexpr Texts kContentionFlags[] = {
     "--workers N, so that N and the training threads fit the cores",
     "--threads N (limits.compute_threads), to leave cores to the workers",
+    "--set limits.omp_wait=passive, so that threads waiting for the last of them do not spin",
 };
 constexpr Texts kContentionPytorch[] = {
     "DataLoader(..., num_workers=N) with a smaller N",
@@ -159,12 +161,11 @@ constexpr std::array<Explanation, 11> kExplanations{{
      kLoaderSigns, kLoaderFlags, kLoaderPytorch},
     {Verdict::kCpuContention,
      "Too many threads share too few cores, and training waits for one. The work itself would fit.",
-     "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands cannot "
-     "see "
+     "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands cannot see "
      "that cost, so there it is decided by what was measured: more threads than cores, a training "
-     "thread that waited for a core for a share c of its time, and a pipeline of fewer threads "
-     "that "
-     "is predicted to beat the measured rate; the gain is the smaller of c / (1 - c) and that.",
+     "thread (on the CPU with its pool, as the kernel counts it) that waited for a core for a share "
+     "c of its time, and a pipeline of fewer threads that is predicted to beat the measured rate; "
+     "the gain is the smaller of c / (1 - c) and that.",
      kContentionSigns, kContentionFlags, kContentionPytorch},
     {Verdict::kIoBound,
      "Storage cannot deliver samples as fast as training takes them, whatever the number of "
