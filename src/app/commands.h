@@ -8,6 +8,7 @@ namespace pipesim::app {
 
 base::ExitCode Run(const Arguments& arguments);
 base::ExitCode Predict(const Arguments& arguments);
+base::ExitCode Calibrate(const Arguments& arguments);
 base::ExitCode Validate(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);

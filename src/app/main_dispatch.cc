@@ -29,6 +29,8 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
       return Run(arguments);
     case kPredict:
       return Predict(arguments);
+    case kCalibrate:
+      return Calibrate(arguments);
     case kValidate:
       return Validate(arguments);
     case kReport:

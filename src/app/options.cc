@@ -19,23 +19,24 @@ std::string PrepareToYaml(std::string_view cost) {
 
 constexpr unsigned kOneRun = kRun | kPredict;
 constexpr unsigned kExperiment = kOneRun | kValidate;
+constexpr unsigned kMachine = kExperiment | kCalibrate;  // what a machine's figures hang on
 using enum Group;
 
 constexpr Option kOptions[] = {
     {"workers", "N", "loader.workers", "worker threads that load batches (num_workers)", kPipeline,
      kExperiment},
-    {"batch", "N", "loader.batch_size", "samples in a batch", kPipeline, kExperiment},
+    {"batch", "N", "loader.batch_size", "samples in a batch", kPipeline, kMachine},
     {"model", "NAME|FILE", "model", "a model of models/, or your own layer list", kPipeline,
-     kExperiment},
+     kMachine},
     {"device", "NAME", "device", "auto, cpu, cuda:0, emulated, or a preset: rtx-4060", kPipeline,
-     kExperiment},
+     kMachine},
     {"threads", "N", "limits.compute_threads", "LibTorch threads of the training step", kPipeline,
-     kExperiment},
+     kMachine},
     {"cpus", "N|LIST", "limits.cpus", "cores to use: a number, or a list such as 0-3,6", kPipeline,
-     kExperiment},
+     kMachine},
     {"storage", "PRESET", "storage", "emulated storage: ram, nvme, sata-ssd, hdd, ...", kPipeline,
      kExperiment},
-    {"data", "DIR", "storage", "real JPEG files, one subfolder a class", kPipeline, kExperiment,
+    {"data", "DIR", "storage", "real JPEG files, one subfolder a class", kPipeline, kMachine,
      false, FolderToYaml},
     {"prepare", "TIME", "prepare", "CPU time to prepare a sample: 8ms, or none", kPipeline,
      kExperiment, false, PrepareToYaml},
@@ -48,8 +49,9 @@ constexpr Option kOptions[] = {
      kPipeline, kPredict},
     {"from", "last|REPORT.json", "", "experiment and measured demands of a run's report",
      kPipeline, kPredict},
+    {"also", "MODEL", "", "measure the steps of this model too", kPipeline, kCalibrate, true},
     {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
-     kExperiment, true},
+     kMachine, true},
 
     {"duration", "TIME", "run.duration", "measure this long, after warm-up (default: auto)", kStop,
      kExperiment},
@@ -76,11 +78,13 @@ constexpr Option kOptions[] = {
     {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kOneRun},
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kOneRun},
 
+    {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,
+     kCalibrate},
     {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
-     kOneRun},
+     kOneRun | kCalibrate},
     {"keys", "", "", "list every key of the experiment file", kResult, kValidate},
 
-    {"quiet", "", "", "no progress on stderr", kGeneral, kOneRun},
+    {"quiet", "", "", "no progress on stderr", kGeneral, kOneRun | kCalibrate},
     {"help", "", "", "this text", kGeneral, kEveryCommand},
 };
 
@@ -96,6 +100,10 @@ constexpr std::string_view kPredictExamples[] = {
     "pipesim predict --workers 4 --batch 256 --model resnet18 --device rtx-4060",
     "pipesim predict --from before.json --set loader.workers=8",
     "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
+};
+constexpr std::string_view kCalibrateExamples[] = {
+    "pipesim calibrate --model mlp --also resnet18 --out here.yaml",
+    "pipesim calibrate --data photos --model resnet18 --batch 96",
 };
 constexpr std::string_view kValidateExamples[] = {
     "pipesim validate configs/experiments/io-bound.yaml",
@@ -121,6 +129,12 @@ constexpr Command kCommands[] = {
      "is run, no GPU and no LibTorch is needed. What the parts cost is looked up: in\n"
      "the experiment, a device preset, a machine profile, or a run's report (--from).",
      kPredictExamples},
+    {"calibrate", kCalibrate, "calibrate [EXPERIMENT.yaml] [flags]",
+     "measure this machine for predict --profile",
+     "Threads, memory, decoding, with --data storage, and training steps by batch size\n"
+     "and threads: three rounds of short real runs, a few minutes. What the file has of\n"
+     "this machine already is kept where it is not measured again.",
+     kCalibrateExamples},
     {"report", kReport, "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
      kReportExamples},

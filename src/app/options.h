@@ -11,8 +11,10 @@ namespace pipesim::app {
 enum class Group { kPipeline, kStop, kResult, kGeneral };
 
 /// Which commands take an option, as bits.
-inline constexpr unsigned kRun = 1, kValidate = 2, kReport = 4, kExplain = 8, kPredict = 16;
-inline constexpr unsigned kEveryCommand = kRun | kPredict | kValidate | kReport | kExplain;
+inline constexpr unsigned kRun = 1, kValidate = 2, kReport = 4, kExplain = 8, kPredict = 16,
+                          kCalibrate = 32;
+inline constexpr unsigned kEveryCommand =
+    kRun | kPredict | kCalibrate | kValidate | kReport | kExplain;
 
 struct Option {
   std::string_view name;   ///< without the dashes

@@ -37,6 +37,7 @@ struct MachineFigures {
   MaybeFigure<Duration> launch;            ///< host time to launch one kernel on a GPU
   MaybeFigure<Duration> operation;         ///< fixed cost of one operation where the CPU trains
 
+  MaybeFigure<Duration> collate_batch;            ///< fixed cost of collating a batch
   MaybeFigure<BytesPerSecond> collate_bandwidth;  ///< prepared bytes into recycled buffers
   MaybeFigure<BytesPerSecond> collate_bandwidth_all_cores;
   MaybeFigure<BytesPerSecond> memory_bandwidth;  ///< read and written together
@@ -65,6 +66,7 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("host_step", f.host_step);
   visit("launch", f.launch);
   visit("operation", f.operation);
+  visit("collate_batch", f.collate_batch);
   visit("collate_bandwidth", f.collate_bandwidth);
   visit("collate_bandwidth_all_cores", f.collate_bandwidth_all_cores);
   visit("memory_bandwidth", f.memory_bandwidth);

@@ -15,11 +15,11 @@ struct CommandResult {
 };
 
 struct CommandOptions {
-  std::filesystem::path folder;                ///< working folder; empty: the test's own
-  std::vector<std::string> environment;        ///< "NAME=value"
-  std::function<void(int pid)> while_running;  ///< called once it has started
-  std::function<void()> before;                ///< in its process, before it is pipesim
-  std::filesystem::path out;                   ///< stdout goes there; empty: into the result
+  std::filesystem::path folder{};                ///< working folder; empty: the test's own
+  std::vector<std::string> environment{};        ///< "NAME=value"
+  std::function<void(int pid)> while_running{};  ///< called once it has started
+  std::function<void()> before{};                ///< in its process, before it is pipesim
+  std::filesystem::path out{};                   ///< stdout goes there; empty: into the result
   std::chrono::seconds limit{60};              ///< it is ended after this
 };
 

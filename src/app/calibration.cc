@@ -1,0 +1,387 @@
+#include "app/calibration.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <map>
+#include <random>
+
+#include "app/calibration_loops.h"
+#include "app/calibration_runs.h"
+#include "app/session.h"
+#include "app/torch_library.h"
+#include "base/cpus.h"
+#include "base/files.h"
+#include "base/error.h"
+#include "base/stats.h"
+#include "cost/step.h"
+#include "engine/files/jpeg_writer.h"
+
+namespace pipesim::app {
+namespace {
+
+constexpr int kRounds = 3;
+constexpr double kLongestStep = 1.0;  // s: larger batches are left to extrapolation
+constexpr std::int64_t kLargestBatch = 512;
+
+/// One figure's measurements, a call each round.
+struct Probe {
+  std::string what;  ///< shown while it goes on
+  std::function<void()> measure;
+};
+
+/// Forty pictures of noise and slopes, gone with their folder.
+class Photos {
+ public:
+  Photos() {
+    std::string name = (std::filesystem::temp_directory_path() / "pipesim-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw base::EnvironmentError(fmt::format("cannot make a temporary folder {}", name));
+    folder_ = name;
+    std::filesystem::create_directory(folder_ / "a");
+    for (int i = 0; i < 64; ++i) Write(i);
+  }
+  ~Photos() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Photos(const Photos&) = delete;
+  Photos& operator=(const Photos&) = delete;
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  void Write(int index) const {
+    engine::Picture picture{{500, 375}, 3, {}};
+    std::minstd_rand random(static_cast<unsigned>(index + 1));
+    for (int y = 0; y < picture.size.height; ++y) {
+      for (int x = 0; x < picture.size.width * 3; ++x) {
+        const unsigned slope = static_cast<unsigned>(x + y * (1 + index % 5)) / 12;
+        picture.pixels.push_back(static_cast<std::uint8_t>(slope + random() % 48));
+      }
+    }
+    const auto bytes = engine::EncodeJpeg(picture, 90);
+    base::OutputFile file(folder_ / "a" / fmt::format("{:03}.jpg", index));
+    file.Commit({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  std::filesystem::path folder_;
+};
+
+/// What a file shows of a measured number; more digits would be noise.
+double Rounded(double value, int digits) {
+  if (!(value > 0)) return value;
+  const int shift = digits - 1 - static_cast<int>(std::floor(std::log10(value)));
+  const double scale = std::pow(10, std::abs(shift));
+  return shift < 0 ? std::round(value / scale) * scale : std::round(value * scale) / scale;
+}
+
+template <class T>
+T FromNumber(double value) {
+  if constexpr (std::is_same_v<T, base::Duration>) return base::FromSeconds(value);
+  if constexpr (std::is_same_v<T, base::BytesPerSecond>) return {value};
+  if constexpr (std::is_same_v<T, base::Bytes>) return {std::llround(value)};
+  if constexpr (std::is_same_v<T, double>) return value;
+}
+
+/// Median and scatter; nullopt without a value.
+template <class T>
+spec::MaybeFigure<T> FigureOf(const std::vector<double>& values, const std::string& how) {
+  const auto median = base::Quantile(values, 0.5);
+  if (!median || !(*median > 0)) return std::nullopt;
+  spec::Figure<T> figure{FromNumber<T>(Rounded(*median, 4)), std::nullopt, how};
+  if (values.size() > 1) figure.spread = Rounded(base::Stdev(values) / base::Mean(values), 2);
+  return figure;
+}
+
+std::vector<int> ThreadCounts(int most) {
+  std::vector<int> counts;
+  for (int threads = 1; threads < most; threads *= 2) counts.push_back(threads);
+  counts.push_back(most);
+  return counts;
+}
+
+/// Collects the measurements of one calibration and turns them into a profile.
+class Calibration {
+ public:
+  Calibration(const CalibrationPlan& plan, const CalibrationControl& control)
+      : plan_(plan), control_(control), runs_(plan.experiment, control.stop) {}
+
+  std::optional<spec::MachineProfile> Run() {
+    AddLoops();
+    AddLoading();
+    AddFiles();
+    if (TrainsForReal()) AddTraining();
+    if (!MeasureInTurns()) return std::nullopt;
+    return Profile();
+  }
+
+ private:
+  bool TrainsForReal() const { return NeedsTorch(plan_.experiment); }
+  bool OnCpu() const { return plan_.experiment.device.kind == spec::DeviceKind::kCpu; }
+  int AllCores() const { return std::max(1, static_cast<int>(Cores())); }
+  static double Cores() { return base::ReadCpuAllowance().Cores(); }
+
+  /// `measure` returns a number or an optional one.
+  template <class Measure>
+  void Add(const std::string& key, const std::string& what, const std::string& how,
+           Measure measure) {
+    hows_[key] = how;
+    probes_.push_back({what, [this, key, measure] {
+                         if (const std::optional<double> value = measure())
+                           values_[key].push_back(*value);
+                       }});
+  }
+
+  void AddLoops();
+  void AddLoading();
+  void AddFiles();
+  void AddTraining();
+  void AddStep(const std::string& model, int threads, std::int64_t batch);
+  void AddHost(const std::string& model, double host_s);
+  void AddCpuRoofline();
+  void AddCopies();
+  bool MeasureInTurns();
+  spec::MachineProfile Profile() const;
+  void AddStepsTo(spec::MachineProfile& profile) const;
+
+  struct StepKey {
+    std::string model;
+    int threads = 1;
+    std::int64_t batch = 1;
+    auto operator<=>(const StepKey&) const = default;
+  };
+
+  const CalibrationPlan& plan_;
+  const CalibrationControl& control_;
+  ProbeRuns runs_;
+  std::optional<Photos> photos_;
+  std::vector<Probe> probes_;
+  std::map<std::string, std::vector<double>> values_;
+  std::map<std::string, std::string> hows_;
+  std::map<StepKey, std::vector<double>> steps_;
+};
+
+void Calibration::AddLoops() {
+  Add("worker_startup", "thread start", "measured: from starting a thread to its first instruction",
+      [] { return WorkerStartupSeconds(); });
+  Add("wake_up", "wake-ups", "measured: from sem_post to the return of sem_wait, asleep for 0.5 ms",
+      [] { return WakeUpSeconds(); });
+  Add("burn_overhead", "burning", "measured: CPU time beyond what was asked for, 2,000 times 20 us",
+      [] { return BurnOverheadSeconds(); });
+  Add("memory_bandwidth", "memory bandwidth", "measured: triad over 3 arrays of 32 MiB",
+      [] { return TriadBytesPerSecond(1); });
+  const int cores = AllCores();
+  if (cores < 2) return;
+  Add("memory_bandwidth_all_cores", "memory bandwidth",
+      fmt::format("measured: the same on {} threads, summed", cores),
+      [cores] { return TriadBytesPerSecond(cores); });
+}
+
+void Calibration::AddLoading() {
+  Add("collate_batch", "collate", "measured: demands.collate_s of 64 samples of a byte",
+      [this] { return runs_.CollateBatchSeconds(); });
+  Add("collate_bandwidth", "collate", "measured: demands.collate_s of 64 samples of 147 KiB",
+      [this] { return runs_.CollateBytesPerSecond(1); });
+  Add("fault_bandwidth", "page faults", "measured: the same with fresh buffers, the copy left out",
+      [this] { return runs_.FaultBytesPerSecond(); });
+  const int cores = AllCores();
+  if (cores < 2) return;
+  Add("collate_bandwidth_all_cores", "collate",
+      fmt::format("measured: the same by {} workers together", cores),
+      [this, cores] { return runs_.CollateBytesPerSecond(cores); });
+}
+
+void Calibration::AddFiles() {
+  if (!plan_.folder) photos_.emplace();
+  const std::filesystem::path folder = plan_.folder ? *plan_.folder : photos_->folder();
+  const std::string whose =
+      plan_.folder ? "of " + folder.string() : "of generated pictures of 500x375";
+  Add("decode_bandwidth", "decoding",
+      "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm",
+      [this, folder] { return runs_.DecodeBytesPerSecond(folder); });
+  if (!plan_.folder) return;
+  hows_["storage_latency"] = "measured: demands.read_s a file, one reader, cold, " + whose;
+  hows_["storage_bandwidth"] = "measured: storage_bytes_per_s of 16 readers, cold, " + whose;
+  probes_.push_back({"cold reads", [this, folder] {
+                       if (const auto reading = runs_.ColdReading(folder)) {
+                         values_["storage_latency"].push_back(reading->latency_s);
+                         values_["storage_bandwidth"].push_back(reading->bytes_per_s);
+                       }
+                     }});
+}
+
+void Calibration::AddTraining() {
+  const int most = OnCpu() ? *plan_.experiment.limits.compute_threads : 1;
+  for (const std::string& model : plan_.models) {
+    for (const int threads : ThreadCounts(most)) {
+      const std::int64_t own = plan_.experiment.loader.batch_size;
+      for (std::int64_t batch = 1; batch <= std::max(kLargestBatch, own); batch *= 2) {
+        AddStep(model, threads, batch);
+        if (own > batch && own < 2 * batch) AddStep(model, threads, own);
+      }
+    }
+  }
+  OnCpu() ? AddCpuRoofline() : AddCopies();
+}
+
+/// How many steps are worth their time, and whether any are, is known from the batch before it.
+void Calibration::AddStep(const std::string& model, int threads, std::int64_t batch) {
+  const StepKey key{model, threads, batch};
+  const auto measure = [this, key] {
+    double expected_s = 0;
+    for (const auto& [known, times] : steps_) {
+      if (known.model != key.model || known.threads != key.threads || known.batch > key.batch ||
+          times.empty())
+        continue;
+      expected_s = times.back() * static_cast<double>(key.batch) / static_cast<double>(known.batch);
+    }
+    if (expected_s > kLongestStep) return;
+    const double steps = expected_s > 0 ? 0.3 / expected_s : 60;
+    const auto step = runs_.StepOf(key.model, key.threads, key.batch,
+                                   std::clamp<std::int64_t>(std::llround(steps), 12, 400));
+    if (!step) return;
+    steps_[key].push_back(step->step_s);
+    if (key.batch == 1) AddHost(key.model, step->host_s);
+  };
+  probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}", model, batch, threads,
+                                 threads == 1 ? "" : "s"),
+                     measure});
+}
+
+/// On a GPU the host's time is that of launching the step's kernels.
+void Calibration::AddHost(const std::string& model, double host_s) {
+  if (OnCpu()) {
+    hows_["host_step"] = "measured: demands.host_s of steps of one sample";
+    values_["host_step"].push_back(host_s);
+    return;
+  }
+  hows_["launch"] = "measured: demands.host_s of steps of one sample, by kernel";
+  const spec::Experiment experiment = ExperimentOf(model);
+  values_["launch"].push_back(host_s / cost::LaunchesOfStep(experiment.model,
+                                                            experiment.dataset.shape,
+                                                            plan_.experiment.training));
+}
+
+void Calibration::AddCpuRoofline() {
+  const auto gflops = [this](int threads) {
+    const auto flops = runs_.DenseFlopsPerSecond(threads);
+    return flops ? std::optional(*flops / 1e9) : std::nullopt;
+  };
+  Add("fp32_gflops", "dense products", "measured: training 2048-wide linear layers, batch 256",
+      [gflops] { return gflops(1); });
+  Add("operation", "operations", "measured: a step of model linear with one sample, by operation",
+      [this]() -> std::optional<double> {
+        const auto step = runs_.StepOf("linear", 1, 1, 400);
+        if (!step) return std::nullopt;
+        const spec::Experiment linear = ExperimentOf("linear");
+        return step->step_s /
+               cost::LaunchesOfStep(linear.model, linear.dataset.shape, linear.training);
+      });
+  const int cores = AllCores();
+  if (cores < 2) return;
+  Add("fp32_gflops_all_cores", "dense products",
+      fmt::format("measured: the same on {} threads", cores),
+      [gflops, cores] { return gflops(cores); });
+}
+
+void Calibration::AddCopies() {
+  hows_["h2d_latency"] = "measured: demands.h2d_s of one sample, page-locked";
+  hows_["h2d_bandwidth"] = "measured: demands.h2d_s of 256 samples of 147 KiB, page-locked";
+  hows_["pin_bandwidth"] = "measured: demands.pin_s of 256 samples of 147 KiB";
+  hows_["device_memory"] = "as the driver says";
+  probes_.push_back({"copies to the device", [this] {
+                       if (const auto copying = runs_.CopyToDevice()) {
+                         values_["h2d_latency"].push_back(copying->h2d_latency_s);
+                         values_["h2d_bandwidth"].push_back(copying->h2d_bytes_per_s);
+                         values_["pin_bandwidth"].push_back(copying->pin_bytes_per_s);
+                         values_["device_memory"].push_back(copying->memory_bytes);
+                       }
+                     }});
+}
+
+bool Calibration::MeasureInTurns() {
+  const double all = static_cast<double>(probes_.size()) * kRounds;
+  double done = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (const Probe& probe : probes_) {
+      if (control_.stop != nullptr && control_.stop->IsSet()) return false;
+      if (control_.on_progress) control_.on_progress(probe.what, done++ / all);
+      probe.measure();
+    }
+  }
+  return control_.stop == nullptr || !control_.stop->IsSet();
+}
+
+spec::MachineProfile Calibration::Profile() const {
+  spec::MachineProfile profile;
+  const report::Context context = ReadContext();
+  profile.cpu = context.cpu;
+  profile.cores = Cores();
+  profile.date = context.date.substr(0, 10);
+  if (TrainsForReal() && !OnCpu()) {
+    const auto devices = LoadTorch().devices();
+    profile.gpu = devices.at(static_cast<std::size_t>(plan_.experiment.device.cuda_index)).name;
+  }
+  profile.source = fmt::format("pipesim calibrate {} ({}), medians of {} rounds", context.version,
+                               context.commit, kRounds);
+  spec::ForEachFigure(profile.figures, [&]<class T>(std::string_view key,
+                                                    spec::MaybeFigure<T>& figure) {
+    const auto values = values_.find(std::string(key));
+    if (values != values_.end()) figure = FigureOf<T>(values->second, hows_.at(values->first));
+  });
+  AddStepsTo(profile);
+  return profile;
+}
+
+void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
+  const spec::Experiment& experiment = plan_.experiment;
+  for (const auto& [key, times] : steps_) {
+    const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
+    if (!time) continue;
+    const spec::Experiment natural = ExperimentOf(key.model);
+    profile.steps.push_back({.model = natural.model.name,
+                             .shape = natural.dataset.shape,
+                             .device = OnCpu() ? "cpu" : "cuda:0",
+                             .threads = key.threads,
+                             .precision = experiment.training.precision,
+                             .optimizer = experiment.training.optimizer,
+                             .batch = key.batch,
+                             .time = *time});
+  }
+}
+
+bool SameStep(const spec::ProfileStep& a, const spec::ProfileStep& b) {
+  return a.model == b.model && a.shape == b.shape && a.device == b.device &&
+         a.threads == b.threads && a.precision == b.precision && a.optimizer == b.optimizer &&
+         a.batch == b.batch;
+}
+
+}  // namespace
+
+std::optional<spec::MachineProfile> Calibrate(const CalibrationPlan& plan,
+                                              const CalibrationControl& control) {
+  return Calibration(plan, control).Run();
+}
+
+spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfile& newer) {
+  spec::MachineProfile merged = newer;
+  spec::ForEachFigure(merged.figures, [&]<class T>(std::string_view key,
+                                                   spec::MaybeFigure<T>& figure) {
+    if (figure) return;
+    spec::ForEachFigure(older.figures, [&](std::string_view old_key, auto& old) {
+      if constexpr (std::is_same_v<decltype(old), spec::MaybeFigure<T>&>) {
+        if (key == old_key) figure = old;
+      }
+    });
+  });
+  for (const spec::ProfileStep& step : older.steps) {
+    const auto same = [&](const spec::ProfileStep& other) { return SameStep(step, other); };
+    if (std::none_of(newer.steps.begin(), newer.steps.end(), same)) merged.steps.push_back(step);
+  }
+  if (merged.gpu.empty()) merged.gpu = older.gpu;
+  return merged;
+}
+
+}  // namespace pipesim::app

@@ -1,0 +1,100 @@
+#include "app/calibration_loops.h"
+
+#include <semaphore.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "engine/threaded/burn.h"
+
+namespace pipesim::app {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+double Since(Steady::time_point begin) {
+  return std::chrono::duration<double>(Steady::now() - begin).count();
+}
+
+double MedianOf(std::vector<double> values) { return *base::Quantile(std::move(values), 0.5); }
+
+}  // namespace
+
+double WorkerStartupSeconds() {
+  std::vector<double> times;
+  for (int i = 0; i < 100; ++i) {
+    const auto begin = Steady::now();
+    double took = 0;
+    std::thread([&] { took = Since(begin); }).join();
+    times.push_back(took);
+  }
+  return MedianOf(std::move(times));
+}
+
+double WakeUpSeconds() {
+  constexpr int kTimes = 200;
+  sem_t semaphore{};
+  sem_init(&semaphore, 0, 0);
+  Steady::time_point posted;
+  std::vector<double> times;
+  std::thread sleeper([&] {
+    base::UseFinestTimerSlack();
+    for (int i = 0; i < kTimes; ++i) {
+      while (sem_wait(&semaphore) != 0) {
+      }
+      times.push_back(Since(posted));
+    }
+  });
+  for (int i = 0; i < kTimes; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    posted = Steady::now();
+    sem_post(&semaphore);
+  }
+  sleeper.join();
+  sem_destroy(&semaphore);
+  return MedianOf(std::move(times));
+}
+
+double BurnOverheadSeconds() {
+  constexpr int kTimes = 2000;
+  const base::Duration each = engine::Burner::kLeast;
+  engine::Burner burner;
+  const base::StopFlag never;
+  burner.Burn(std::chrono::milliseconds(1), never);  // finds out how fast this core is
+  const base::Duration begin = base::ThreadCpuTime();
+  for (int i = 0; i < kTimes; ++i) burner.Burn(each, never);
+  const base::Duration used = base::ThreadCpuTime() - begin;
+  return std::max(0.0, base::ToSeconds(used - each * kTimes) / kTimes);
+}
+
+double TriadBytesPerSecond(int threads) {
+  constexpr std::size_t kElements = 4 << 20;  // three arrays of 32 MiB for each thread
+  constexpr int kRounds = 4;
+  std::vector<double> rates(static_cast<std::size_t>(threads));
+  std::barrier together(threads);
+  const auto work = [&](std::size_t thread) {
+    std::vector<double> a(kElements), b(kElements, 1), c(kElements, 2);
+    together.arrive_and_wait();
+    const auto begin = Steady::now();
+    for (int round = 0; round < kRounds; ++round) {
+      for (std::size_t i = 0; i < kElements; ++i) a[i] = b[i] + (3 + round) * c[i];
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // every round is really stored
+    }
+    rates[thread] = kRounds * 3.0 * kElements * sizeof(double) / Since(begin);
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work, static_cast<std::size_t>(i));
+  work(0);
+  for (std::thread& other : others) other.join();
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return sum;
+}
+
+}  // namespace pipesim::app

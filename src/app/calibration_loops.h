@@ -1,0 +1,23 @@
+// Loops that show what no run can tell apart: threads starting and waking, burning, memory alone.
+// Each call is one measurement.
+#pragma once
+
+#include "base/units.h"
+
+namespace pipesim::app {
+
+/// From starting a thread to its first clock reading; median of 100.
+double WorkerStartupSeconds();
+
+/// From a semaphore's post to the return of the wait on it, the waiting thread half a millisecond
+/// asleep; median of 200.
+double WakeUpSeconds();
+
+/// Thread CPU time beyond what was asked for, for each of 2,000 burns of 20 us.
+double BurnOverheadSeconds();
+
+/// a[i] = b[i] + 3 c[i] over arrays beyond any cache, bytes read and written a second of wall time,
+/// all threads together. Source: STREAM's triad, McCalpin 1995.
+double TriadBytesPerSecond(int threads);
+
+}  // namespace pipesim::app

@@ -1,0 +1,190 @@
+#include "app/calibration_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/installation.h"
+#include "app/repeats.h"
+#include "app/session.h"
+#include "cost/step.h"
+#include "spec/read.h"
+
+namespace pipesim::app {
+namespace {
+
+using Changes = std::vector<spec::Override>;
+
+/// A batch of photographs: 64 of 147 KiB.
+constexpr std::int64_t kBatch = 64;
+constexpr const char* kPhotos = "{samples: 100k, shape: [3, 224, 224], classes: 10}";
+constexpr double kBatchBytes = kBatch * 3.0 * 224 * 224;
+
+spec::Override Change(std::string path, std::string value) {
+  return {std::move(path), std::move(value), "calibrate"};
+}
+
+Changes Loading(int workers, const std::string& dataset) {
+  return {Change("model", "linear"),
+          Change("dataset", dataset),
+          Change("device", "{emulated: {base: 0}}"),
+          Change("loader.workers", std::to_string(workers)),
+          Change("loader.batch_size", std::to_string(kBatch)),
+          Change("storage", "none"),
+          Change("prepare", "none"),
+          Change("run.duration", "300ms")};
+}
+
+Changes Files(const std::filesystem::path& folder, const char* cache, int workers) {
+  Changes changes = Loading(workers, kPhotos);
+  for (spec::Override& change : changes) {
+    if (change.path == "dataset") change.value = "{shape: [3, 224, 224]}";
+    if (change.path == "storage")
+      change.value = fmt::format("{{kind: files, path: {}, cache: {}}}",
+                                 nlohmann::json(folder.string()).dump(), cache);
+  }
+  return changes;
+}
+
+std::string DeviceText(const spec::Device& device) {
+  return device.kind == spec::DeviceKind::kCuda ? fmt::format("cuda:{}", device.cuda_index) : "cpu";
+}
+
+}  // namespace
+
+spec::Experiment ExperimentOf(const std::string& model) {
+  return spec::ReadExperimentText("version: 1", "calibrate", {Change("model", model)},
+                                  FindDataFolders())
+      .experiment;
+}
+
+std::optional<measure::Measurement> ProbeRuns::Run(const Changes& changes) const {
+  if (stop_ != nullptr && stop_->IsSet()) return std::nullopt;
+  spec::Experiment experiment =
+      spec::ReadExperimentText("version: 1", "calibrate", changes, FindDataFolders()).experiment;
+  PrepareMachine(experiment);
+  engine::RunControl control;
+  control.stop = stop_;
+  measure::Measurement measured = RunOnce(experiment, control).measurement;
+  if (!Finished(measured.result)) return std::nullopt;
+  return measured;
+}
+
+std::optional<double> ProbeRuns::CollateBytesPerSecond(int workers) const {
+  const auto measured = Run(Loading(workers, kPhotos));
+  if (!measured || !measured->demands.collate_s || *measured->demands.collate_s <= 0)
+    return std::nullopt;
+  return workers * kBatchBytes / *measured->demands.collate_s;
+}
+
+std::optional<double> ProbeRuns::FaultBytesPerSecond() const {
+  Changes fresh = Loading(1, kPhotos);
+  fresh.push_back(Change("loader.buffers", "fresh"));
+  const auto with = Run(fresh), without = Run(Loading(1, kPhotos));
+  if (!with || !without || !with->demands.collate_s || !without->demands.collate_s)
+    return std::nullopt;
+  const double faults_s = *with->demands.collate_s - *without->demands.collate_s;
+  if (faults_s <= 0) return std::nullopt;
+  return kBatchBytes / faults_s;
+}
+
+std::optional<double> ProbeRuns::CollateBatchSeconds() const {
+  const auto measured = Run(Loading(1, "{samples: 100k, shape: [1], classes: 10}"));
+  return measured ? measured->demands.collate_s : std::nullopt;
+}
+
+std::optional<double> ProbeRuns::DecodeBytesPerSecond(const std::filesystem::path& folder) const {
+  Changes changes = Files(folder, "warm", 1);
+  changes.push_back(Change("prepare", "{kind: decode}"));
+  changes.push_back(Change("run.duration", "1s"));
+  const auto measured = Run(changes);
+  if (!measured || !measured->demands.prepare_cpu_s || *measured->demands.prepare_cpu_s <= 0)
+    return std::nullopt;
+  return measured->demands.bytes / *measured->demands.prepare_cpu_s;
+}
+
+std::optional<ProbeRuns::Reading> ProbeRuns::ColdReading(
+    const std::filesystem::path& folder) const {
+  const auto with = [&](int workers) {
+    Changes changes = Files(folder, "cold", workers);
+    changes.push_back(Change("run.epochs", "1"));
+    changes.push_back(Change("run.warmup", "0"));
+    return Run(changes);
+  };
+  const auto one = with(1), many = with(16);
+  if (!one || !many || !one->demands.read_s || one->demands.reads <= 0) return std::nullopt;
+  const double bytes_per_s = many->resources.storage_bytes_per_s;
+  if (bytes_per_s <= 0) return std::nullopt;
+  const double read_s = *one->demands.read_s / one->demands.reads;
+  return Reading{std::max(0.0, read_s - one->demands.bytes / one->demands.reads / bytes_per_s),
+                 bytes_per_s};
+}
+
+std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int threads,
+                                                 std::int64_t batch, std::int64_t steps) const {
+  const auto setting = [&](const char* path) {
+    return Change(path, base_.settings.at(path).text);
+  };
+  const auto measured = Run({Change("model", model), setting("model.precision"),
+                             setting("model.optimizer"),
+                             Change("device", DeviceText(base_.device)),
+                             Change("limits.compute_threads", std::to_string(threads)),
+                             Change("loader.workers", "0"),
+                             Change("loader.batch_size", std::to_string(batch)),
+                             Change("loader.drop_last", "true"), Change("storage", "none"),
+                             Change("prepare", "none"), Change("run.steps", std::to_string(steps))});
+  if (!measured || !measured->demands.step_s || *measured->demands.step_s <= 0)
+    return std::nullopt;
+  return Step{*measured->demands.step_s, measured->demands.host_s.value_or(0)};
+}
+
+std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
+  constexpr std::int64_t kSamples = 256;
+  const Changes changes{
+      Change("model", "{layers: [linear: {out: 2048}, linear: {out: 2048}, linear: {out: classes}]}"),
+      Change("dataset", "{samples: 100k, shape: [2048], dtype: float32, classes: 1000}"),
+      Change("device", "cpu"),
+      Change("limits.compute_threads", std::to_string(threads)),
+      Change("loader.workers", "0"),
+      Change("loader.batch_size", std::to_string(kSamples)),
+      Change("storage", "none"),
+      Change("prepare", "none"),
+      Change("run.steps", "20")};
+  const auto measured = Run(changes);
+  if (!measured || !measured->demands.step_s || *measured->demands.step_s <= 0)
+    return std::nullopt;
+  const spec::Experiment experiment =
+      spec::ReadExperimentText("version: 1", "calibrate", changes, FindDataFolders()).experiment;
+  spec::DevicePreset any;
+  any.fp32_flops_per_s = 1;
+  any.memory_bandwidth = {1};
+  any.efficiency = 1;
+  return cost::EstimateStep(experiment.model, experiment.dataset.shape, experiment.training, any,
+                            kSamples)
+             .flops /
+         *measured->demands.step_s;
+}
+
+std::optional<ProbeRuns::Copying> ProbeRuns::CopyToDevice() const {
+  const auto with = [&](std::int64_t batch) {
+    Changes changes = Loading(1, kPhotos);
+    changes.push_back(Change("device", DeviceText(base_.device)));
+    changes.push_back(Change("loader.pin_memory", "true"));
+    changes.push_back(Change("loader.batch_size", std::to_string(batch)));
+    changes.push_back(Change("run.duration", "1s"));
+    return Run(changes);
+  };
+  constexpr std::int64_t kFew = 1, kMany = 256;
+  const auto few = with(kFew), many = with(kMany);
+  if (!few || !many || !few->demands.h2d_s || !many->demands.h2d_s || !many->demands.pin_s)
+    return std::nullopt;
+  const double sample_bytes = kBatchBytes / kBatch;
+  const double slope_s = (*many->demands.h2d_s - *few->demands.h2d_s) / (kMany - kFew);
+  if (slope_s <= 0 || *many->demands.pin_s <= 0) return std::nullopt;
+  return Copying{std::max(0.0, *few->demands.h2d_s - kFew * slope_s), sample_bytes / slope_s,
+                 kMany * sample_bytes / *many->demands.pin_s,
+                 static_cast<double>(many->memory.device_total_bytes.value_or(0))};
+}
+
+}  // namespace pipesim::app

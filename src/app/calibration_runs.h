@@ -1,0 +1,62 @@
+// Short runs of the real pipeline that show one part of it each. Each call is one measurement;
+// nullopt where the run did not show it (out of memory, no such device).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "measure/measurement.h"
+#include "spec/experiment.h"
+#include "spec/read.h"
+
+namespace pipesim::app {
+
+/// `model` with its natural input, everything else by default. Throws base::ConfigError.
+spec::Experiment ExperimentOf(const std::string& model);
+
+/// Runs variations of one experiment: its device, precision, optimizer and limits.
+class ProbeRuns {
+ public:
+  ProbeRuns(const spec::Experiment& base, const base::StopFlag* stop) : base_(base), stop_(stop) {}
+
+  /// Bytes a second that `workers` together copy into batches, in the CPU time that it takes one.
+  std::optional<double> CollateBytesPerSecond(int workers) const;
+  /// The same, each batch in newly mapped memory, the copy itself left out.
+  std::optional<double> FaultBytesPerSecond() const;
+  /// Of collating a batch whatever its size: 64 samples of a byte.
+  std::optional<double> CollateBatchSeconds() const;
+
+  /// Stored bytes of JPEG a second of CPU time.
+  std::optional<double> DecodeBytesPerSecond(const std::filesystem::path& folder) const;
+  struct Reading {
+    double latency_s = 0, bytes_per_s = 0;
+  };
+  /// Files that are not in the page cache: one reader for the latency, sixteen for the bandwidth.
+  std::optional<Reading> ColdReading(const std::filesystem::path& folder) const;
+
+  struct Step {
+    double step_s = 0, host_s = 0;
+  };
+  /// Of `model` on the experiment's device, over at least `steps` steps.
+  std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
+                             std::int64_t steps) const;
+  /// FLOPs a second of a training step of wide linear layers on `threads` threads of the CPU.
+  std::optional<double> DenseFlopsPerSecond(int threads) const;
+
+  struct Copying {
+    double h2d_latency_s = 0, h2d_bytes_per_s = 0, pin_bytes_per_s = 0, memory_bytes = 0;
+  };
+  /// To the experiment's GPU, from page-locked memory.
+  std::optional<Copying> CopyToDevice() const;
+
+ private:
+  std::optional<measure::Measurement> Run(const std::vector<spec::Override>& changes) const;
+
+  const spec::Experiment& base_;
+  const base::StopFlag* stop_;
+};
+
+}  // namespace pipesim::app

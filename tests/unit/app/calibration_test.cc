@@ -1,0 +1,56 @@
+#include "app/calibration.h"
+
+#include <gtest/gtest.h>
+
+#include "app/profile_text.h"
+
+namespace pipesim::app {
+namespace {
+
+using base::Duration;
+using std::chrono::microseconds;
+
+spec::ProfileStep Step(std::int64_t batch, Duration time) {
+  return {.model = "mlp", .shape = {1, 28, 28}, .device = "cpu", .batch = batch,
+          .time = {time, 0.1, "measured"}};
+}
+
+TEST(MergedProfile, KeepsWhatWasNotMeasuredAgain) {
+  spec::MachineProfile older, newer;
+  older.figures.wake_up = {microseconds(10), std::nullopt, "older"};
+  older.figures.worker_startup = {microseconds(20), std::nullopt, "older"};
+  older.steps = {Step(1, microseconds(100)), Step(2, microseconds(200))};
+  older.gpu = "a GPU";
+  newer.figures.wake_up = {microseconds(11), std::nullopt, "newer"};
+  newer.steps = {Step(2, microseconds(210)), Step(4, microseconds(400))};
+  newer.date = "2026-02-03";
+  const spec::MachineProfile merged = Merged(older, newer);
+  EXPECT_EQ(merged.figures.wake_up->how, "newer");
+  EXPECT_EQ(merged.figures.worker_startup->how, "older");
+  EXPECT_FALSE(merged.figures.burn_overhead);
+  ASSERT_EQ(merged.steps.size(), 3u);
+  for (const spec::ProfileStep& step : merged.steps)
+    EXPECT_EQ(step.time.value, microseconds(step.batch == 2 ? 210 : 100 * step.batch));
+  EXPECT_EQ(merged.gpu, "a GPU");
+  EXPECT_EQ(merged.date, "2026-02-03");
+}
+
+TEST(ProfileText, ShowsFiguresWithTheirScatterAndStepsAsATable) {
+  spec::MachineProfile profile;
+  profile.cpu = "Z80";
+  profile.cores = 2;
+  profile.figures.wake_up = {microseconds(10), 0.2, "measured"};
+  profile.steps = {Step(1, microseconds(100)), Step(8, microseconds(300))};
+  profile.steps[1].threads = 2;
+  EXPECT_EQ(ProfileText(profile, "here.yaml"),
+            "Z80, 2 cores: written to here.yaml\n\n"
+            "  wake_up                           10.0 us  +-20 %\n\n"
+            "Step of mlp 1x28x28, fp32, sgd on cpu\n"
+            "   batch      1 thread     2 threads\n"
+            "       1        100 us              \n"
+            "       8                      300 us\n\n"
+            "Next: pipesim predict --profile here.yaml\n");
+}
+
+}  // namespace
+}  // namespace pipesim::app
