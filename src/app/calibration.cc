@@ -170,6 +170,9 @@ void Calibration::AddLoops() {
       [] { return WakeUpSeconds(); });
   Add("burn_overhead", "burning", "measured: CPU time beyond what was asked for, 2,000 times 20 us",
       [] { return BurnOverheadSeconds(); });
+  Add("barrier_slice", "turns on a core",
+      "measured: how long one of two threads on a processor waits for its next turn",
+      [] { return TurnSeconds(); });
   Add("memory_bandwidth", "memory bandwidth", "measured: triad over 3 arrays of 32 MiB",
       [] { return TriadBytesPerSecond(1); });
   const int cores = AllCores();
@@ -281,6 +284,9 @@ void Calibration::AddCpuRoofline() {
       });
   const int cores = AllCores();
   if (cores < 2) return;
+  Add("pool_spin", "the pool's spinning",
+      "measured: CPU time beyond steps of mlp on 2 threads that are 20 ms apart",
+      [this] { return runs_.PoolSpinSeconds(); });
   Add("fp32_gflops_all_cores", "dense products",
       fmt::format("measured: the same on {} threads", cores),
       [gflops, cores] { return gflops(cores); });

@@ -1,5 +1,7 @@
 #include "app/calibration_loops.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/stats.h"
 #include "engine/threaded/burn.h"
 
@@ -71,6 +74,29 @@ double BurnOverheadSeconds() {
   for (int i = 0; i < kTimes; ++i) burner.Burn(each, never);
   const base::Duration used = base::ThreadCpuTime() - begin;
   return std::max(0.0, base::ToSeconds(used - each * kTimes) / kTimes);
+}
+
+std::optional<double> TurnSeconds() {
+  constexpr double kGap = 0.2e-3, kWhile = 0.4;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(base::ReadCpuAllowance().cpus.back(), &one);
+  std::vector<double> gaps[2];
+  const auto spin = [&](std::vector<double>& seen) {
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    const auto begin = Steady::now();
+    for (auto last = begin; Since(begin) < kWhile;) {
+      const auto now = Steady::now();
+      const double gap = std::chrono::duration<double>(now - last).count();
+      if (gap > kGap) seen.push_back(gap);
+      last = now;
+    }
+  };
+  std::thread first([&] { spin(gaps[0]); }), second([&] { spin(gaps[1]); });
+  first.join();
+  second.join();
+  gaps[0].insert(gaps[0].end(), gaps[1].begin(), gaps[1].end());
+  return base::Quantile(gaps[0], 0.5);
 }
 
 double TriadBytesPerSecond(int threads) {

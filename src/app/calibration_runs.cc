@@ -139,6 +139,23 @@ std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int t
   return Step{*measured->demands.step_s, measured->demands.host_s.value_or(0)};
 }
 
+std::optional<double> ProbeRuns::PoolSpinSeconds() const {
+  constexpr int kThreads = 2;
+  const auto measured = Run({Change("model", "mlp"), Change("device", "cpu"),
+                             Change("limits.compute_threads", std::to_string(kThreads)),
+                             Change("limits.omp_wait", base_.settings.at("limits.omp_wait").text),
+                             Change("loader.workers", "1"), Change("loader.batch_size", "1"),
+                             Change("storage", "none"),
+                             Change("prepare", "{kind: wait, cost: 20ms}"),
+                             Change("run.duration", "1s")});
+  if (!measured || !measured->resources.cores_used || !measured->demands.step_s)
+    return std::nullopt;
+  const double cpu_s = *measured->resources.cores_used * measured->result.measured_s /
+                       static_cast<double>(measured->result.steps);
+  const double spin_s = cpu_s - kThreads * *measured->demands.step_s;
+  return spin_s > 0 ? std::optional(spin_s / (kThreads - 1)) : std::nullopt;
+}
+
 std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
   constexpr std::int64_t kSamples = 256;
   const Changes changes{

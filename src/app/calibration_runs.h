@@ -43,6 +43,8 @@ class ProbeRuns {
   /// Of `model` on the experiment's device, over at least `steps` steps.
   std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
                              std::int64_t steps) const;
+  /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms away.
+  std::optional<double> PoolSpinSeconds() const;
   /// FLOPs a second of a training step of wide linear layers on `threads` threads of the CPU.
   std::optional<double> DenseFlopsPerSecond(int threads) const;
 

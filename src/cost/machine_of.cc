@@ -28,6 +28,8 @@ Machine MachineOf(const spec::MachineFigures& figures) {
   machine.worker_startup = ValueOf(figures.worker_startup).value_or(base::Duration::zero());
   machine.wake_up = ValueOf(figures.wake_up).value_or(base::Duration::zero());
   machine.host_step = ValueOf(figures.host_step).value_or(base::Duration::zero());
+  machine.pool_spin = ValueOf(figures.pool_spin);
+  machine.barrier_slice = ValueOf(figures.barrier_slice);
   machine.collate_batch = ValueOf(figures.collate_batch).value_or(base::Duration::zero());
   machine.collate_bandwidth = ValueOf(figures.collate_bandwidth);
   machine.fault_bandwidth = ValueOf(figures.fault_bandwidth);

@@ -37,6 +37,10 @@ struct MachineFigures {
   MaybeFigure<Duration> launch;            ///< host time to launch one kernel on a GPU
   MaybeFigure<Duration> operation;         ///< fixed cost of one operation where the CPU trains
 
+  MaybeFigure<Duration> pool_spin;  ///< how long LibTorch's pool stays on its cores after a step
+  /// How long a thread that lost its core to another waits for its next turn.
+  MaybeFigure<Duration> barrier_slice;
+
   MaybeFigure<Duration> collate_batch;            ///< fixed cost of collating a batch
   MaybeFigure<BytesPerSecond> collate_bandwidth;  ///< prepared bytes into recycled buffers
   MaybeFigure<BytesPerSecond> collate_bandwidth_all_cores;
@@ -66,6 +70,8 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("host_step", f.host_step);
   visit("launch", f.launch);
   visit("operation", f.operation);
+  visit("pool_spin", f.pool_spin);
+  visit("barrier_slice", f.barrier_slice);
   visit("collate_batch", f.collate_batch);
   visit("collate_bandwidth", f.collate_bandwidth);
   visit("collate_bandwidth_all_cores", f.collate_bandwidth_all_cores);
