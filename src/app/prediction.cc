@@ -48,11 +48,6 @@ trace::RunTrace Execute(const PredictionCosts& costs, const Basis& basis,
   return engine::MakeVirtualExecutor(costs.parts)->Run(costs.executed, control);
 }
 
-/// A step's cost is known as a whole.
-void DropPartsOfStep(measure::Consumer& consumer) {
-  consumer.forward_s = consumer.backward_s = consumer.optimizer_s = std::nullopt;
-}
-
 /// The engine knows one asynchronous device, the described one.
 void NameDevice(trace::Effective& effective, const spec::Device& device) {
   if (device.kind != DeviceKind::kCuda || effective.device.empty()) return;
@@ -89,7 +84,6 @@ report::RunReport Measured(const Experiment& experiment, const Basis& basis,
   report.storage = report.prepare = report.device = report.engine = report::Reality::kPredicted;
   report.prediction = costs.notes;
   report.measurement = measure::Measure(trace, costs.executed);
-  DropPartsOfStep(report.measurement.consumer);
   NameDevice(report.measurement.effective, costs.executed.device);
   std::vector<measure::Warning>& warnings = report.measurement.warnings;
   warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());

@@ -27,17 +27,12 @@ ProgressLine::~ProgressLine() {
   std::fflush(out_);
 }
 
-// A log that is full or closed is no reason to end a run: whether it could be written is not asked.
 void ProgressLine::Show(const engine::Progress& progress) {
   if (!terminal_) {
     if (progress.elapsed < next_) return;
     next_ += std::chrono::seconds(10);
-    std::fputs((ProgressText(progress) + "\n").c_str(), out_);
-  } else {
-    std::fputs(("\r\033[K" + ProgressText(progress)).c_str(), out_);
   }
-  shown_ = true;
-  std::fflush(out_);
+  Put(ProgressText(progress));
 }
 
 void ProgressLine::ShowPreparing(std::string_view doing, double share) {
@@ -46,10 +41,12 @@ void ProgressLine::ShowPreparing(std::string_view doing, double share) {
   if (now < next_preparing_) return;
   next_preparing_ = now + (terminal_ ? base::Duration(std::chrono::milliseconds(200))
                                      : base::Duration(std::chrono::seconds(10)));
-  std::fputs(fmt::format("{}{}: {:.0f} %{}", terminal_ ? "\r\033[K" : "", doing, share * 100,
-                         terminal_ ? "" : "\n")
-                 .c_str(),
-             out_);
+  Put(fmt::format("{}: {:.0f} %", doing, share * 100));
+}
+
+// A log that is full or closed is no reason to end a run: whether it could be written is not asked.
+void ProgressLine::Put(const std::string& text) {
+  std::fputs((terminal_ ? "\r\033[K" + text : text + "\n").c_str(), out_);
   shown_ = true;
   std::fflush(out_);
 }

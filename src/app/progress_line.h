@@ -21,6 +21,8 @@ class ProgressLine {
   void ShowPreparing(std::string_view doing, double share);
 
  private:
+  void Put(const std::string& text);
+
   std::FILE* out_;
   bool terminal_;
   bool shown_ = false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/step.h"
+#include "diagnose/question.h"
 
 namespace pipesim::app {
 namespace {
@@ -213,12 +214,11 @@ std::vector<double> KeyOf(const Scenario& s) {
 
 /// The steps after which the run's rate would be known to kNoise: half-widths shrink with the square
 /// root of the steps.
-std::int64_t StepsToRank(const measure::Result& result) {
+std::int64_t StepsToRank(const measure::Measurement& measurement) {
   double steps = kFewestSteps;
-  const auto& interval = result.samples_per_s_interval;
-  if (interval && result.samples_per_s && *result.samples_per_s > 0) {
-    const double half = (interval->high - interval->low) / 2 / *result.samples_per_s;
-    steps = std::max(steps, static_cast<double>(result.steps) * std::pow(half / kNoise, 2));
+  if (const auto half = diagnose::RelativeHalfWidth(measurement)) {
+    steps = std::max(steps, static_cast<double>(measurement.result.steps) *
+                                std::pow(*half / kNoise, 2));
   }
   return std::llround(std::min(steps, 1e12));
 }
@@ -252,8 +252,7 @@ double SecondsOfStep(const Experiment& experiment) {
 bool VirtualTimeIsQuick(const PredictionCosts& costs, const measure::Measurement& measurement) {
   constexpr double kLongest_s = 1;
   const Scenario scenario = diagnose::ScenarioOf(costs.executed, measurement);
-  const measure::Result& result = measurement.result;
-  const std::int64_t most = StepsMeasured(result), least = StepsToRank(result);
+  const std::int64_t most = StepsMeasured(measurement.result), least = StepsToRank(measurement);
   // Each number of workers up to the most that are tried, and some sixty other changes.
   const double tried = std::max(scenario.cores, 4.0 * scenario.workers);
   constexpr double kOthers = 60;
@@ -276,8 +275,8 @@ diagnose::Predictor PredictInVirtualTime(const PredictionCosts& costs,
   const auto shared = std::make_shared<Shared>(
       Shared{costs, diagnose::ScenarioOf(costs.executed, measurement), {}});
   shared->costs.executed.settings.clear();  // nobody reads them, and each scenario copies the rest
-  const measure::Result& result = measurement.result;
-  return [shared, stop, most = StepsMeasured(result), least = StepsToRank(result)](const Scenario& scenario) {
+  return [shared, stop, most = StepsMeasured(measurement.result),
+          least = StepsToRank(measurement)](const Scenario& scenario) {
     const double bound = diagnose::PredictByBounds(scenario);
     if (!std::isfinite(bound) || !(bound > 0) || (stop != nullptr && stop->IsSet())) return bound;
     const auto [at, is_new] = shared->known.try_emplace(KeyOf(scenario), 0);

@@ -57,24 +57,42 @@ double ElementBytes(const spec::Training& training) {
   return training.precision == spec::Precision::kBf16 ? 2 : 4;
 }
 
-/// Of a layer, with so many parameters up to and with it.
-int PassesOf(bool is_first, double parameters) {
-  return is_first ? kPassesOfFirst : parameters == 0 ? kPassesBeforeFirst : kPasses;
+/// A layer, and how often a step goes through it or something as large.
+struct PassedLayer {
+  spec::LayerCost cost;
+  int times = 1;
+};
+struct PassedLayers {
+  std::vector<PassedLayer> layers;
+  double parameters = 0;
+};
+
+PassedLayers PassesOf(const spec::Model& model, const spec::Shape& input) {
+  PassedLayers passed;
+  for (spec::LayerCost& layer : spec::CostsOf(model, input)) {
+    const bool is_first = passed.parameters == 0 && layer.parameters > 0;
+    passed.parameters += static_cast<double>(layer.parameters);
+    const int times = is_first                 ? kPassesOfFirst
+                      : passed.parameters == 0 ? kPassesBeforeFirst
+                                               : kPasses;
+    passed.layers.push_back({std::move(layer), times});
+  }
+  return passed;
+}
+
+int LaunchesOf(const PassedLayers& passed, const spec::Training& training) {
+  int launches = kInputAndLossLaunches;
+  for (const PassedLayer& layer : passed.layers)
+    launches += layer.times * layer.cost.forward_launches;
+  const double updates = std::ceil(passed.parameters / kElementsOfOneUpdate);
+  return launches + UpdateOf(training.optimizer).operations * static_cast<int>(updates);
 }
 
 }  // namespace
 
 int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
                    const spec::Training& training) {
-  int launches = kInputAndLossLaunches;
-  double parameters = 0;
-  for (const spec::LayerCost& layer : spec::CostsOf(model, input)) {
-    const bool is_first = parameters == 0 && layer.parameters > 0;
-    parameters += static_cast<double>(layer.parameters);
-    launches += PassesOf(is_first, parameters) * layer.forward_launches;
-  }
-  const double updates = std::ceil(parameters / kElementsOfOneUpdate);
-  return launches + UpdateOf(training.optimizer).operations * static_cast<int>(updates);
+  return LaunchesOf(PassesOf(model, input), training);
 }
 
 Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
@@ -84,11 +102,8 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
   const double s_per_element = ElementBytes(training) * s_per_byte;
   parts_.push_back({.memory_s_per_sample =
                         kInputBytes * static_cast<double>(spec::Elements(input)) * s_per_byte});
-  double parameters = 0;
-  for (const spec::LayerCost& layer : spec::CostsOf(model, input)) {
-    const bool is_first = parameters == 0 && layer.parameters > 0;
-    parameters += static_cast<double>(layer.parameters);
-    const int times = PassesOf(is_first, parameters);
+  const PassedLayers passed = PassesOf(model, input);
+  for (const auto& [layer, times] : passed.layers) {
     parts_.push_back(
         {.compute_s_per_sample = layer.forward_flops * s_per_flop,
          .memory_s_per_sample =
@@ -97,11 +112,12 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
          .times = times});
     flops_per_sample_ += times * layer.forward_flops;
   }
-  if (parameters > 0) {
+  if (passed.parameters > 0) {
     const Update update = UpdateOf(training.optimizer);
-    parts_.push_back({.memory_s_fixed = update.passes * parameters * kMasterBytes * s_per_byte});
+    parts_.push_back(
+        {.memory_s_fixed = update.passes * passed.parameters * kMasterBytes * s_per_byte});
   }
-  launches_ = LaunchesOfStep(model, input, training);
+  launches_ = LaunchesOf(passed, training);
   host_ = device.launch * launches_;
 }
 

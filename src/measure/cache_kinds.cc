@@ -11,11 +11,6 @@ namespace {
 /// Below this a difference in hits hardly shows in a rate.
 constexpr double kAlike = 0.05;
 
-bool HasEmulatedCache(const spec::Storage& storage) {
-  return storage.kind == spec::StorageKind::kEmulated &&
-         storage.cache.policy != spec::CachePolicy::kNone;
-}
-
 /// Four standard errors of a share are at most 2 / sqrt(n).
 double Tolerance(const trace::EpochRecord& epoch) {
   const auto asked = static_cast<double>(epoch.reads + epoch.cache_hits);
@@ -38,6 +33,11 @@ EpochKind KindOf(const std::vector<Whole>& epochs, std::size_t first, std::size_
 }
 
 }  // namespace
+
+bool HasEmulatedCache(const spec::Storage& storage) {
+  return storage.kind == spec::StorageKind::kEmulated &&
+         storage.cache.policy != spec::CachePolicy::kNone;
+}
 
 std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
                                        const trace::EpochRecord& epoch,

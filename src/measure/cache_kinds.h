@@ -9,6 +9,9 @@
 
 namespace pipesim::measure {
 
+/// The storage is emulated, with a cache in front of it.
+bool HasEmulatedCache(const spec::Storage& storage);
+
 /// EpochResult::cache_hit_fraction.
 std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
                                        const trace::EpochRecord& epoch,

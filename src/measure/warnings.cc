@@ -308,8 +308,7 @@ Found MixedCache(const Case& c) {
 /// The emulated cache was filling all the time.
 Found ColdCache(const Case& c) {
   const spec::Storage& storage = c.experiment.storage;
-  const bool filling = storage.kind == spec::StorageKind::kEmulated &&
-                       storage.cache.policy != spec::CachePolicy::kNone && storage.cache.warm < 1;
+  const bool filling = HasEmulatedCache(storage) && storage.cache.warm < 1;
   const bool only_first = !c.trace.epochs.empty() && c.window.to <= c.trace.epochs.front().end;
   if (!filling || !only_first) return std::nullopt;
   return Warning{"cold-cache",

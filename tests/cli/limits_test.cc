@@ -4,14 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
+#include "support/cgroup.h"
 #include "support/command.h"
 
 /// In a test: leaves it where other programs took half a core or more of what `report` had.
@@ -101,36 +101,23 @@ TEST(Limits, WorkerThreadsGiveOneWorkerASecondCore) {
   EXPECT_GT(CoresUsed(two), kOneCore);
 }
 
-/// A cgroup of this test's own with half a core; empty where this process may not make one.
+/// Half a core for who enters it, by version 1 or 2; nothing where this process may not make such.
 class HalfACore {
  public:
   HalfACore() {
-    const std::string name = "pipesim-test-" + std::to_string(getpid());
-    for (const fs::path root : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
-      std::error_code failed;
-      if (!fs::create_directory(root / name, failed) || failed) continue;
-      path_ = root / name;
-      if (Write("cpu.cfs_period_us", "100000") && Write("cpu.cfs_quota_us", "50000")) return;
-      if (Write("cpu.max", "50000 100000")) return;
-      Remove();
+    for (const char* parent : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
+      group_.emplace(parent);
+      const bool version1 =
+          group_->Set("cpu.cfs_period_us", "100000") && group_->Set("cpu.cfs_quota_us", "50000");
+      if (version1 || group_->Set("cpu.max", "50000 100000")) return;
+      group_.reset();
     }
   }
-  ~HalfACore() { Remove(); }
-  bool made() const { return !path_.empty(); }
-  void Enter() const { Write("cgroup.procs", std::to_string(getpid())); }
+  bool made() const { return group_.has_value(); }
+  void Enter() const { group_->Enter(); }
 
  private:
-  bool Write(const char* file, const std::string& text) const {
-    if (!fs::exists(path_ / file)) return false;
-    std::ofstream out(path_ / file);
-    out << text << std::flush;
-    return out.good();
-  }
-  void Remove() {
-    if (!path_.empty()) rmdir(path_.c_str());
-    path_.clear();
-  }
-  fs::path path_;
+  std::optional<support::Cgroup> group_;
 };
 
 TEST(Limits, ACgroupsQuotaIsReadBindsAndShowsAsThrottling) {

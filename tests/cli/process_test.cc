@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "support/cgroup.h"
 #include "support/command.h"
 #include "support/test_folder.h"
 
@@ -214,35 +215,23 @@ TEST(RunProcess, AFullLogDoesNotDisturbIt) {
             0);
 }
 
-/// A memory cgroup of 256 MiB below the one this process is in; the limit holds for who enters.
+/// 256 MiB for who enters it, below the memory cgroup that this process is in; nothing where there
+/// is no version 1 in its usual place or this process may not make one.
 class MemoryCgroup {
  public:
   MemoryCgroup() {
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
-      const auto at = line.find(":memory:");  // version 1, mounted in its usual place
-      if (at == std::string::npos) continue;
-      folder_ = "/sys/fs/cgroup/memory" + line.substr(at + 8);
-      folder_ /= "pipesim-test-" + std::to_string(getpid());
+      const auto at = line.find(":memory:");
+      if (at != std::string::npos) group_.emplace("/sys/fs/cgroup/memory" + line.substr(at + 8));
     }
-    std::error_code error;
-    if (folder_.empty() || !fs::create_directory(folder_, error)) return;
-    std::ofstream(folder_ / "memory.limit_in_bytes") << (kLimit) << std::flush;
-    std::int64_t limit = 0;
-    usable_ = static_cast<bool>(std::ifstream(folder_ / "memory.limit_in_bytes") >> limit) &&
-              limit == kLimit;
+    if (group_ && !group_->Set("memory.limit_in_bytes", std::to_string(256 << 20))) group_.reset();
   }
-  ~MemoryCgroup() {
-    std::error_code error;
-    if (!folder_.empty()) fs::remove(folder_, error);
-  }
-  bool usable() const { return usable_; }
-  void Enter() const { std::ofstream(folder_ / "cgroup.procs") << getpid() << std::flush; }
+  bool usable() const { return group_.has_value(); }
+  void Enter() const { group_->Enter(); }
 
  private:
-  static constexpr std::int64_t kLimit = 256 << 20;
-  fs::path folder_;
-  bool usable_ = false;
+  std::optional<support::Cgroup> group_;
 };
 
 /// Takes memory in the cgroup until the largest there is killed.

@@ -99,7 +99,7 @@ bool Evict(const Walk& walk) {
 base::Bytes RoomForFiles() {
   base::Bytes room = kNoLimit;
   for (const base::MemoryBound& bound : base::ReadMemoryBounds()) {
-    if (!bound.name.starts_with("ulimit")) room = std::min(room, bound.free);
+    if (!bound.counts_mapped) room = std::min(room, bound.free);
   }
   return room;
 }
