@@ -116,14 +116,14 @@ INSTANTIATE_TEST_SUITE_P(Rates, WaitingStages,
 class InjectedStarvation : public testing::TestWithParam<int> {};
 
 TEST_P(InjectedStarvation, IsMeasuredToOnePercentagePoint) {
-  // One worker whose batches come every g / (1 - f), for steps of g = 5 ms; at f = 0 twice as fast.
+  // A disk that hands out a batch every g / (1 - f), for steps of g = 5 ms; at f = 0 twice as fast.
+  // Four workers always ask it, so that what a worker does beside the reading delays no batch.
   const double share = GetParam() / 100.0;
-  const double period_us = share > 0 ? 5000 / (1 - share) : 2500;
+  const long batches_per_s = GetParam() > 0 ? std::lround(200 * (1 - share)) : 400;
   const json report = ReportOf(
-      {"--workers", "1", "--batch", "1", "--model", "linear", "--set",
-       "dataset={samples: 100000, sample_bytes: 1kB, shape: [16], classes: 10}", "--storage",
-       "none", "--set",
-       "prepare={kind: wait, cost: " + std::to_string(std::llround(period_us)) + "us}", "--set",
+      {"--workers", "4", "--batch", "1", "--model", "linear", "--set",
+       "dataset={samples: 100000, sample_bytes: 1kB, shape: [16], classes: 10}", "--prepare",
+       "none", "--set", "storage={iops: " + std::to_string(batches_per_s) + "}", "--set",
        "device={emulated: {base: 5ms}}", "--duration", "10s"});
   const json& device = report["device"];
   const double starved = device["starved_s"].get<double>() / device["wall_s"].get<double>();
