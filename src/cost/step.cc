@@ -140,9 +140,10 @@ StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
   return Roofline(model, input, training, device).Estimate(samples);
 }
 
-StepModel::StepModel(const spec::Experiment& experiment)
+StepModel::StepModel(const spec::Experiment& experiment, int rank)
     : device_(experiment.device),
       seed_(experiment.run.seed),
+      rank_(static_cast<std::uint64_t>(rank)),
       batch_size_(experiment.loader.batch_size) {
   const auto& preset = device_.preset;
   if (!device_.step_table.empty()) {
@@ -169,8 +170,8 @@ Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
   }
   const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
     if (cost.IsFixed()) return cost.Mean();
-    return cost.Draw(
-        base::KeyedStream(seed_, base::Stage::kStep, static_cast<std::uint64_t>(step), which));
+    return cost.Draw(base::KeyedStream(seed_, base::Stage::kStep, static_cast<std::uint64_t>(step),
+                                       which + 2 * rank_));
   };
   const Duration base_cost = device_.step_base ? draw(*device_.step_base, 0) : Duration::zero();
   return base_cost + draw(device_.step_per_sample, 1) * samples;

@@ -63,7 +63,8 @@ StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
 /// roofline. Thread-safe.
 class StepModel {
  public:
-  explicit StepModel(const spec::Experiment& experiment);
+  /// Of accelerator `rank`, whose draws are its own.
+  explicit StepModel(const spec::Experiment& experiment, int rank = 0);
   /// Device time of step `step` (the draw's key) of `samples` samples.
   base::Duration Device(std::int64_t step, std::int64_t samples) const;
   /// Host time to launch it: the preset's launch time for each kernel; 0 without a preset.
@@ -73,7 +74,7 @@ class StepModel {
 
  private:
   spec::Device device_;
-  std::uint64_t seed_ = 0;
+  std::uint64_t seed_ = 0, rank_ = 0;
   std::int64_t batch_size_ = 1;
   std::optional<StepTable> table_;
   std::optional<Roofline> roofline_;

@@ -18,8 +18,8 @@ Duration MeanFullStep(const spec::Experiment& experiment, const cost::StepModel&
 
 }  // namespace
 
-EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment)
-    : cost_(experiment),
+EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment, int rank)
+    : cost_(experiment, rank),
       full_step_(MeanFullStep(experiment, cost_)),
       overlap_(experiment.transfer.overlap),
       host_waits_(!experiment.transfer.non_blocking || !experiment.loader.pin_memory),

@@ -25,7 +25,8 @@ struct DeviceWork {
 /// Not thread-safe.
 class EmulatedDevice {
  public:
-  explicit EmulatedDevice(const spec::Experiment& experiment);
+  /// That of accelerator `rank`.
+  explicit EmulatedDevice(const spec::Experiment& experiment, int rank = 0);
 
   /// A copy of `bytes` asked for at `at`. Without overlap it stands in line behind the steps.
   DeviceCopy Copy(base::Instant at, base::Bytes bytes);

@@ -33,6 +33,7 @@ Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
       prepare_(experiment.prepare),
       worker_startup_(experiment.loader.worker_startup),
       shuffle_(experiment.loader.shuffle),
+      accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),
       draws_(std::move(kept)),
       sample_bytes_(dataset_.sample_bytes.Mean()),
@@ -53,9 +54,12 @@ Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
   return Epoch(base::Shuffle(seed_, Key(epoch), Key(dataset_.samples)), shuffle_);
 }
 
-Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch) const {
+Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch, int rank) const {
   Epoch order = EpochOrder(epoch);
   order.order_.Tabulate();
+  order.rank_ = rank;
+  order.ranks_ = accelerators_;
+  order.samples_ = dataset_.samples;
   return order;
 }
 
@@ -81,7 +85,7 @@ ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t
     order.Range(begin, block);
     if (reads) {
       for (std::size_t i = 0; i < block.size(); ++i) {
-        AddRead(demand, epoch, begin + static_cast<std::int64_t>(i),
+        AddRead(demand, epoch, order.PlaceOf(begin + static_cast<std::int64_t>(i)),
                 static_cast<std::int64_t>(block[i]), cache);
       }
     }
@@ -123,6 +127,10 @@ base::Duration Sampler::At(const Placed& cost, Stage stage, std::int64_t epoch,
 }
 
 void Sampler::Epoch::Range(std::int64_t position, std::span<std::uint64_t> samples) const {
+  if (ranks_ > 1) {
+    for (std::uint64_t& sample : samples) sample = Key((*this)(position++));
+    return;
+  }
   if (shuffled_) return order_.Range(Key(position), samples);
   std::iota(samples.begin(), samples.end(), Key(position));
 }

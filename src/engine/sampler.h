@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/random.h"
 #include "base/units.h"
@@ -35,25 +36,33 @@ class Sampler {
  public:
   explicit Sampler(const spec::Experiment& experiment, KeptDraws kept = {});
 
-  /// The order of one epoch: position -> sample.
+  /// The order of one epoch, as one accelerator sees it: its position -> sample.
   class Epoch {
    public:
     std::int64_t operator()(std::int64_t position) const {
-      return shuffled_ ? static_cast<std::int64_t>(order_(static_cast<std::uint64_t>(position)))
-                       : position;
+      const std::int64_t place = PlaceOf(position);
+      return SampleAt(ranks_ > 1 ? place % samples_ : place);
     }
     /// Those from `position` on, as many as `samples` has room for.
     void Range(std::int64_t position, std::span<std::uint64_t> samples) const;
+    /// In the whole data set's order. What is dealt twice has a second place, after all the others.
+    std::int64_t PlaceOf(std::int64_t position) const { return rank_ + position * ranks_; }
 
    private:
     friend class Sampler;
-    Epoch(base::Shuffle order, bool shuffled) : order_(order), shuffled_(shuffled) {}
+    Epoch(base::Shuffle order, bool shuffled) : order_(std::move(order)), shuffled_(shuffled) {}
+    std::int64_t SampleAt(std::int64_t place) const {
+      return shuffled_ ? static_cast<std::int64_t>(order_(static_cast<std::uint64_t>(place)))
+                       : place;
+    }
     base::Shuffle order_;
     bool shuffled_;
+    std::int64_t rank_ = 0, ranks_ = 1, samples_ = 0;
   };
   Epoch EpochOrder(std::int64_t epoch) const;
-  /// The same, made ready to be asked for thousands of samples.
-  Epoch WholeEpochOrder(std::int64_t epoch) const;
+  /// What accelerator `rank` of run.accelerators gets of it: places rank, rank + n, rank + 2n, ...
+  /// (spec::SamplesPerEpoch). Made ready to be asked for thousands of samples.
+  Epoch WholeEpochOrder(std::int64_t epoch, int rank = 0) const;
 
   /// Of `samples` samples from `position` on (of the emulated storage and preparation). `cache`, in
   /// front of the storage, takes them in; nullptr: there is none.
@@ -61,7 +70,7 @@ class Sampler {
                      std::int64_t samples, cost::SampleCache* cache = nullptr) const;
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
-  /// How long worker `worker` takes to come up for `epoch`.
+  /// How long worker `worker`, counted over all accelerators, takes to come up for `epoch`.
   base::Duration WorkerStartup(std::int64_t epoch, int worker) const;
 
  private:
@@ -82,6 +91,7 @@ class Sampler {
   spec::Prepare prepare_;
   base::Drawn<base::Duration> worker_startup_;
   bool shuffle_;
+  int accelerators_;
   std::uint64_t seed_;
   KeptDraws draws_;  ///< nullptr: fixed
   base::Bytes sample_bytes_;

@@ -9,7 +9,8 @@
 namespace pipesim::spec {
 namespace {
 
-void CheckLoader(Reading& reading, const Loader& loader, const Dataset& dataset) {
+void CheckLoader(Reading& reading, const Experiment& experiment) {
+  const Loader& loader = experiment.loader;
   if (loader.workers == 0) {
     const auto needs_workers = [&](const char* path) {
       if (!reading.SetByUser(path)) return;
@@ -26,8 +27,9 @@ void CheckLoader(Reading& reading, const Loader& loader, const Dataset& dataset)
         "loader.queue_capacity is above workers x prefetch_factor, which is never exceeded",
         "auto");
   }
-  if (dataset.samples > 0 && dataset.samples < loader.batch_size) {
-    const std::string samples = std::to_string(dataset.samples);
+  const std::int64_t epoch = SamplesPerEpoch(experiment);
+  if (epoch > 0 && epoch < loader.batch_size) {
+    const std::string samples = std::to_string(epoch);
     if (loader.drop_last) {
       reading.Problem(reading.PlaceOf("loader.drop_last"),
                       "loader.drop_last leaves no batch: an epoch has " + samples + " samples",
@@ -62,6 +64,18 @@ void CheckSizes(Reading& reading, const Experiment& experiment) {
     reading.Problem(reading.PlaceOf(path),
                     std::string(path) + " over a whole batch is more than 100 years");
   }
+}
+
+/// Each worker of each accelerator is a thread, in virtual time too.
+void CheckThreads(Reading& reading, const Experiment& experiment) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 16;
+  const std::int64_t threads =
+      std::int64_t{experiment.loader.workers} * experiment.run.accelerators;
+  if (threads <= kMost) return;
+  reading.Problem(reading.PlaceOf("run.accelerators"),
+                  "all accelerators together have " + std::to_string(threads) +
+                      " workers, more than " + std::to_string(kMost),
+                  std::to_string(kMost / experiment.loader.workers));
 }
 
 void CheckCache(Reading& reading, const Experiment& experiment) {
@@ -208,14 +222,22 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
 }
 
 void CheckWhole(Reading& reading, const Experiment& experiment) {
-  CheckLoader(reading, experiment.loader, experiment.dataset);
+  CheckLoader(reading, experiment);
   CheckSizes(reading, experiment);
+  CheckThreads(reading, experiment);
   CheckCache(reading, experiment);
   CheckDecode(reading, experiment);
   CheckTokens(reading, experiment);
   CheckRun(reading, experiment.run);
   CheckCudaGraph(reading, experiment.training);
   CheckMeaningless(reading, experiment);
+}
+
+void CheckForRun(Reading& reading, const Experiment& experiment) {
+  if (experiment.run.accelerators == 1) return;
+  reading.Problem(reading.PlaceOf("run.accelerators"),
+                  "a run has one trainer; several accelerators can only be predicted",
+                  "pipesim predict, or accelerators: 1");
 }
 
 }  // namespace pipesim::spec

@@ -15,6 +15,9 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
 /// Contradictions between sections are problems, pointless settings warnings.
 void CheckWhole(Reading& reading, const Experiment& experiment);
 
+/// What can be predicted and not run.
+void CheckForRun(Reading& reading, const Experiment& experiment);
+
 /// Outputs of the model's last layer; throws std::invalid_argument where the layers do not fit.
 std::int64_t OutputsOf(const Model& model, const Shape& input);
 

@@ -29,8 +29,13 @@ Bytes PreparedBytes(const Dataset& dataset) {
   return {Elements(dataset.shape) * SizeOf(dataset.dtype)};
 }
 
+std::int64_t SamplesPerEpoch(const Experiment& experiment) {
+  const std::int64_t accelerators = experiment.run.accelerators;
+  return (experiment.dataset.samples + accelerators - 1) / accelerators;
+}
+
 std::int64_t BatchesPerEpoch(const Experiment& experiment) {
-  const std::int64_t samples = experiment.dataset.samples;
+  const std::int64_t samples = SamplesPerEpoch(experiment);
   const std::int64_t batch = experiment.loader.batch_size;
   const std::int64_t whole = samples / batch;
   return !experiment.loader.drop_last && samples % batch != 0 ? whole + 1 : whole;
@@ -38,7 +43,7 @@ std::int64_t BatchesPerEpoch(const Experiment& experiment) {
 
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index) {
   const std::int64_t batch = experiment.loader.batch_size;
-  return std::min(batch, experiment.dataset.samples - index * batch);
+  return std::min(batch, SamplesPerEpoch(experiment) - index * batch);
 }
 
 std::int64_t ChunkSamples(const Experiment& experiment) {

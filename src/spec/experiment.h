@@ -167,6 +167,9 @@ struct Run {
   std::optional<Duration> warmup;      ///< absent: auto (MSER-5)
   std::uint64_t seed = 1;
   int repeats = 1;
+  /// Equal trainers on one host, each with a loader and a device of its own; steps, epochs and
+  /// batch_size are each one's. They exchange no gradients. Predict alone knows more than one.
+  int accelerators = 1;
   // duration: auto runs until all three hold, or max_duration has passed
   Duration min_duration = std::chrono::seconds(10);
   std::int64_t min_steps = 30;
@@ -202,7 +205,11 @@ struct Experiment {
 void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t classes,
                  Bytes mean_sample_bytes);
 
-/// Batches of one epoch; the last may be partial unless drop_last.
+/// Samples of one accelerator's epoch: ceil(samples / accelerators), as PyTorch's
+/// DistributedSampler deals them (torch.utils.data.distributed, 2.11, drop_last=False): those it
+/// lacks for equal shares are dealt twice.
+std::int64_t SamplesPerEpoch(const Experiment& experiment);
+/// Batches of one accelerator's epoch; the last may be partial unless drop_last.
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);

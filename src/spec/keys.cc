@@ -250,7 +250,7 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      }},
 }};
 
-constexpr std::array<KeyRule, 11> kRunKeys{{
+constexpr std::array<KeyRule, 12> kRunKeys{{
     {{"run.duration", "duration", "auto", "to measure, after warm-up; auto: until it is enough"},
      [](const Experiment& e) -> Text { return OrWord(e.run.duration, "auto"); }},
     {{"run.steps", "count", "none", "most steps, warm-up included"},
@@ -263,6 +263,8 @@ constexpr std::array<KeyRule, 11> kRunKeys{{
      [](const Experiment& e) -> Text { return std::to_string(e.run.seed); }},
     {{"run.repeats", "count", "1", "runs; repeat r draws with seed + r"},
      [](const Experiment& e) -> Text { return Number(e.run.repeats); }},
+    {{"run.accelerators", "count", "1", "predict: equal trainers that share storage and cores"},
+     [](const Experiment& e) -> Text { return Number(e.run.accelerators); }},
     {{"run.min_duration", "duration", "10s", "duration auto: at least this long,"},
      [](const Experiment& e) -> Text { return ToText(e.run.min_duration); }},
     {{"run.min_steps", "count", "30", "at least these steps after warm-up,"},
@@ -282,7 +284,7 @@ struct OtherName {
   std::string_view name, key;
 };
 /// What the same thing is called in PyTorch or on the command line.
-constexpr std::array<OtherName, 14> kOtherNames{{{"num_workers", "loader.workers"},
+constexpr std::array<OtherName, 17> kOtherNames{{{"num_workers", "loader.workers"},
                                                  {"n_workers", "loader.workers"},
                                                  {"batch", "loader.batch_size"},
                                                  {"prefetch", "loader.prefetch_factor"},
@@ -295,7 +297,10 @@ constexpr std::array<OtherName, 14> kOtherNames{{{"num_workers", "loader.workers
                                                  {"size", "dataset.sample_bytes"},
                                                  {"bw", "storage.bandwidth"},
                                                  {"throughput", "storage.bandwidth"},
-                                                 {"disk", "storage"}}};
+                                                 {"disk", "storage"},
+                                                 {"gpus", "run.accelerators"},
+                                                 {"ranks", "run.accelerators"},
+                                                 {"world_size", "run.accelerators"}}};
 
 }  // namespace
 

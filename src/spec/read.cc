@@ -71,6 +71,7 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
   const DataFiles files(folders, request.file ? request.file->parent_path() : "");
   ReadResult result;
   ReadSections(reading, tree, files, default_name, result.experiment);
+  if (request.for_run) CheckForRun(reading, result.experiment);
   ThrowProblems(reading);
   result.experiment.settings = SettingsOf(result.experiment, reading);
   result.warnings = reading.TakeWarnings();
@@ -100,7 +101,7 @@ ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
                               const std::vector<Override>& overrides, const DataFolders& folders) {
   std::vector<base::Problem> problems;
   Node tree = ParseYaml(yaml, source, Origin::kFile, problems);
-  const Request request{std::filesystem::path(source), overrides};
+  const Request request{.file = std::filesystem::path(source), .overrides = overrides};
   return ReadTree(std::move(tree), std::move(problems), request, request.file->stem().string(),
                   folders);
 }

@@ -32,6 +32,7 @@ struct Override {
 struct Request {
   std::optional<std::filesystem::path> file;
   std::vector<Override> overrides;
+  bool for_run = false;  ///< what only a prediction can have is a problem
 };
 
 struct ReadResult {

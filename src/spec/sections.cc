@@ -10,6 +10,7 @@ namespace pipesim::spec {
 namespace {
 
 constexpr int kMostWorkers = 4096;
+constexpr int kMostAccelerators = 1024;
 constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 constexpr std::int64_t kMostClasses = std::int64_t{1}
@@ -133,6 +134,7 @@ void ReadRun(Reading& reading, const Node& section, Run& out) {
     out.seed = static_cast<std::uint64_t>(seed);
   }
   reader.Count("repeats", out.repeats, 1, 10'000);
+  reader.Count("accelerators", out.accelerators, 1, kMostAccelerators);
   reader.Time("min_duration", out.min_duration);
   reader.Count("min_steps", out.min_steps, 1, kMostSteps);
   reader.Share("max_noise", out.max_noise);

@@ -11,7 +11,6 @@ using base::Duration;
 using base::Instant;
 
 constexpr Duration kFirstWidth = std::chrono::milliseconds(1);
-constexpr std::size_t kMaxCheckpoints = 4096;
 constexpr std::size_t kMaxResourceSamples = 4096;
 constexpr std::size_t kMaxBadSamples = 100;
 constexpr std::size_t kUsualSpans = 8;  ///< of a batch: room for them need not be moved
@@ -57,7 +56,11 @@ void TraceBuilder::Record(const StepRecord& step) {
   ++trace_.steps;
   trace_.samples += step.samples;
   last_done_ = step.done;
-  if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) AddCheckpoint(step);
+  if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) {
+    KeepCheckpoint(
+        {.steps = trace_.steps, .samples = trace_.samples, .epoch = step.epoch, .at = step.done},
+        trace_.checkpoint_stride, trace_.progress);
+  }
 }
 
 void TraceBuilder::Record(const BatchRecord& batch) {
@@ -201,16 +204,6 @@ void TraceBuilder::AddTransfer(const Span& span) {
     device_tells_transfers_ = true;
   }
   transfers_.Offer({rank_(span.batch), span.batch, span.end, {Count(span.end - span.begin)}});
-}
-
-void TraceBuilder::AddCheckpoint(const StepRecord& step) {
-  trace_.progress.push_back(
-      {.steps = trace_.steps, .samples = trace_.samples, .epoch = step.epoch, .at = step.done});
-  if (trace_.progress.size() < kMaxCheckpoints) return;
-  trace_.checkpoint_stride *= 2;
-  std::erase_if(trace_.progress, [stride = trace_.checkpoint_stride](const Checkpoint& kept) {
-    return kept.steps % stride != 0;
-  });
 }
 
 }  // namespace pipesim::trace

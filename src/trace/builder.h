@@ -81,7 +81,6 @@ class TraceBuilder final : public SpanSink {
                     std::size_t bucket);
   void DoubleBuckets();
   void AddTransfer(const Span& span);
-  void AddCheckpoint(const StepRecord& step);
 
   std::size_t max_buckets_;
   RunTrace trace_;

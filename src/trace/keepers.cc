@@ -7,6 +7,15 @@
 namespace pipesim::trace {
 namespace {
 constexpr std::size_t kMaxEpochs = 4096;
+constexpr std::size_t kMaxCheckpoints = 4096;
+}  // namespace
+
+void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
+                    std::vector<Checkpoint>& kept) {
+  kept.push_back(checkpoint);
+  if (kept.size() < kMaxCheckpoints) return;
+  stride *= 2;
+  std::erase_if(kept, [stride](const Checkpoint& one) { return one.steps % stride != 0; });
 }
 
 KeyRank::KeyRank(std::uint64_t seed)

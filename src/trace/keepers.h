@@ -1,5 +1,5 @@
 // The bounded parts of a RunTrace, each filled by one small class: what is kept of a stream that
-// has no end. Used by TraceBuilder alone.
+// has no end. Used by TraceBuilder, and where only progress is recorded.
 #pragma once
 
 #include <algorithm>
@@ -90,6 +90,11 @@ class SpanKeeper {
   std::vector<Span> ring_;
   std::size_t oldest_ = 0;  ///< where the next one goes, once the ring is full
 };
+
+/// Adds a checkpoint whose steps are a multiple of `stride`, a power of two. With 4,096 of them
+/// `stride` doubles, and every second one goes.
+void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
+                    std::vector<Checkpoint>& kept);
 
 /// Keeps the first 4,096 epochs. Batches of one epoch are numbered without a gap from the end of
 /// the last, and all are trained on before the next epoch's.

@@ -36,6 +36,12 @@ struct Checkpoint {
   base::Instant at;
 };
 
+/// How far another accelerator of a run with several came, kept as the consumer's own progress is.
+struct Progress {
+  std::int64_t stride = 1;
+  std::vector<Checkpoint> kept;
+};
+
 struct EpochRecord {
   std::int64_t epoch = 0;
   base::Instant begin,
@@ -152,6 +158,8 @@ struct RunTrace {
   std::optional<base::Instant> first_batch;  ///< the first batch was in hand
   std::int64_t checkpoint_stride = 1;
   std::vector<Checkpoint> progress;
+  /// Of all accelerators but the first, which everything else here is of.
+  std::vector<Progress> others;
   std::vector<EpochRecord> epochs;  ///< the first 4,096
   std::array<Reservoir, kSeriesCount> series;
   std::vector<ResourceSample> resources;

@@ -9,12 +9,13 @@
 
 namespace pipesim::engine::virtual_time {
 
-/// Records into `builder`, and, for a consumer, tells `device` which state was left.
+/// Records into `recorder`, if there is one, and, for a consumer, tells `device` which state was
+/// left.
 class Account {
  public:
-  Account(trace::TraceBuilder& builder, trace::Role role, int thread, trace::State state,
+  Account(trace::TraceBuilder* recorder, trace::Role role, int thread, trace::State state,
           base::Instant begin, DeviceTimeline* device = nullptr)
-      : builder_(builder), device_(device) {
+      : recorder_(recorder), device_(device) {
     span_.begin = begin;
     span_.role = role;
     span_.thread = static_cast<std::uint16_t>(thread);
@@ -38,7 +39,7 @@ class Account {
     if (now == span_.begin) return;
     span_.end = now;
     if (device_ != nullptr) device_->HostWas(span_.state, span_.begin, now);
-    builder_.Record(span_);
+    if (recorder_ != nullptr) recorder_->Record(span_);
     span_.begin = now;
     span_.contended = base::Duration::zero();
   }
@@ -47,7 +48,7 @@ class Account {
   base::Instant begun() const { return span_.begin; }
 
  private:
-  trace::TraceBuilder& builder_;
+  trace::TraceBuilder* recorder_;
   DeviceTimeline* device_;
   trace::Span span_;
 };

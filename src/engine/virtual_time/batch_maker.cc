@@ -8,8 +8,9 @@ using base::Duration;
 using base::Instant;
 using trace::State;
 
-BatchMaker::BatchMaker(VirtualRun& run, Account& account, int worker)
+BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker)
     : run_(run),
+      rank_(rank),
       account_(account),
       chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
       burn_threads_(std::max(run.experiment.limits.worker_threads, 1)) {
@@ -23,7 +24,7 @@ void BatchMaker::Begin(const Deal& deal) {
   position_ = deal.index * run_.experiment.loader.batch_size;
   batch_.samples = static_cast<std::int32_t>(left_);
   record_ = {
-      .batch = run_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};
+      .batch = rank_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};
   account_.Close(run_.now);  // what was until now belongs to the batch before
   account_.SetBatch(record_.batch, batch_.samples);
   stage_ = Stage::kRead;
@@ -43,13 +44,13 @@ std::optional<Wait> BatchMaker::Next(Duration contended) {
       break;
   }
   // Before the batch can be seen: what is known of it must not come after its step.
-  run_.builder.Record(record_);
+  if (rank_.recorder != nullptr) rank_.recorder->Record(record_);
   return std::nullopt;
 }
 
 Wait BatchMaker::Read() {
   const std::int64_t samples = std::min(chunk_samples_, left_);
-  demand_ = run_.sampler.Demand(run_.desk.epoch(), *run_.order, position_, samples,
+  demand_ = run_.sampler.Demand(rank_.desk.epoch(), *rank_.order, position_, samples,
                                 run_.cache ? &*run_.cache : nullptr);
   position_ += samples;
   left_ -= samples;

@@ -10,7 +10,7 @@ namespace pipesim::engine::virtual_time {
 /// Belongs to one virtual thread, whose account it uses.
 class BatchMaker {
  public:
-  BatchMaker(VirtualRun& run, Account& account, int worker);
+  BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker);
 
   /// Batch `deal.index` of the present epoch.
   void Begin(const Deal& deal);
@@ -27,6 +27,7 @@ class BatchMaker {
   Wait Collate();
 
   VirtualRun& run_;
+  Rank& rank_;
   Account& account_;
   std::int64_t chunk_samples_;
   int burn_threads_;

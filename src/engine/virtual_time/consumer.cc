@@ -10,28 +10,30 @@ using trace::State;
 
 namespace {
 
-std::optional<EmulatedDevice> MakeDevice(const spec::Experiment& experiment) {
+std::optional<EmulatedDevice> MakeDevice(const spec::Experiment& experiment, int rank) {
   if (experiment.device.kind == spec::DeviceKind::kCpu) return std::nullopt;
-  return EmulatedDevice(experiment);
+  return EmulatedDevice(experiment, rank);
 }
 
-std::optional<DeviceTimeline> MakeTimeline(VirtualRun& run, bool asynchronous) {
-  if (!asynchronous) return std::nullopt;
-  return DeviceTimeline(run.now, run.builder);
+std::optional<DeviceTimeline> MakeTimeline(base::Instant now, trace::TraceBuilder* recorder,
+                                           bool asynchronous) {
+  if (!asynchronous || recorder == nullptr) return std::nullopt;
+  return DeviceTimeline(now, *recorder);
 }
 
 }  // namespace
 
-Consumer::Consumer(VirtualRun& run, const PinThread* pin, PoolSpin& pool)
-    : Actor(0),
+Consumer::Consumer(VirtualRun& run, Rank& rank, const PinThread* pin, PoolSpin& pool)
+    : Actor(rank.first_actor),
       run_(run),
+      rank_(rank),
       pin_(pin),
       pool_(pool),
-      device_(MakeDevice(run.experiment)),
-      timeline_(MakeTimeline(run, device_.has_value())),
-      account_(run.builder, trace::Role::kConsumer, 0, State::kHost, run.now,
+      device_(MakeDevice(run.experiment, rank.number)),
+      timeline_(MakeTimeline(run.now, rank.recorder, device_.has_value())),
+      account_(rank.recorder, trace::Role::kConsumer, 0, State::kHost, run.now,
                timeline_ ? &*timeline_ : nullptr),
-      maker_(run, account_, 0),
+      maker_(run, rank, account_, 0),
       ready_(run.experiment.loader.in_order) {}
 
 std::optional<Duration> Consumer::FullStep() const {
@@ -84,9 +86,9 @@ bool Consumer::BeginEpoch() {
   ++epoch_;
   taken_ = 0;
   phase_ = Phase::kLook;
-  run_.order.emplace(run_.sampler.WholeEpochOrder(epoch_));
+  rank_.order.emplace(run_.sampler.WholeEpochOrder(epoch_, rank_.number));
   ready_.BeginEpoch();
-  run_.desk.BeginEpoch(epoch_, run_.batches_per_epoch);
+  rank_.desk.BeginEpoch(epoch_, run_.batches_per_epoch);
   return true;
 }
 
@@ -94,15 +96,15 @@ bool Consumer::Look() {
   if (run_.ending() || taken_ == run_.batches_per_epoch) return EndEpoch();
   record_.step = steps_;
   record_.epoch = epoch_;
-  if (!run_.queue) {
+  if (!rank_.queue) {
     making_since_ = run_.now;
     maker_.Begin({.index = taken_});
     phase_ = Phase::kMake;
     return true;
   }
-  const std::int64_t queued = run_.ready_channel().size();
+  const std::int64_t queued = rank_.ready_channel().size();
   std::int64_t made = queued + ready_.size();
-  if (pin_ != nullptr) made += run_.queue->size() + pin_->holds();
+  if (pin_ != nullptr) made += rank_.queue->size() + pin_->holds();
   record_.occupancy = static_cast<std::int32_t>(made);
   record_.queue_full =
       queued >= QueueCapacity(run_.experiment.loader) || made >= run_.experiment.loader.Window();
@@ -114,7 +116,7 @@ bool Consumer::Receive() {
   waits_since_.reset();
   std::optional<MadeBatch> batch;
   while (!(batch = ready_.Take())) {
-    if (const auto popped = run_.ready_channel().Pop()) {
+    if (const auto popped = rank_.ready_channel().Pop()) {
       ready_.Put(popped->batch.deal.index, popped->batch);
       if (popped->released != nullptr) run_.Wake(*popped->released);
       continue;
@@ -122,28 +124,28 @@ bool Consumer::Receive() {
     if (!starved_since_) {
       account_.Enter(State::kStarved, run_.now);
       starved_since_ = run_.now;
-      run_.desk.ConsumerWaits();
+      rank_.desk.ConsumerWaits();
     }
     if (run_.ending()) {
-      run_.desk.ConsumerGoesOn();
+      rank_.desk.ConsumerGoesOn();
       return EndEpoch();
     }
     waits_since_ = run_.now;
-    run_.ready_channel().SetReader(this);
+    rank_.ready_channel().SetReader(this);
     return false;
   }
   const Duration starved = starved_since_ ? run_.now - *starved_since_ : Duration::zero();
-  if (starved_since_) run_.desk.ConsumerGoesOn();
+  if (starved_since_) rank_.desk.ConsumerGoesOn();
   starved_since_.reset();
   Taken(*batch, starved);
-  run_.desk.Taken(batch->deal);
+  rank_.desk.Taken(batch->deal);
   return true;
 }
 
 void Consumer::Taken(const MadeBatch& batch, Duration starved) {
   ++taken_;
   batch_ = batch;
-  record_.batch = run_.desk.NumberOf(batch.deal);
+  record_.batch = rank_.desk.NumberOf(batch.deal);
   record_.samples = batch.samples;
   record_.starved = starved;
   phase_ = Phase::kTrain;
@@ -253,10 +255,11 @@ bool Consumer::EndStep() {
   account_.Enter(State::kHost, run_.now);
   account_.SetBatch(-1, 0);
   record_.done = run_.now;
-  run_.builder.Record(record_);
+  rank_.Record(record_);
   ++steps_;
   phase_ = Phase::kLook;
-  if (run_.experiment.run.steps && steps_ >= *run_.experiment.run.steps) {
+  const auto& limit = run_.experiment.run.steps;
+  if (rank_.is_first() && limit && steps_ >= *limit) {
     run_.End(trace::EndReason::kSteps);
   } else if (TimeStandsStill()) {
     run_.End(trace::EndReason::kFailed,
@@ -271,7 +274,8 @@ bool Consumer::TimeStandsStill() {
   steps_at_once_ = run_.now == last_step_ ? steps_at_once_ + 1 : 0;
   last_step_ = run_.now;
   const spec::Run& limits = run_.experiment.run;
-  return steps_at_once_ > kStepsAtOnce && !limits.steps && !limits.epochs;
+  const bool ends = rank_.is_first() && (limits.steps || limits.epochs);
+  return steps_at_once_ > kStepsAtOnce && !ends;
 }
 
 bool Consumer::EndEpoch() {
@@ -280,7 +284,9 @@ bool Consumer::EndEpoch() {
   if (!run_.ending() && run_.batches_per_epoch == 0) {
     run_.End(trace::EndReason::kFailed, "a whole epoch had no usable sample");
   }
-  if (!run_.ending() && epochs && epoch_ + 1 >= *epochs) run_.End(trace::EndReason::kEpochs);
+  if (!run_.ending() && rank_.is_first() && epochs && epoch_ + 1 >= *epochs) {
+    run_.End(trace::EndReason::kEpochs);
+  }
   phase_ = run_.ending() ? Phase::kFinish : Phase::kBeginEpoch;
   return true;
 }
@@ -290,7 +296,7 @@ bool Consumer::Finish() {
   account_.SetBatch(-1, 0);
   account_.Enter(State::kHost, run_.now);
   if (timeline_) timeline_->Finish(run_.now, State::kHost);
-  run_.over = true;
+  if (rank_.is_first()) run_.over = true;
   return false;
 }
 

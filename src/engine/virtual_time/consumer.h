@@ -1,4 +1,5 @@
-// The consumer in virtual time: takes batches in order, trains on them, ends the run.
+// The consumer of one accelerator in virtual time: takes batches in order and trains on them. The
+// first one ends the run.
 #pragma once
 
 #include "engine/device_timeline.h"
@@ -13,7 +14,7 @@ namespace pipesim::engine::virtual_time {
 class Consumer final : public Actor {
  public:
   /// `pin` may be nullptr.
-  Consumer(VirtualRun& run, const PinThread* pin, PoolSpin& pool);
+  Consumer(VirtualRun& run, Rank& rank, const PinThread* pin, PoolSpin& pool);
 
   void Resume(base::Duration contended) override;
   /// Since when it waits for any batch to come.
@@ -61,10 +62,11 @@ class Consumer final : public Actor {
   bool TimeStandsStill();
 
   VirtualRun& run_;
+  Rank& rank_;
   const PinThread* pin_;
   PoolSpin& pool_;
   std::optional<EmulatedDevice> device_;  ///< nullopt: the CPU trains
-  std::optional<DeviceTimeline> timeline_;
+  std::optional<DeviceTimeline> timeline_;  ///< where it is recorded
   Account account_;
   BatchMaker maker_;  ///< at 0 workers
   OrderBuffer<MadeBatch> ready_;

@@ -5,10 +5,11 @@ namespace pipesim::engine::virtual_time {
 using base::Duration;
 using trace::State;
 
-PinThread::PinThread(VirtualRun& run)
-    : Actor(run.experiment.loader.workers + 1),
+PinThread::PinThread(VirtualRun& run, Rank& rank)
+    : Actor(rank.first_actor + rank.workers + 1),
       run_(run),
-      account_(run.builder, trace::Role::kPin, 0, State::kStarved, run.now) {}
+      rank_(rank),
+      account_(rank.recorder, trace::Role::kPin, 0, State::kStarved, run.now) {}
 
 void PinThread::Resume(Duration contended) {
   account_.Contended(contended);
@@ -21,30 +22,30 @@ void PinThread::Resume(Duration contended) {
 
 // False: it waits, for a batch or while pinning one.
 bool PinThread::Take() {
-  const std::optional<Channel::Popped> popped = run_.queue->Pop();
+  const std::optional<Channel::Popped> popped = rank_.queue->Pop();
   if (!popped) {
     account_.Enter(State::kStarved, run_.now);
     account_.SetBatch(-1, 0);
-    run_.queue->SetReader(this);
+    rank_.queue->SetReader(this);
     return false;
   }
   batch_ = popped->batch;
   phase_ = Phase::kPinning;
   account_.Enter(State::kPin, run_.now);
-  account_.SetBatch(run_.desk.NumberOf(batch_.deal), batch_.samples);
+  account_.SetBatch(rank_.desk.NumberOf(batch_.deal), batch_.samples);
   if (popped->released != nullptr) run_.Wake(*popped->released);
   return !run_.Begin(*this, Wait::For(run_.PinWork(batch_.samples)));
 }
 
 // False: it waits for room.
 bool PinThread::Push() {
-  if (!run_.pinned->Push(batch_, *this)) {
+  if (!rank_.pinned->Push(batch_, *this)) {
     phase_ = Phase::kPushing;
     account_.Enter(State::kBlockedOnConsumer, run_.now);
     return false;
   }
   phase_ = Phase::kTaking;
-  if (Actor* reader = run_.pinned->ReleaseReader()) run_.Wake(*reader);
+  if (Actor* reader = rank_.pinned->ReleaseReader()) run_.Wake(*reader);
   return true;
 }
 

@@ -9,7 +9,7 @@ namespace pipesim::engine::virtual_time {
 
 class PinThread final : public Actor {
  public:
-  explicit PinThread(VirtualRun& run);
+  PinThread(VirtualRun& run, Rank& rank);
 
   void Resume(base::Duration contended) override;
   /// The run is over: the account covers it to the end.
@@ -24,6 +24,7 @@ class PinThread final : public Actor {
   bool Push();
 
   VirtualRun& run_;
+  Rank& rank_;
   Account account_;
   Phase phase_ = Phase::kTaking;
   MadeBatch batch_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -23,65 +24,61 @@ using base::Duration;
 using base::Instant;
 using trace::RunTrace;
 
-/// All threads of one run.
-class Threads {
+/// The threads of one accelerator.
+class RankThreads {
  public:
-  Threads(VirtualRun& run, const RunControl& control)
+  /// `timeout`, `pool`: the ids of its watcher and of its pool.
+  RankThreads(VirtualRun& run, Rank& rank, int timeout, int pool)
       : run_(run),
-        pin_(run.pinned ? std::make_unique<PinThread>(run) : nullptr),
-        pool_(run, run.experiment.loader.workers + 4),
-        consumer_(run, pin_.get(), pool_),
-        monitor_(run, control, run.experiment.loader.workers + 2),
+        rank_(rank),
+        pin_(rank.pinned ? std::make_unique<PinThread>(run, rank) : nullptr),
+        pool_(run, pool),
+        consumer_(run, rank, pin_.get(), pool_),
         timeout_(
-            run, consumer_, [this] { return Missing(); }, run.experiment.loader.workers + 3) {
-    for (int worker = 0; worker < run.experiment.loader.workers; ++worker) {
-      workers_.push_back(std::make_unique<Worker>(run, worker));
+            run, consumer_, [this] { return Missing(); }, timeout) {
+    for (int worker = 0; worker < rank.workers; ++worker) {
+      workers_.push_back(std::make_unique<Worker>(run, rank, worker));
     }
-    Schedule();
   }
 
-  void Run() {
-    run_.Loop();
+  void Schedule() {
+    Add(consumer_, Duration::zero());
+    for (const auto& worker : workers_) Add(*worker, run_.parts.machine.worker_startup);
+    if (pin_) Add(*pin_, Duration::zero());
+    At(pool_) = &pool_;
+    At(timeout_) = &timeout_;
+    const Duration timeout = run_.experiment.loader.timeout;
+    if (timeout == Duration::zero() || workers_.empty()) return;
+    ++run_.watchers;
+    run_.events.Push(timeout.count(), timeout_.id());
+  }
+  /// The run is over: what is recorded covers it to the end.
+  void Finish() {
     for (const auto& worker : workers_) worker->Finish();
     if (pin_) pin_->Finish();
-    monitor_.SampleResources();
   }
-
-  trace::Effective Effective() const;
+  const Consumer& consumer() const { return consumer_; }
 
  private:
-  void Schedule() {
-    run_.actors.push_back(&consumer_);
-    for (const auto& worker : workers_) run_.actors.push_back(worker.get());
-    run_.actors.push_back(pin_.get());
-    run_.actors.push_back(&monitor_);
-    run_.actors.push_back(&timeout_);
-    run_.actors.push_back(&pool_);
-    for (const Actor* actor : run_.actors) {
-      if (actor == nullptr || actor == &timeout_ || actor == &pool_) continue;
-      const bool worker = actor->id() >= 1 && actor->id() <= run_.experiment.loader.workers;
-      const Duration after = worker ? run_.parts.machine.worker_startup : Duration::zero();
-      run_.events.Push(after.count(), actor->id());
-    }
-    if (run_.experiment.loader.timeout == Duration::zero() || workers_.empty()) return;
-    run_.watchers = 1;
-    run_.events.Push(run_.experiment.loader.timeout.count(), timeout_.id());
+  Actor*& At(const Actor& actor) { return run_.actors[static_cast<std::size_t>(actor.id())]; }
+  void Add(Actor& actor, Duration after) {
+    At(actor) = &actor;
+    run_.events.Push(after.count(), actor.id());
   }
-
   /// The oldest batch that is dealt and has not come, in the words of the threaded engine.
   std::string Missing() const;
 
   VirtualRun& run_;
+  Rank& rank_;
   std::unique_ptr<PinThread> pin_;
   PoolSpin pool_;
   Consumer consumer_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Monitor monitor_;
   Timeout timeout_;
 };
 
-std::string Threads::Missing() const {
-  std::optional<std::int64_t> oldest = run_.desk.OldestUnbegun();
+std::string RankThreads::Missing() const {
+  std::optional<std::int64_t> oldest = rank_.desk.OldestUnbegun();
   std::optional<int> maker;
   const auto consider = [&](const MadeBatch& batch) {
     if (oldest && *oldest <= batch.deal.index) return;
@@ -92,20 +89,53 @@ std::string Threads::Missing() const {
     if (const auto task = worker->task()) consider(*task);
   }
   if (pin_ && pin_->task()) consider(*pin_->task());
-  for (std::size_t i = 0; i < run_.queue->batches().size(); ++i) {
-    consider(run_.queue->batches()[i]);
+  for (std::size_t i = 0; i < rank_.queue->batches().size(); ++i) {
+    consider(rank_.queue->batches()[i]);
   }
   if (!oldest) return "none was dealt";
-  return fmt::format("batch {} of epoch {} is missing, ", *oldest, run_.desk.epoch()) +
-         (maker ? fmt::format("worker {} has it", *maker) : "which no worker has begun");
+  return fmt::format("batch {} of epoch {} is missing, ", *oldest, rank_.desk.epoch()) +
+         (maker ? fmt::format("worker {} has it", *maker) : "which no worker has begun") +
+         (run_.ranks.size() > 1 ? fmt::format(", accelerator {}", rank_.number) : "");
 }
 
+/// All threads of one run.
+class Threads {
+ public:
+  Threads(VirtualRun& run, const RunControl& control)
+      : run_(run), monitor_(run, control, run.threads_of_rank * Ranks(run)) {
+    const int timeouts = monitor_.id() + 1, pools = timeouts + Ranks(run);
+    for (Rank& rank : run.ranks) {
+      ranks_.emplace_back(run, rank, timeouts + rank.number, pools + rank.number);
+    }
+    run.actors.resize(static_cast<std::size_t>(pools + Ranks(run)));
+    for (RankThreads& rank : ranks_) rank.Schedule();
+    run.actors[static_cast<std::size_t>(monitor_.id())] = &monitor_;
+    run.events.Push(0, monitor_.id());
+  }
+
+  void Run() {
+    run_.Loop();
+    for (RankThreads& rank : ranks_) rank.Finish();
+    monitor_.SampleResources();
+  }
+
+  trace::Effective Effective() const;
+
+ private:
+  static int Ranks(const VirtualRun& run) { return static_cast<int>(run.ranks.size()); }
+
+  VirtualRun& run_;
+  std::deque<RankThreads> ranks_;
+  Monitor monitor_;
+};
+
 trace::Effective Threads::Effective() const {
+  const Consumer& consumer = ranks_.front().consumer();
   const spec::Experiment& experiment = run_.experiment;
   const spec::Loader& loader = experiment.loader;
   trace::Effective effective;
   effective.cores = run_.cores;
-  effective.device_asynchronous = consumer_.asynchronous();
+  effective.device_asynchronous = consumer.asynchronous();
   effective.device = effective.device_asynchronous ? "emulated" : "cpu";
   effective.device_name = effective.device;
   if (const auto& preset = experiment.device.preset) {
@@ -121,7 +151,7 @@ trace::Effective Threads::Effective() const {
   // and fills a queue of its own.
   const std::int64_t room = run_.pins ? 2 * effective.queue_capacity + 1 : effective.queue_capacity;
   effective.max_occupancy = loader.in_order ? loader.Window() : std::min(loader.Window(), room);
-  effective.device_step = consumer_.FullStep();
+  effective.device_step = consumer.FullStep();
   return effective;
 }
 
@@ -176,6 +206,9 @@ class VirtualExecutor final : public Executor {
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
     RunTrace trace = run.builder.Finish(run.now, ending.reason, std::move(ending.failure));
     trace.effective = threads.Effective();
+    for (std::size_t rank = 1; rank < run.ranks.size(); ++rank) {
+      trace.others.push_back(std::move(run.ranks[rank].progress));
+    }
     return trace;
   }
 

@@ -25,7 +25,8 @@ struct VirtualParts {
 /// Predicts experiments, each Run independently of the others; byte-identical for a seed. Any
 /// thread may call Run, several at once. Run throws ConfigError for what it has no cost for: a CPU
 /// that trains without `cpu_step`, decoding without Machine::decode_bandwidth. Where no device is
-/// stated or described by a preset, steps are free.
+/// stated or described by a preset, steps are free. Of run.accelerators the trace is the first
+/// one's, with the progress of the others.
 ///
 /// Beside Executor: `enough` is asked about every 100 ms of virtual time, in long runs every 128th
 /// of the time so far; on_progress is never called, as there is nothing to wait for.

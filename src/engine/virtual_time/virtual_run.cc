@@ -18,8 +18,9 @@ int MostThreads(const spec::Experiment& experiment, const VirtualParts& parts) {
   const bool burns = experiment.prepare.kind == spec::PrepareKind::kBurn;
   const int worker = burns ? std::max(experiment.limits.worker_threads, 1) : 1;
   const int step = parts.cpu_step ? parts.cpu_step(experiment.loader.batch_size).threads : 1;
-  if (experiment.loader.workers == 0) return std::max(worker, step);
-  return experiment.loader.workers * worker + step + (Pins(experiment) ? 1 : 0);
+  const int ranks = experiment.run.accelerators;
+  if (experiment.loader.workers == 0) return ranks * std::max(worker, step);
+  return ranks * (experiment.loader.workers * worker + step + (Pins(experiment) ? 1 : 0));
 }
 
 // Predictions are made by the thousand, many at once: touching 4,096 buckets for each of 64 workers
@@ -50,11 +51,6 @@ double DecodeBytesPerSecond(const spec::Experiment& experiment) {
 
 }  // namespace
 
-std::int64_t QueueCapacity(const spec::Loader& loader) {
-  if (loader.workers == 0) return 0;
-  return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
-}
-
 VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
                        KeptDraws draws, bool decodes)
     : experiment(of),
@@ -62,22 +58,20 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       sample_bytes(spec::PreparedBytes(of.dataset)),
       decode_bytes_per_s(decodes ? DecodeBytesPerSecond(of) : 0),
+      threads_of_rank(of.loader.workers + 2),
       pins(Pins(of)),
       cores(of_cores),
       pool_spin(OfPool(of, with.machine.pool_spin)),
       barrier_slice(OfPool(of, with.machine.barrier_slice)),
       cores_suffice(CoresSuffice(of, with, of_cores) && !pool_spin),
-      events(of.loader.workers + 5),  // consumer, workers, pin thread, two watchers, the pool
-      processors(of_cores, PerSecond(with.machine.memory_bandwidth), of.loader.workers + 2,
-                 barrier_slice),
+      events(of.run.accelerators * (threads_of_rank + 2) + 1),
+      processors(of_cores, PerSecond(with.machine.memory_bandwidth),
+                 of.run.accelerators * threads_of_rank, barrier_slice),
       sampler(of, std::move(draws)),
       storage(of.storage),
       cache(cost::SampleCache::Of(of)),
-      builder(now, of.run.seed, kBuckets),
-      desk(*this, of.loader) {
-  if (of.loader.workers == 0) return;
-  queue.emplace(QueueCapacity(of.loader));
-  if (pins) pinned.emplace(QueueCapacity(of.loader));
+      builder(now, of.run.seed, kBuckets) {
+  for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }
 
 bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
@@ -122,8 +116,10 @@ void VirtualRun::Loop() {
 void VirtualRun::End(trace::EndReason reason, std::string failure) {
   if (ended) return;
   ended = Ending{reason, std::move(failure)};
-  if (!queue) return;
-  if (Actor* waiting = ready_channel().ReleaseReader()) Wake(*waiting);
+  for (Rank& rank : ranks) {
+    if (!rank.queue) return;
+    if (Actor* waiting = rank.ready_channel().ReleaseReader()) Wake(*waiting);
+  }
 }
 
 Work VirtualRun::PrepareWork(Duration cost, int threads) const {

@@ -1,7 +1,8 @@
-// What all virtual threads of one run share: the time, the pending events, the cores, the storage,
-// and how a run ends.
+// What all virtual threads of one run share, of however many accelerators: the time, the pending
+// events, the cores, the storage with its cache, and how a run ends.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,17 +11,17 @@
 #include "cost/storage.h"
 #include "engine/sampler.h"
 #include "engine/virtual_time/actor.h"
-#include "engine/virtual_time/channel.h"
 #include "engine/virtual_time/processors.h"
+#include "engine/virtual_time/rank.h"
 #include "engine/virtual_time/time_tree.h"
 #include "engine/virtual_time/virtual_executor.h"
-#include "engine/virtual_time/work_desk.h"
 #include "trace/builder.h"
 
 namespace pipesim::engine::virtual_time {
 
-/// A run ends in two stages, as with threads. End: the consumer finishes the step it is in and
-/// takes no further batch, workers go on. `over`: the consumer is done, and so is everybody.
+/// A run ends in two stages, as with threads. End: every consumer finishes the step it is in and
+/// takes no further batch, workers go on. `over`: the first consumer is done, and so is everybody.
+/// A limit of steps or epochs is the first's: the others keep up the load until it has come there.
 struct VirtualRun {
   /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
   /// `decodes`: preparing is decoding, of the stated cost.
@@ -47,8 +48,6 @@ struct VirtualRun {
   Work PinWork(std::int64_t samples) const;
   /// CPU time of all threads so far. On cores that suffice a task counts when it begins.
   base::Duration CpuUsed() const { return cores_suffice ? cpu_used : processors.Used(now); }
-  /// Where the consumer takes its batches from, at workers > 0.
-  Channel& ready_channel() { return pinned ? *pinned : *queue; }
 
   struct Ending {
     trace::EndReason reason = trace::EndReason::kEnough;
@@ -57,9 +56,10 @@ struct VirtualRun {
 
   const spec::Experiment& experiment;
   const VirtualParts& parts;
-  const std::int64_t batches_per_epoch;
+  const std::int64_t batches_per_epoch;  ///< of each accelerator
   const base::Bytes sample_bytes;   ///< prepared
   const double decode_bytes_per_s;  ///< that a decoding thread writes; 0: preparing copies nothing
+  const int threads_of_rank;        ///< that may work: consumer, workers, pin thread
   const bool pins;                  ///< batches are copied into page-locked memory
   const double cores;
   /// Of the trainer's pool; nullopt: none that spins, barriers cost nothing.
@@ -70,23 +70,19 @@ struct VirtualRun {
   TimeTree events;
   Processors processors;
   base::Duration cpu_used{};
-  std::vector<Actor*> actors;  ///< by id: consumer, workers, pin thread, watchers
+  /// By id: each rank's consumer, workers and pin thread, then the monitor, each rank's watcher of
+  /// its timeout, each rank's pool.
+  std::vector<Actor*> actors;
   std::size_t watchers = 0;    ///< pending ones beside the monitor
 
   const Sampler sampler;
-  std::optional<Sampler::Epoch> order;  ///< of the present epoch
   cost::StorageModel storage;
   std::optional<cost::SampleCache> cache;  ///< in front of the storage
-  trace::TraceBuilder builder;
-  WorkDesk desk;
-  std::optional<Channel> queue;   ///< behind the workers, if there are any
-  std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
+  trace::TraceBuilder builder;             ///< of the first rank, and of what all share
+  std::deque<Rank> ranks;
 
   std::optional<Ending> ended;
   bool over = false;
 };
-
-/// As many batches as the queue of `loader` holds; 0 at 0 workers.
-std::int64_t QueueCapacity(const spec::Loader& loader);
 
 }  // namespace pipesim::engine::virtual_time

@@ -48,7 +48,7 @@ void Timeout::Resume(Duration) {
   const Duration timeout = run_.experiment.loader.timeout;
   const Instant deadline = consumer_.waits_since().value_or(run_.now) + timeout;
   if (run_.Begin(*this, Wait::Until(deadline))) return;
-  run_.watchers = 0;
+  --run_.watchers;
   run_.End(trace::EndReason::kFailed, fmt::format("no batch came within loader.timeout ({} s): {}",
                                                   base::ToSeconds(timeout), missing_()));
 }

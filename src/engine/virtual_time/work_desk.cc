@@ -9,8 +9,9 @@ namespace pipesim::engine::virtual_time {
 using base::Instant;
 using trace::State;
 
-WorkDesk::WorkDesk(VirtualRun& run, const spec::Loader& loader)
+WorkDesk::WorkDesk(VirtualRun& run, const Rank& rank, const spec::Loader& loader)
     : run_(run),
+      rank_(rank),
       dealer_(loader),
       lanes_(loader.dispatch == spec::Dispatch::kShared
                  ? 1
@@ -45,7 +46,7 @@ void WorkDesk::Taken(const Deal& taken) {
 
 void WorkDesk::Wake(int worker) {
   seats_[static_cast<std::size_t>(worker)].waits = false;
-  run_.Wake(*run_.actors[static_cast<std::size_t>(worker) + 1]);
+  run_.Wake(*run_.actors[static_cast<std::size_t>(rank_.first_actor + 1 + worker)]);
 }
 
 void WorkDesk::WakeAll() {

@@ -12,13 +12,14 @@
 
 namespace pipesim::engine::virtual_time {
 
+struct Rank;
 struct VirtualRun;
 
-/// Worker w is actor w + 1. Idle workers of `dispatch: shared` are served in the order in which
+/// Of one rank. Idle workers of `dispatch: shared` are served in the order in which
 /// they came to wait.
 class WorkDesk {
  public:
-  WorkDesk(VirtualRun& run, const spec::Loader& loader);
+  WorkDesk(VirtualRun& run, const Rank& rank, const spec::Loader& loader);
 
   // The consumer's side.
   /// Deals the first window and wakes all who wait.
@@ -58,6 +59,7 @@ class WorkDesk {
   void ForgetOldWaits();
 
   VirtualRun& run_;
+  const Rank& rank_;
   Dealer dealer_;
   std::vector<Ring<Deal>> lanes_;  ///< round robin: one a worker; shared: one
   std::vector<Seat> seats_;        ///< by worker

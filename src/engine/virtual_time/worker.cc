@@ -5,12 +5,13 @@ namespace pipesim::engine::virtual_time {
 using base::Duration;
 using trace::State;
 
-Worker::Worker(VirtualRun& run, int worker)
-    : Actor(worker + 1),
+Worker::Worker(VirtualRun& run, Rank& rank, int worker)
+    : Actor(rank.first_actor + 1 + worker),
       run_(run),
+      rank_(rank),
       worker_(worker),
-      account_(run.builder, trace::Role::kWorker, worker, State::kStartup, run.now),
-      maker_(run, account_, worker) {}
+      account_(rank.recorder, trace::Role::kWorker, worker, State::kStartup, run.now),
+      maker_(run, rank, account_, worker) {}
 
 void Worker::Resume(Duration contended) {
   account_.Contended(contended);
@@ -23,17 +24,17 @@ void Worker::Resume(Duration contended) {
 }
 
 bool Worker::Look() {
-  while (run_.desk.epoch() != epoch_) {
-    run_.desk.Settle(worker_, account_);
-    epoch_ = run_.desk.epoch();
+  while (rank_.desk.epoch() != epoch_) {
+    rank_.desk.Settle(worker_, account_);
+    epoch_ = rank_.desk.epoch();
     if (StartUp()) return false;
   }
-  const std::optional<Deal> deal = run_.desk.Take(worker_);
+  const std::optional<Deal> deal = rank_.desk.Take(worker_);
   if (!deal) {
-    run_.desk.Await(worker_, account_);
+    rank_.desk.Await(worker_, account_);
     return false;
   }
-  run_.desk.Settle(worker_, account_);
+  rank_.desk.Settle(worker_, account_);
   maker_.Begin(*deal);
   phase_ = Phase::kMaking;
   return true;
@@ -41,7 +42,7 @@ bool Worker::Look() {
 
 bool Worker::StartUp() {
   if (epoch_ > 0 && run_.experiment.loader.persistent_workers) return false;
-  const Duration time = run_.sampler.WorkerStartup(epoch_, worker_);
+  const Duration time = run_.sampler.WorkerStartup(epoch_, rank_.WorkerOfAll(worker_));
   if (time == Duration::zero()) return false;
   account_.Enter(State::kStartup, run_.now);
   return run_.Begin(*this, Wait::Until(run_.now + time));
@@ -53,17 +54,17 @@ bool Worker::Make(Duration contended) {
     contended = Duration::zero();
   }
   phase_ = Phase::kLooking;
-  if (!run_.queue->Push(maker_.batch(), *this)) {
+  if (!rank_.queue->Push(maker_.batch(), *this)) {
     phase_ = Phase::kPushing;
     account_.Enter(State::kBlockedOnConsumer, run_.now);
     return false;
   }
-  if (Actor* reader = run_.queue->ReleaseReader()) run_.Wake(*reader);
+  if (Actor* reader = rank_.queue->ReleaseReader()) run_.Wake(*reader);
   return true;
 }
 
 void Worker::Finish() {
-  run_.desk.Settle(worker_, account_);
+  rank_.desk.Settle(worker_, account_);
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }

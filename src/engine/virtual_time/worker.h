@@ -7,7 +7,7 @@ namespace pipesim::engine::virtual_time {
 
 class Worker final : public Actor {
  public:
-  Worker(VirtualRun& run, int worker);
+  Worker(VirtualRun& run, Rank& rank, int worker);
 
   void Resume(base::Duration contended) override;
   /// The run is over: the account covers it to the end.
@@ -24,6 +24,7 @@ class Worker final : public Actor {
   bool Make(base::Duration contended);
 
   VirtualRun& run_;
+  Rank& rank_;
   int worker_;
   Account account_;
   BatchMaker maker_;

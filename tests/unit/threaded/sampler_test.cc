@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <set>
 
@@ -31,6 +32,24 @@ TEST(Sampler, EveryEpochHoldsEachSampleOnceInAnOrderOfItsOwn) {
     EXPECT_EQ(std::set(orders[epoch].begin(), orders[epoch].end()).size(), 24u);
   }
   EXPECT_NE(orders[0], orders[1]);
+}
+
+TEST(Sampler, DealsAnEpochToAcceleratorsAsPyTorchsDistributedSamplerDoes) {
+  // 5 accelerators, 24 samples: 5 each, so that one sample is dealt twice, the first of the order.
+  auto experiment = Small();
+  experiment.run.accelerators = 5;
+  const Sampler sampler(experiment);
+  const auto whole = Sampler(Small()).EpochOrder(2);
+  for (int rank = 0; rank < 5; ++rank) {
+    const auto own = sampler.WholeEpochOrder(2, rank);
+    std::array<std::uint64_t, 5> range;
+    own.Range(0, range);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(own(i), whole((rank + 5 * i) % 24)) << rank << " " << i;
+      EXPECT_EQ(range[static_cast<std::size_t>(i)], static_cast<std::uint64_t>(own(i)));
+    }
+  }
+  EXPECT_EQ(spec::SamplesPerEpoch(experiment), 5);
 }
 
 TEST(Sampler, WithoutShuffleTheOrderIsTheDataSets) {

@@ -52,6 +52,7 @@ Drawn AnyExperiment() {
   e.run.steps.reset();
   e.run.epochs = in(1, 3);
   e.run.seed = static_cast<std::uint64_t>(in(1, 1000));
+  e.run.accelerators = static_cast<int>(in(1, 3));
 
   auto& machine = drawn.parts.machine;
   if (yes()) machine.cores = static_cast<double>(in(2, 6)) / 2;
@@ -87,6 +88,9 @@ std::string Print(const trace::RunTrace& trace) {
     }
   }
   for (const auto& mark : trace.progress) text += fmt::format(" {}", Ns(mark.at));
+  for (const auto& other : trace.others) {
+    for (const auto& mark : other.kept) text += fmt::format(" {}:{}", Ns(mark.at), mark.samples);
+  }
   for (const auto& series : trace.series) {
     for (const auto& kept : series.kept) text += fmt::format(" {}:{}", kept.key, kept.value);
   }
@@ -116,7 +120,7 @@ RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {
   std::int64_t samples = 0;
   for (const auto& epoch : trace.epochs) samples += epoch.samples;
   RC_ASSERT(samples == *e.run.epochs * (e.loader.drop_last ? batches * e.loader.batch_size
-                                                           : e.dataset.samples));
+                                                           : spec::SamplesPerEpoch(e)));
   // In the order of what the device, or the consumer that computes, worked on.
   std::vector<std::int64_t> trained;
   const bool cpu = e.device.kind == spec::DeviceKind::kCpu;

@@ -1,0 +1,47 @@
+// One accelerator's own part of a virtual run: its place among the threads, what its workers are
+// dealt, the queues to its consumer, and what is recorded of it. What it shares with the others is
+// in virtual_run.h.
+#pragma once
+
+#include <optional>
+
+#include "engine/sampler.h"
+#include "engine/virtual_time/channel.h"
+#include "engine/virtual_time/work_desk.h"
+#include "trace/builder.h"
+
+namespace pipesim::engine::virtual_time {
+
+struct VirtualRun;
+
+struct Rank {
+  Rank(VirtualRun& run, int number);
+
+  /// The consumer takes batches from here, at workers > 0.
+  Channel& ready_channel() { return pinned ? *pinned : *queue; }
+  /// The running number over all accelerators of one of its workers.
+  int WorkerOfAll(int worker) const { return number * workers + worker; }
+  bool is_first() const { return number == 0; }
+  void Record(const trace::StepRecord& step);
+
+  const int number;
+  const int workers;
+  const int first_actor;  ///< its consumer; its workers and its pin thread follow
+  /// Of the first rank, which the trace is of: by symmetry it speaks for all. nullptr of the
+  /// others: they are there for the load that they make, and their progress is all that is kept of
+  /// them.
+  trace::TraceBuilder* const recorder;
+  trace::Progress progress;             ///< without a recorder
+  std::optional<Sampler::Epoch> order;  ///< of the present epoch
+  WorkDesk desk;
+  std::optional<Channel> queue;   ///< behind the workers, if there are any
+  std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
+
+ private:
+  std::int64_t steps_ = 0, samples_ = 0;  ///< without a recorder
+};
+
+/// As many batches as the queue of `loader` holds; 0 at 0 workers.
+std::int64_t QueueCapacity(const spec::Loader& loader);
+
+}  // namespace pipesim::engine::virtual_time
