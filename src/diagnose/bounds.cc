@@ -68,12 +68,13 @@ double StorageBatchesPerS(const Scenario& s) {
 
 double PredictByBounds(const Scenario& s) {
   if (s.demands.batch_samples <= 0) return 0;
-  double batches_per_s = std::min({PerSecond(ConsumerSeconds(s)), PerSecond(DeviceSeconds(s)),
-                                   PerSecond(Or0(s.demands.h2d_s)), StorageBatchesPerS(s)});
+  double each_per_s = std::min({PerSecond(ConsumerSeconds(s)), PerSecond(DeviceSeconds(s)),
+                                PerSecond(Or0(s.demands.h2d_s))});
   if (s.workers > 0) {
-    batches_per_s = std::min(
-        {batches_per_s, s.workers * PerSecond(LoadSeconds(s)), PerSecond(Or0(s.demands.pin_s))});
+    each_per_s = std::min(
+        {each_per_s, s.workers * PerSecond(LoadSeconds(s)), PerSecond(Or0(s.demands.pin_s))});
   }
+  double batches_per_s = std::min(s.accelerators * each_per_s, StorageBatchesPerS(s));
   if (s.cores > 0) batches_per_s = std::min(batches_per_s, s.cores * PerSecond(CpuSeconds(s)));
   return batches_per_s * static_cast<double>(s.demands.batch_samples);
 }

@@ -7,7 +7,10 @@
 namespace pipesim::diagnose {
 namespace {
 
-int WholeCores(const Scenario& s) { return std::max(1, static_cast<int>(std::min(s.cores, 1e6))); }
+/// Of each accelerator's share.
+int WholeCores(const Scenario& s) {
+  return std::max(1, static_cast<int>(std::min(s.cores / s.accelerators, 1e6)));
+}
 
 bool Oversubscribed(const Scenario& s) { return s.cores > 0 && RunnableThreads(s) > s.cores; }
 

@@ -37,6 +37,8 @@ enum class Side { kInput, kTransfer, kHost, kCompute };
 struct Scenario {
   measure::Demands demands;
   double storage_latency_factor = 1;  ///< on demands.read_s
+  /// Equal trainers that share the cores and the storage; demands and settings are each one's.
+  int accelerators = 1;
   double cores = 1;
   int workers = 0;
   int prefetch_factor = 2;
@@ -55,14 +57,16 @@ struct Scenario {
   bool persistent_workers = false;
 };
 
-/// Predicted samples/s of a scenario; infinite when nothing in it limits.
+/// Predicted samples/s of a scenario, of all accelerators; infinite when nothing in it limits.
 using Predictor = std::function<double(const Scenario&)>;
 
 /// The scenario of a finished run.
 Scenario ScenarioOf(const spec::Experiment& experiment, const measure::Measurement& measurement);
 
 /// The bounds of design section 2: min(1/cycle at 0 workers, workers/s, cores/cpu, bandwidth/bytes,
-/// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size. Needs no engine; stays as a cross-check.
+/// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size; of several accelerators each one's own bounds as
+/// many times over, and the shared ones (cores, bandwidth, IOPS) once. Needs no engine; stays as a
+/// cross-check.
 double PredictByBounds(const Scenario& scenario);
 
 struct Evidence {

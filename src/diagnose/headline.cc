@@ -8,10 +8,16 @@
 namespace pipesim::diagnose {
 namespace {
 
+/// "training", of several accelerators "training on 8 accelerators".
+std::string Training(const Question& q) {
+  const int accelerators = q.scenario.accelerators;
+  return accelerators > 1 ? fmt::format("training on {} accelerators", accelerators) : "training";
+}
+
 /// "storage limits training; the GPU is 28 % busy".
 std::string Limits(std::string_view what, const Question& q) {
   const std::string use = TrainerUse(q.measurement);
-  return fmt::format("{} training{}{}", what, use.empty() ? "" : "; ", use);
+  return fmt::format("{} {}{}{}", what, Training(q), use.empty() ? "" : "; ", use);
 }
 
 std::string LoaderHeadline(const Question& q, const Decision& d) {
@@ -19,17 +25,18 @@ std::string LoaderHeadline(const Question& q, const Decision& d) {
   if (q.scenario.workers == 0) return Limits("loading in the training loop holds back", q);
   if (!workers) return Limits("a loader setting holds back", q);
   return Limits(
-      fmt::format("{} worker{} {} too few and hold{} back", q.scenario.workers,
-                  q.scenario.workers == 1 ? "" : "s", q.scenario.workers == 1 ? "is" : "are",
-                  q.scenario.workers == 1 ? "s" : ""),
+      fmt::format("{} worker{}{} {} too few and hold{} back", q.scenario.workers,
+                  q.scenario.workers == 1 ? "" : "s", q.scenario.accelerators > 1 ? " each" : "",
+                  q.scenario.workers == 1 ? "is" : "are", q.scenario.workers == 1 ? "s" : ""),
       q);
 }
 
 std::string ComputeHeadline(const Question& q) {
   if (IsHealthy(q)) {
-    return "healthy; training " + std::string(TimelineOf(q.measurement).Share(Side::kInput) < 0.01
-                                                  ? "never waits for data"
-                                                  : "hardly waits for data");
+    return "healthy; " + Training(q) + " " +
+           std::string(TimelineOf(q.measurement).Share(Side::kInput) < 0.01
+                           ? "never waits for data"
+                           : "hardly waits for data");
   }
   return Limits("the step itself limits", q);
 }
@@ -40,8 +47,9 @@ std::string InconclusiveHeadline(std::optional<Side> side, const Question& q) {
   const std::string who = few ? fmt::format("{} step{}", result.steps, result.steps == 1 ? "" : "s")
                               : std::string("the evidence");
   const std::string does = few && result.steps != 1 ? "do not show" : "does not show";
-  if (!side) return fmt::format("{} {} what limits training", who, does);
-  return fmt::format("the {} side limits training; {} {} which part", ToText(*side), who, does);
+  if (!side) return fmt::format("{} {} what limits {}", who, does, Training(q));
+  return fmt::format("the {} side limits {}; {} {} which part", ToText(*side), Training(q), who,
+                     does);
 }
 
 }  // namespace
@@ -57,8 +65,8 @@ std::string Headline(Verdict verdict, std::optional<Side> side, const Question& 
     case Verdict::kLoaderBound:
       return LoaderHeadline(q, d);
     case Verdict::kCpuContention:
-      return fmt::format("too many threads share the cores; training waits for one {} of the time",
-                         ShareText(TrainerContendedShare(q.measurement)));
+      return fmt::format("too many threads share the cores; {} waits for one {} of the time",
+                         Training(q), ShareText(TrainerContendedShare(q.measurement)));
     case Verdict::kIoBound:
       return Limits("storage limits", q);
     case Verdict::kCpuBound:
@@ -74,7 +82,8 @@ std::string Headline(Verdict verdict, std::optional<Side> side, const Question& 
     case Verdict::kComputeBound:
       return ComputeHeadline(q);
     case Verdict::kBalanced:
-      return "no single part limits training; only several changes together would gain";
+      return fmt::format("no single part limits {}; only several changes together would gain",
+                         Training(q));
     case Verdict::kInconclusive:
       return InconclusiveHeadline(side, q);
   }

@@ -35,12 +35,12 @@ inline std::optional<double> RelativeHalfWidth(const measure::Measurement& measu
   return (interval->high - interval->low) / 2 / *rate;
 }
 
-/// Threads that can be runnable at once: the workers', the pin thread and the trainer's own (one
-/// that only dispatches, where the device is not a CPU).
+/// Threads that can be runnable at once: of each accelerator the workers', the pin thread and the
+/// trainer's own (one that only dispatches, where the device is not a CPU).
 inline int RunnableThreads(const Scenario& scenario) {
   const int trainer = scenario.device_asynchronous ? 1 : std::max(1, scenario.compute_threads);
-  return scenario.workers * std::max(1, scenario.worker_threads) + (scenario.pin_thread ? 1 : 0) +
-         trainer;
+  return scenario.accelerators * (scenario.workers * std::max(1, scenario.worker_threads) +
+                                  (scenario.pin_thread ? 1 : 0) + trainer);
 }
 
 }  // namespace pipesim::diagnose

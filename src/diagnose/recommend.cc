@@ -38,7 +38,7 @@ Recommendation FromSetting(std::string text, const Question& q, const Decision& 
   loader.prefetch_factor = after.prefetch_factor;
   loader.in_order = after.in_order;
   loader.persistent_workers = after.persistent_workers;
-  r.pytorch = DataLoaderText(loader);
+  r.pytorch = DataLoaderText(loader, q.scenario.accelerators);
   return r;
 }
 
@@ -78,7 +78,7 @@ Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) 
   loader.pin_memory = true;
   return {.text = "pinned memory: copies from it are faster and run beside the step",
           .set = {{"loader.pin_memory", "true"}},
-          .pytorch = DataLoaderText(loader)};
+          .pytorch = DataLoaderText(loader, q.scenario.accelerators)};
 }
 
 Recommendation FewerLaunches(const Question& q) {
@@ -141,9 +141,14 @@ std::int64_t StepsToSettle(const Question& q) {
   return static_cast<std::int64_t>(std::min(std::ceil(steps / unit) * unit, 1e15));
 }
 
-std::string DataLoaderText(const spec::Loader& loader) {
+std::string DataLoaderText(const spec::Loader& loader, int accelerators) {
   std::string text = fmt::format("DataLoader(dataset, batch_size={}", loader.batch_size);
-  if (loader.shuffle) text += ", shuffle=True";
+  if (accelerators > 1) {
+    text += loader.shuffle ? ", sampler=DistributedSampler(dataset)"
+                           : ", sampler=DistributedSampler(dataset, shuffle=False)";
+  } else if (loader.shuffle) {
+    text += ", shuffle=True";
+  }
   if (loader.workers > 0) {
     text +=
         fmt::format(", num_workers={}, prefetch_factor={}", loader.workers, loader.prefetch_factor);

@@ -13,8 +13,8 @@ Recommendation Recommend(Verdict verdict, const Question& question, const Decisi
                          const Doubt& doubt, const std::vector<WhatIf>& what_if);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
-/// defaults.
-std::string DataLoaderText(const spec::Loader& loader);
+/// defaults. Of several accelerators: that of each rank.
+std::string DataLoaderText(const spec::Loader& loader, int accelerators = 1);
 
 /// Steps of a run, warm-up included, that would bring the interval to thresholds.rank_interval and
 /// reach min_steps: n × (half-width / 5 %)², rounded up to two digits.

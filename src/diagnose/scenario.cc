@@ -18,6 +18,7 @@ Scenario ScenarioOf(const spec::Experiment& experiment, const measure::Measureme
   const auto& effective = measurement.effective;
   Scenario s;
   s.demands = measurement.demands;
+  s.accelerators = measurement.result.accelerators;
   s.cores = measurement.resources.cores > 0 ? measurement.resources.cores : effective.cores;
   s.workers = experiment.loader.workers;
   s.prefetch_factor = experiment.loader.prefetch_factor;

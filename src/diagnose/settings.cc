@@ -10,7 +10,7 @@
 namespace pipesim::diagnose {
 
 int MostWorkers(const Scenario& s) {
-  const double cores = std::clamp(std::floor(s.cores), 1.0, 1e6);
+  const double cores = std::clamp(std::floor(s.cores / s.accelerators), 1.0, 1e6);
   return std::max(static_cast<int>(cores), 4 * s.workers);
 }
 

@@ -19,7 +19,8 @@ struct Setting {
   Change change;
 };
 
-/// The most workers that count as a setting: max(cores, 4 × now), at least 1 (design section 2).
+/// The most workers of an accelerator that count as a setting: max(its share of the cores, 4 ×
+/// now), at least 1 (design section 2).
 int MostWorkers(const Scenario& scenario);
 
 Setting Workers(const Scenario& scenario, int workers);

@@ -85,7 +85,8 @@ std::string TrainerUse(const measure::Measurement& measurement) {
   const auto word = TrainerWord(measurement);
   if (word != "CPU") {
     const auto busy = measurement.result.accelerator_utilization;
-    return busy ? fmt::format("the {} is {} busy", word, ShareText(*busy)) : "";
+    const auto which = measurement.result.accelerators > 1 ? "each" : "the";
+    return busy ? fmt::format("{} {} is {} busy", which, word, ShareText(*busy)) : "";
   }
   const auto& consumer = measurement.consumer;
   if (!(consumer.wall_s > 0)) return "";

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stats.h"
+#include "measure/accelerators.h"
 #include "measure/rates.h"
 
 namespace pipesim::measure {
@@ -77,7 +78,8 @@ void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& 
       MeanSeconds(trace, Series::kPrepareTime, window);
 }
 
-/// CPU time of training steps: what the process used beyond loading. The threads of a compute pool
+/// CPU time of training steps: what the process used beyond loading, over the `steps` that it paid
+/// for, those of all accelerators. The threads of a compute pool
 /// are seen by no span; wall time × threads bounds them from above and stands in without counters.
 void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
                     const std::optional<CounterMoves>& moves, double steps, double window_s,
@@ -150,8 +152,8 @@ Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Expe
   demands.sync_s = consumer.sync_s / steps;
   FitStep(demands, trace, window, experiment, consumer, steps);
   if (!trace.effective.device_asynchronous) {
-    FitTrainingCpu(demands, trace, moves, steps, window_s, *demands.step_s,
-                   experiment.loader.workers);
+    FitTrainingCpu(demands, trace, moves, steps * AllOverFirst(trace, window, experiment), window_s,
+                   *demands.step_s, experiment.loader.workers);
   }
   return demands;
 }

@@ -1,4 +1,5 @@
 #include "base/stats.h"
+#include "measure/accelerators.h"
 #include "measure/cache_kinds.h"
 #include "measure/demands.h"
 #include "measure/measurement.h"
@@ -41,6 +42,7 @@ std::optional<Loss> LossOf(const trace::RunTrace& trace) {
 Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& experiment) {
   Measurement m;
   m.result.stopped_by = trace.end_reason;
+  m.result.accelerators = experiment.run.accelerators;
   if (trace.first_batch) {
     m.result.time_to_first_batch_s = base::ToSeconds(*trace.first_batch - trace.begin);
   }
@@ -65,8 +67,15 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
   result.steps = window.last_step - window.first_step;
   result.warmup_steps = window.first_step;
   result.samples = window.samples;
-  result.samples_per_s = SamplesPerSecond(window);
+  const double all = AllOverFirst(trace, window, experiment);
+  result.samples_per_s_each = SamplesPerSecond(window);
+  result.samples_per_s = *result.samples_per_s_each * all;
+  // The sum of equal trainers varies no more, in proportion, than one of them.
   result.samples_per_s_interval = RateInterval(trace, window, experiment);
+  if (auto& interval = result.samples_per_s_interval) {
+    interval->low *= all;
+    interval->high *= all;
+  }
   result.steps_per_s = static_cast<double>(result.steps) / result.measured_s;
   result.step_time = StepTimes(trace, window);
 }

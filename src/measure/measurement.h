@@ -51,8 +51,12 @@ struct Loss {
 
 struct Result {
   trace::EndReason stopped_by = trace::EndReason::kEnough;
+  /// Equal trainers side by side. samples_per_s is the sum of all; what else there is is of the
+  /// first one, by symmetry like each.
+  int accelerators = 1;
   std::optional<double> samples_per_s;  ///< nullopt when nothing was measured; likewise below
   std::optional<Interval> samples_per_s_interval;
+  std::optional<double> samples_per_s_each;  ///< of the first accelerator
   std::optional<double> steps_per_s;
   std::optional<StepTime> step_time;
   std::optional<double> time_to_first_batch_s;
@@ -105,7 +109,7 @@ struct TransferUse {
 };
 struct Memory {
   std::optional<std::int64_t> rss_peak_bytes, device_peak_bytes, device_total_bytes;
-  std::int64_t queued_bytes = 0;  ///< window × batch bytes
+  std::int64_t queued_bytes = 0;  ///< window × batch bytes, of all accelerators
 };
 /// What iostat shows of one block device, over the window: all programs' use of it.
 struct Disk {
@@ -133,9 +137,9 @@ struct Resources {
   std::optional<double> throttled_fraction;
 };
 
-/// What one batch asks of each part, free of contention and waiting: the ground that predictions
-/// and interventions stand on. nullopt where it could not be measured, 0 where the pipeline has no
-/// such part.
+/// What one batch of one accelerator asks of each part, free of contention and waiting: the ground
+/// that predictions and interventions stand on. nullopt where it could not be measured, 0 where the
+/// pipeline has no such part.
 struct Demands {
   std::int64_t batch_samples = 0;    ///< mean size of the measured batches, rounded
   std::optional<double> read_s;      ///< one worker alone waits for storage
@@ -201,5 +205,9 @@ struct Window {
 };
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);
+
+/// Samples/s of all accelerators in the window.
+double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window,
+                             const spec::Experiment& experiment);
 
 }  // namespace pipesim::measure

@@ -14,10 +14,12 @@ using trace::State;
 /// Rounding of the interpolated sums: below this a rest of 0 may come out negative. Anything beyond
 /// is shown as it is, since it says that a second was counted twice.
 constexpr double kRoundingS = 1e-6;
+/// Times are whole nanoseconds: what is less comes of adding them up as seconds.
+constexpr double kGrainS = 1e-9;
 
 double Rest(double wall_s, double sum_s) {
   const double rest = wall_s - sum_s;
-  return rest < 0 && rest > -kRoundingS ? 0 : rest;
+  return rest < kGrainS && rest > -kRoundingS ? 0 : rest;
 }
 
 double Seconds(const trace::RunTrace& trace, Role role, State state, const Window& window) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "measure/accelerators.h"
 #include "measure/rates.h"
 
 namespace pipesim::measure {
@@ -191,13 +192,14 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
     r.disk = DiskUse(trace.effective.disk, *moves);
   } else if (experiment.storage.kind != spec::StorageKind::kNone) {
     // Without counters: what the pipeline needs, one read a sample.
-    r.reads_per_s = SamplesPerSecond(window);
+    r.reads_per_s = SamplesPerSecondOfAll(trace, window, experiment);
     r.storage_bytes_per_s =
         r.reads_per_s * static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
   }
   if (loading_cpu_s_per_step) {
     const double steps_per_s = static_cast<double>(window.last_step - window.first_step) /
-                               base::ToSeconds(window.to - window.from);
+                               base::ToSeconds(window.to - window.from) *
+                               AllOverFirst(trace, window, experiment);
     r.cores_used_loading = *loading_cpu_s_per_step * steps_per_s;
     const bool cpu_trains = !trace.effective.device_asynchronous;
     if (cpu_trains && r.cores_used) {
@@ -217,7 +219,8 @@ Memory MemoryOf(const trace::RunTrace& trace, const spec::Experiment& experiment
   if (trace.effective.device_memory_peak) {
     memory.device_peak_bytes = trace.effective.device_memory_peak->count;
   }
-  memory.queued_bytes = experiment.loader.Window() * experiment.loader.batch_size *
+  memory.queued_bytes = experiment.run.accelerators * experiment.loader.Window() *
+                        experiment.loader.batch_size *
                         spec::PreparedBytes(experiment.dataset).count;
   return memory;
 }

@@ -46,18 +46,6 @@ std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from
   return static_cast<std::size_t>(first - marks.begin());
 }
 
-/// The last mark a whole number of periods after `start`; the last of all when not one period fits.
-/// Where only every `stride`-th step was kept, the first mark after a whole number: the odd steps
-/// are then less than one in 2,048.
-std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t start,
-                            std::int64_t period, std::int64_t stride) {
-  for (std::size_t end = marks.size() - 1; end > start; --end) {
-    const std::int64_t steps = marks[end].steps - marks[start].steps;
-    if (steps >= period && steps % period < stride) return end;
-  }
-  return marks.size() - 1;
-}
-
 std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
   if (to.at <= from.at || to.steps <= from.steps) return std::nullopt;
   return Window{.from = from.at,
@@ -90,6 +78,15 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
 }
 
 }  // namespace
+
+std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t start,
+                            std::int64_t period, std::int64_t stride) {
+  for (std::size_t end = marks.size() - 1; end > start; --end) {
+    const std::int64_t steps = marks[end].steps - marks[start].steps;
+    if (steps >= period && steps % period < stride) return end;
+  }
+  return marks.size() - 1;
+}
 
 std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
   std::vector<Checkpoint> marks;

@@ -17,6 +17,12 @@ std::vector<trace::Checkpoint> Marks(const trace::RunTrace& trace);
 /// (the loader restarts at each border), else one batch of every worker.
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps);
 
+/// The last of `marks` a whole number of periods after marks[start]; the last of all when not one
+/// period fits. Where only every `stride`-th step was kept, the first mark after a whole number:
+/// the odd steps are then less than one in 2,048.
+std::size_t WholePeriodsEnd(const std::vector<trace::Checkpoint>& marks, std::size_t start,
+                            std::int64_t period, std::int64_t stride);
+
 /// Borders inside the window that split it into at most `max_groups` (>= 1) consecutive groups of
 /// equal steps, each a multiple of `period` (>= 1; a border between kept steps moves to the next
 /// one). The first is the window's begin; a remainder at the end is left out. Fewer than two

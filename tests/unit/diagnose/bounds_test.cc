@@ -26,6 +26,21 @@ TEST(Bounds, NoSamplesMakeNoThroughput) {
   EXPECT_EQ(PredictByBounds(s), 0);
 }
 
+TEST(Bounds, AcceleratorsMultiplyWhatIsTheirOwnAndDivideWhatTheyShare) {
+  Scenario s = Empty();
+  s.accelerators = 8;
+  s.demands.step_s = 0.010;
+  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 / 0.010);
+  s.demands.prepare_cpu_s = 0.020;
+  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 / 0.020);  // 8 cores / cpu, not 8 x 4 workers / cycle
+  s.demands.prepare_cpu_s = 0;
+  s.demands.prepare_wait_s = 0.080;
+  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 * 4 / 0.080);
+  s.demands.bytes = 1e6;
+  s.storage_bytes_per_s = 100e6;
+  EXPECT_DOUBLE_EQ(PredictByBounds(s), 100);  // bandwidth / bytes, of all together
+}
+
 TEST(Bounds, WorkersShareTheLoading) {
   Scenario s = Empty();
   s.demands.read_s = 0.010;
