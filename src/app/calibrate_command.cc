@@ -39,6 +39,7 @@ std::optional<spec::MachineProfile> OlderProfile(const std::filesystem::path& fi
 CalibrationPlan PlanOf(const Arguments& arguments) {
   CalibrationPlan plan;
   plan.experiment = ReadAsked(RequestOf(arguments));
+  plan.experiment.run.accelerators = 1;  // of its parts, each is measured alone
   if (plan.experiment.storage.kind == spec::StorageKind::kFiles) {
     plan.folder = plan.experiment.storage.path;
     CountSamples(plan.experiment);  // a folder without samples is found out now

@@ -171,6 +171,12 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
   if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
   if (experiment.device.kind == spec::DeviceKind::kCuda)
     plan.left_out.emplace_back("what CUDA takes for itself");
+  const int accelerators = experiment.run.accelerators;
+  if (accelerators == 1) return plan;
+  for (MemoryPart& part : plan.parts) {
+    part.what = fmt::format("{} x {}", accelerators, part.what);
+    part.bytes *= accelerators;
+  }
   return plan;
 }
 

@@ -24,7 +24,8 @@ struct MemoryPlan {
 };
 
 /// Of an experiment whose device is chosen (not kAuto). An upper bound of its parts: every slot of
-/// the batch pool is counted as filled, as it is in a run that training holds back.
+/// the batch pool is counted as filled, as it is in a run that training holds back. Of several
+/// accelerators each holds as much.
 MemoryPlan PlanMemory(const spec::Experiment& experiment);
 
 /// Why the experiment cannot run within `bound`: what it asks for by part, what is free and by

@@ -44,6 +44,8 @@ constexpr Option kOptions[] = {
      "bytes that storage delivers for a sample: 110KiB", kPipeline, kExperiment},
     {"prefetch", "N", "loader.prefetch_factor", "batches each worker may be ahead", kPipeline,
      kExperiment},
+    {"accelerators", "N", "run.accelerators", "predict: N equal trainers share storage and cores",
+     kPipeline, kExperiment},
     {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline, kExperiment},
     {"profile", "NAME|FILE", "", "the machine profile to predict with (default: default)",
      kPipeline, kPredict},

@@ -19,6 +19,12 @@ namespace {
 
 using base::ExitCode;
 
+spec::Experiment ReadAskedOfRun(const Arguments& arguments) {
+  spec::Request request = RequestOf(arguments);
+  request.for_run = true;
+  return ReadAsked(request);
+}
+
 report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Experiment& experiment,
                                      Handover& handover) {
   base::StopFlag stop;
@@ -41,7 +47,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
 
 /// In the run's own process.
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
-  spec::Experiment experiment = ReadAsked(RequestOf(arguments));
+  spec::Experiment experiment = ReadAskedOfRun(arguments);
   PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
   nothing.context.argv = arguments.typed;
@@ -80,11 +86,11 @@ ExitCode Run(const Arguments& arguments) {
   if (auto handover = HandoverToParent()) return RunAndHandOver(arguments, *handover);
   ReadThresholds(arguments);
   if (arguments.Has("dry-run")) {
-    PrintOut(SettingsText(ReadAsked(RequestOf(arguments))));
+    PrintOut(SettingsText(ReadAskedOfRun(arguments)));
     return ExitCode::kOk;
   }
   if (arguments.Has("needs-libtorch")) {
-    PrintOut(NeedsTorch(ReadAsked(RequestOf(arguments))) ? "yes\n" : "no\n");
+    PrintOut(NeedsTorch(ReadAskedOfRun(arguments)) ? "yes\n" : "no\n");
     return ExitCode::kOk;
   }
   return RunSupervised(arguments);

@@ -60,6 +60,7 @@ class Changed {
     out_.run.seed = costs.executed.run.seed;
     out_.run.warmup = costs.executed.run.warmup;
     out_.run.steps = steps;
+    out_.run.accelerators = now.accelerators;
     ChangeSettings();
     ChangeLoading();
     ChangeTransfer();
@@ -75,7 +76,7 @@ class Changed {
     const auto trace = engine::MakeVirtualExecutor(parts_)->Run(out_, control);
     const auto window = measure::MeasuredWindow(trace, out_);
     if (!window || window->to <= window->from) return 0;
-    return static_cast<double>(window->samples) / base::ToSeconds(window->to - window->from);
+    return measure::SamplesPerSecondOfAll(trace, *window, out_);
   }
 
  private:
@@ -196,6 +197,7 @@ class Changed {
 std::vector<double> KeyOf(const Scenario& s) {
   const measure::Demands& d = s.demands;
   std::vector<double> key{static_cast<double>(d.batch_samples),
+                          static_cast<double>(s.accelerators),
                           static_cast<double>(s.workers),
                           static_cast<double>(s.prefetch_factor),
                           static_cast<double>(s.worker_threads),
@@ -231,7 +233,7 @@ std::int64_t StepsMeasured(const measure::Result& result) {
   return result.warmup_steps + result.steps;
 }
 
-/// Of a step and its batch, what the engine spends on it.
+/// Of a step and its batch on every accelerator, what the engine spends on it.
 double SecondsOfStep(const Experiment& experiment) {
   // Only the order of magnitude counts. tests/bench/virtual_bench on a busy core of an AMD EPYC has
   // 0.1 us an event and 0.1 us a first draw; measuring each run, and steps of more events than these,
@@ -244,7 +246,7 @@ double SecondsOfStep(const Experiment& experiment) {
   for (const bool fixed : {experiment.prepare.cost.IsFixed(), storage.latency.IsFixed(),
                            storage.open_cost.IsFixed(), experiment.dataset.sample_bytes.IsFixed()})
     draws += fixed ? 0 : 1;
-  return (5 + 2 * chunks) * kEvent_s + draws * batch * kDraw_s;
+  return experiment.run.accelerators * ((5 + 2 * chunks) * kEvent_s + draws * batch * kDraw_s);
 }
 
 }  // namespace
@@ -254,7 +256,7 @@ bool VirtualTimeIsQuick(const PredictionCosts& costs, const measure::Measurement
   const Scenario scenario = diagnose::ScenarioOf(costs.executed, measurement);
   const std::int64_t most = StepsMeasured(measurement.result), least = StepsToRank(measurement);
   // Each number of workers up to the most that are tried, and some sixty other changes.
-  const double tried = std::max(scenario.cores, 4.0 * scenario.workers);
+  const double tried = std::max(scenario.cores / scenario.accelerators, 4.0 * scenario.workers);
   constexpr double kOthers = 60;
   const auto steps = [&](double workers) {
     const double window = workers * scenario.prefetch_factor;

@@ -94,8 +94,10 @@ Document StepTimeValue(const std::optional<measure::StepTime>& step) {
 Document ResultSection(const measure::Result& result) {
   return {{"status", StatusOf(result.stopped_by)},
           {"stopped_by", TextOf(result.stopped_by)},
+          {"accelerators", result.accelerators},
           {"samples_per_s", NumberValue(result.samples_per_s)},
           {"samples_per_s_interval", IntervalValue(result.samples_per_s_interval)},
+          {"samples_per_s_each", NumberValue(result.samples_per_s_each)},
           {"steps_per_s", NumberValue(result.steps_per_s)},
           {"step_time_s", StepTimeValue(result.step_time)},
           {"time_to_first_batch_s", NumberValue(result.time_to_first_batch_s)},

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 
 #include "report/text_parts.h"
@@ -6,6 +7,12 @@ namespace pipesim::report {
 
 std::string DeviceWord(View document) {
   return document.At("effective.device").Text().starts_with("cuda") ? "GPU" : "device";
+}
+
+std::int64_t Accelerators(View document) {
+  const double most = 1e6;  // keeps what a foreign file says in range
+  return static_cast<std::int64_t>(
+      std::clamp(document.At("result.accelerators").NumberOr(1), 1.0, most));
 }
 
 bool HasMeasurement(View document) {

@@ -28,7 +28,10 @@ std::string GpuText(View document) {
   const std::string device = document.At("effective.device").Text();
   const std::string name = document.At("effective.device_name").Text();
   const auto busy = document.At("result.accelerator_utilization").Number();
-  const std::string share = busy ? Percent(*busy) + " busy" : "n/a";
+  const std::int64_t accelerators = Accelerators(document);
+  const std::string which =
+      accelerators > 1 ? ", each of " + WithCommas(accelerators) : std::string();
+  const std::string share = (busy ? Percent(*busy) + " busy" : "n/a") + which;
   if (device.starts_with("cuda")) return share + NvmlText(document) + GpuMemory(document);
   if (device == "emulated") {
     const bool named = !name.empty() && name != "emulated";

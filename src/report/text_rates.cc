@@ -47,11 +47,21 @@ void AddRateLine(const Sheet& sheet) {
   sheet.page.Add(line + share);
 }
 
+void AddAccelerators(const Sheet& sheet) {
+  const std::int64_t accelerators = Accelerators(sheet.document);
+  if (accelerators == 1) return;
+  const auto each = sheet.document.At("result.samples_per_s_each").Number();
+  sheet.page.Add(WithCommas(accelerators) + " accelerators" +
+                 (each ? ", " + Significant(*each, 3) + " samples/s each" : "") +
+                 "; storage and cores shared, no all-reduce");
+}
+
 void AddWindow(const Sheet& sheet) {
   const View result = sheet.document.At("result");
   const auto steps = static_cast<std::int64_t>(result.At("steps").NumberOr(0));
   const auto first = result.At("time_to_first_batch_s").Number();
-  std::string line = WithCommas(steps) + (steps == 1 ? " step in " : " steps in ") +
+  const std::string each = Accelerators(sheet.document) > 1 ? " each in " : " in ";
+  std::string line = WithCommas(steps) + (steps == 1 ? " step" : " steps") + each +
                      Seconds(result.At("measured_s").NumberOr(0), 3);
   if (sheet.document.At("prediction").IsPresent()) line += " of virtual time";
   const double warmup = result.At("warmup_s").NumberOr(0);
@@ -214,6 +224,7 @@ void AddRates(const Sheet& sheet) {
   sheet.page.AddBlank();
   if (HasMeasurement(sheet.document)) {
     AddRateLine(sheet);
+    AddAccelerators(sheet);
     AddWindow(sheet);
     AddLoss(sheet);
   } else {

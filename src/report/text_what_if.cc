@@ -111,6 +111,7 @@ void AddEnough(const Sheet& sheet) {
     const auto workers = static_cast<std::int64_t>(enough.At("workers").NumberOr(0));
     const auto now = static_cast<std::int64_t>(effective.At("workers").NumberOr(0));
     std::string line = "Enough workers: " + WithCommas(workers);
+    if (Accelerators(sheet.document) > 1) line += " for each accelerator";
     line += workers == now ? ", as now" : ", now " + WithCommas(now);
     line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of what any number gives";
     const auto prefetch = enough.At("prefetch_factor").Number();

@@ -77,6 +77,19 @@ TEST(CommandLine, AMissingFileIsAConfigurationErrorThatNamesIt) {
   EXPECT_THAT(result.err, HasSubstr("no-such.yaml"));
 }
 
+TEST(CommandLine, SeveralAcceleratorsCanOnlyBePredicted) {
+  const std::string file = (TestFolder() / "eight.yaml").string();
+  std::ofstream(file) << "version: 1\nrun: {accelerators: 8}\n";
+  const CommandResult result = RunPipesim({file, "--device", "emulated"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("eight.yaml:2:21"));
+  EXPECT_THAT(result.err, HasSubstr("several accelerators can only be predicted"));
+  EXPECT_THAT(result.err, HasSubstr("pipesim predict"));
+  EXPECT_EQ(RunPipesim({"validate", file}).exit_code, 0);
+  EXPECT_EQ(
+      RunPipesim({file, "--device", "emulated", "--accelerators", "1", "--dry-run"}).exit_code, 0);
+}
+
 TEST(CommandLine, ALaterFlagWins) {
   const CommandResult result =
       RunPipesim({"--workers", "4", "--set", "loader.workers=7", "--dry-run"});

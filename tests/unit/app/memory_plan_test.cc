@@ -60,6 +60,15 @@ TEST(MemoryPlan, AnActivationThatOnlyAReluTakesIsNotKept) {
   EXPECT_EQ(BytesOf(PlanMemory(experiment), "activations"), 4 * 10 * (100 + 10));
 }
 
+TEST(MemoryPlan, EachAcceleratorHoldsAsMuchOnTheHost) {
+  auto experiment = TenMegabyteBatches();
+  experiment.run.accelerators = 8;
+  EXPECT_EQ(BytesOf(PlanMemory(experiment), "8 x 7 batches of 10 MB"), 8 * 70e6);
+  EXPECT_EQ(PlanMemory(experiment).Total(), 8 * 86e6);
+  EXPECT_THAT(*MemoryRefusal(experiment, Free(8 * 76e6)),
+              HasSubstr("--batch 8 or --prefetch 1 would fit"));
+}
+
 TEST(MemoryPlan, APinStageHoldsItsOwnBatches) {
   auto experiment = TenMegabyteBatches();
   experiment.loader.pin_memory = true;

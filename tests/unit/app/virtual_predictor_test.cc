@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "diagnose/demands.h"
 #include "spec/read.h"
 
 namespace pipesim::app {
@@ -58,6 +59,19 @@ TEST(VirtualPredictor, WorkersAndDemandsChangeTheRateAsTheyMust) {
   Scenario half_step = two;
   *half_step.demands.step_s /= 2;
   EXPECT_NEAR(c.predict(half_step), 2000, 2);
+}
+
+TEST(VirtualPredictor, RunsEveryAcceleratorOfAChange) {
+  // Three on a storage of 2500 samples/s for all, each good for 1000: twice its speed suffices.
+  const Case c(
+      "storage: {bandwidth: 25MB/s}\ndataset: {sample_bytes: 10kB}\nprepare: none\n"
+      "loader: {workers: 2, batch_size: 20}\ndevice: {emulated: {base: 20ms}}\n"
+      "run: {steps: 400, accelerators: 3}\n");
+  EXPECT_NEAR(c.rate(), 2500, 15);
+  EXPECT_NEAR(c.predict(c.scenario) / c.rate(), 1, 0.01);
+  EXPECT_NEAR(c.predict(diagnose::Scaled(c.scenario, diagnose::Demand::kStorage, 0.5)), 3000, 15);
+  EXPECT_EQ(c.report.diagnosis.bottleneck, diagnose::Verdict::kIoBound);
+  EXPECT_EQ(c.report.diagnosis.headline.find("storage limits training on 3 accelerators"), 0u);
 }
 
 TEST(VirtualPredictor, ALargerBatchTakesWhatItsDemandsSay) {

@@ -101,7 +101,7 @@ void SetPrepare(RunReport& report, const std::string& cost, Origin origin) {
 measure::Result Window(std::int64_t steps, double step_s, double noise) {
   measure::Result result;
   const double rate = 256 / step_s;
-  result.samples_per_s = rate;
+  result.samples_per_s = result.samples_per_s_each = rate;
   result.samples_per_s_interval = Within(rate, noise);
   result.steps_per_s = 1 / step_s;
   result.step_time = measure::StepTime{step_s, std::nullopt, std::nullopt, std::nullopt};
