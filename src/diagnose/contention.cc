@@ -17,22 +17,45 @@ bool Oversubscribed(const Scenario& s) { return s.cores > 0 && RunnableThreads(s
 Scenario WithThreads(Scenario s, int workers, int threads) {
   s.workers = workers;
   if (s.device_asynchronous || threads == s.compute_threads) return s;
-  if (s.demands.step_s) *s.demands.step_s *= static_cast<double>(s.compute_threads) / threads;
+  auto& d = s.demands;
+  if (d.step_s) {
+    const double most_s = *d.step_s * static_cast<double>(s.compute_threads) / threads;
+    d.step_s = std::min(most_s, d.step_one_thread_s.value_or(most_s));
+    if (d.step_cpu_s) d.step_cpu_s = std::min(*d.step_cpu_s, threads * *d.step_s);
+  }
   s.compute_threads = threads;
   return s;
 }
 
+/// The step was repeated alone after the run: its demands hold no waiting for a core.
+bool StepIsKnownAlone(const measure::Measurement& measurement) {
+  return !measurement.effective.device_asynchronous && measurement.effective.device_step;
+}
+
+/// What steps of the CPU lost to waiting for a core, seconds of the measured window.
+double LostInSteps(const measure::Measurement& measurement) {
+  const double compute_s = measurement.consumer.compute_s;
+  if (measurement.effective.device_asynchronous) return 0;
+  if (StepIsKnownAlone(measurement)) {
+    const double alone_s = measurement.demands.step_s.value_or(0);
+    return std::max(0.0, compute_s - alone_s * static_cast<double>(measurement.result.steps));
+  }
+  return compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
+}
+
 /// The step as it would be if its threads never waited for a core.
 Scenario Uncontended(Scenario s, const measure::Measurement& measurement) {
-  const double waits = measurement.resources.trainer_contended_fraction.value_or(0);
-  if (!s.device_asynchronous && s.demands.step_s) *s.demands.step_s *= 1 - waits;
+  if (StepIsKnownAlone(measurement) || s.device_asynchronous || !s.demands.step_s) return s;
+  *s.demands.step_s *= 1 - measurement.resources.trainer_contended_fraction.value_or(0);
   return s;
 }
 
 /// The most workers beside `threads` of the trainer's: at least one, so that loading still runs
-/// beside training; never more than now.
+/// beside training; never more than now. All of them where a pool becomes a single thread, since
+/// what is lost then is what its threads lose waiting for one another.
 int MostWorkersBeside(const Scenario& now, int threads) {
-  if (now.workers == 0 || threads == 1) return now.workers;
+  const bool pool_goes = threads == 1 && !now.device_asynchronous && now.compute_threads > 1;
+  if (now.workers == 0 || pool_goes) return now.workers;
   return std::clamp(WholeCores(now) - threads, 1, now.workers);
 }
 
@@ -58,17 +81,15 @@ Setting FewerThreadsOn(const Scenario& now, int threads, int workers) {
 double TrainerContendedShare(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;
   if (!(consumer.wall_s > 0)) return 0;
-  double lost_s = consumer.contended_s;
-  if (!measurement.effective.device_asynchronous) {
-    lost_s += consumer.compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
-  }
-  return std::clamp(lost_s / consumer.wall_s, 0.0, 1.0);
+  return std::clamp((consumer.contended_s + LostInSteps(measurement)) / consumer.wall_s, 0.0, 1.0);
 }
 
-double ContentionGainBetweenSteps(const measure::Measurement& measurement) {
+double ContentionLeftOut(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;
-  const double running_s = consumer.wall_s - consumer.contended_s;
-  return running_s > 0 ? consumer.contended_s / running_s : 0;
+  const double lost_s =
+      consumer.contended_s + (StepIsKnownAlone(measurement) ? LostInSteps(measurement) : 0);
+  const double running_s = consumer.wall_s - lost_s;
+  return running_s > 0 ? lost_s / running_s : 0;
 }
 
 std::optional<Tried> MeasuredContention(const Question& question) {
@@ -114,6 +135,7 @@ bool StepMayHoldContention(const Question& question) {
   const Scenario& now = question.scenario;
   const auto& workers = question.measurement.workers;
   if (now.device_asynchronous || now.compute_threads < 2 || !Oversubscribed(now)) return false;
+  if (StepIsKnownAlone(question.measurement)) return false;
   return workers.wall_s > 0 &&
          workers.contended_s / workers.wall_s >= question.thresholds.gain_that_counts;
 }

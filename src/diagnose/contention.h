@@ -10,22 +10,24 @@
 namespace pipesim::diagnose {
 
 /// Share of the training thread's wall time that was lost to waiting for a core: its own waiting
-/// between steps, and of the steps on a CPU what the kernel saw its pool's threads wait
-/// (resources.trainer_contended_fraction; a step takes as long as its slowest thread, so the mean
-/// over them is the least it can be).
+/// between steps, and on a CPU what its steps took beyond such steps alone after the run. Where
+/// those could not be measured, what the kernel saw the pool's threads wait
+/// (resources.trainer_contended_fraction): the least it can be, since a step takes as long as its
+/// slowest thread and the others may spin meanwhile.
 double TrainerContendedShare(const measure::Measurement& measurement);
 
-/// What a training thread that never waited for a core between steps would gain at most.
-double ContentionGainBetweenSteps(const measure::Measurement& measurement);
+/// What a training thread that never waited for a core would gain at most, as far as the demands do
+/// not hold that waiting.
+double ContentionLeftOut(const measure::Measurement& measurement);
 
 /// Fewer threads that would help, when three things hold: more threads than cores can be runnable;
 /// the training thread waited for a core; and a pipeline with no more threads than cores (or one
 /// worker) is predicted to beat what was measured. The gain is the smaller of the last two:
 ///   min(c / (1 − c), predicted(fewer) / measured − 1),  c = TrainerContendedShare.
-/// A step free of contention is taken to need the share of its time in which its threads had their
-/// cores, and on t of T threads T/t of that, which is the most it can: a lower bound. Workers
-/// beside a pool of several threads are no more than the other cores hold; beside a single training
-/// thread they may be as many as now, since sharing cores costs it no more than its share.
+/// A step on t of T threads is taken to need T/t of its time alone, which is the most it can, or what
+/// it was measured to need on one thread: a lower bound. Workers are no more than the other cores
+/// hold, but all of those there are where the trainer's pool goes: sharing cores costs a single
+/// training thread no more than its share.
 std::optional<Tried> MeasuredContention(const Question& question);
 
 /// `decision` with cpu-contention in the lead where MeasuredContention gains enough; a loader

@@ -37,14 +37,30 @@ void AddFewSteps(const Question& q, Doubt& doubt) {
   doubt.undecided = doubt.needs_steps = true;
 }
 
+/// What contention costs is no error of a model that leaves it out: without it the run is between
+/// what was measured and `left_out` more. What of `error` lies beyond.
+double BeyondContention(double error, double left_out) {
+  if (error <= left_out) return std::min(error, 0.0);
+  return (1 + error) / (1 + left_out) - 1;
+}
+
 void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto error = ModelError(q);
   if (!error) return;
-  // What contention costs is no error of a model that leaves it out. It is in the model where it is
-  // in the measured step.
-  const double left_out = std::min(decision.gain, ContentionGainBetweenSteps(q.measurement));
-  const double unexplained = decision.measured ? (1 + *error) / (1 + left_out) - 1 : *error;
-  if (!(std::abs(unexplained) > q.thresholds.model_error)) return;
+  const double allowed = q.thresholds.model_error;
+  const bool shares_cores = RunnableThreads(q.scenario) > q.scenario.cores;
+  const double unexplained =
+      BeyondContention(*error, shares_cores ? ContentionLeftOut(q.measurement) : 0);
+  if (!(std::abs(unexplained) > allowed)) {
+    if (decision.measured || !(std::abs(*error) > allowed)) return;
+    doubt.missing.push_back(
+        {"diagnosis.model_error",
+         fmt::format("the training thread waits for cores, which makes the run {} slower than a "
+                     "model that leaves this out",
+                     ShareText(1 - 1 / (1 + *error)))});
+    doubt.weak = true;
+    return;
+  }
   std::string reason =
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
                   GainText(unexplained), ShareText(q.thresholds.model_error));
@@ -91,6 +107,8 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
   return open;
 }
 
+/// Settings come before demands whatever these gain: measured contention is decided where its gain
+/// counts at the interval's far end, too.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto half_width = RelativeHalfWidth(q.measurement);
   if (!half_width) {
@@ -108,7 +126,11 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
       {"result.samples_per_s_interval",
        fmt::format("interval ±{} ({} is needed to rank)", ShareText(*half_width),
                    ShareText(q.thresholds.rank_interval))});
-  if (Overlapping(decision, q).size() > 1) doubt.undecided = true;
+  const bool decided = decision.measured
+                           ? (1 + decision.gain) / (1 + *half_width) - 1 >=
+                                 q.thresholds.gain_that_counts
+                           : Overlapping(decision, q).size() <= 1;
+  if (!decided) doubt.undecided = true;
 }
 
 void AddUnmeasured(const Question& q, Doubt& doubt) {

@@ -115,20 +115,35 @@ Clauses LoaderEvidence(const Question& q, const Decision& d, const std::vector<W
   return clauses;
 }
 
+/// What sharing cores does to the steps of a CPU.
+void AddStepBesideWorkers(Clauses& clauses, const Question& q) {
+  if (q.measurement.effective.device_asynchronous) return;
+  const auto& alone_s = q.measurement.demands.step_s;
+  const double steps = static_cast<double>(q.measurement.result.steps);
+  if (q.measurement.effective.device_step && alone_s && steps > 0) {
+    const double beside_s = q.measurement.consumer.compute_s / steps;
+    clauses.push_back({fmt::format("a step takes {:.3g} ms beside the workers, {:.3g} ms alone",
+                                   1e3 * beside_s, 1e3 * *alone_s),
+                       "consumer.compute_s",
+                       beside_s,
+                       {}});
+    return;
+  }
+  const auto& waits = q.measurement.resources.trainer_contended_fraction;
+  if (!waits) return;
+  clauses.push_back({fmt::format("the trainer's threads wait for a core {} of the time they want one",
+                                 ShareText(*waits)),
+                     "resources.trainer_contended_fraction",
+                     *waits,
+                     {}});
+}
+
 Clauses ContentionEvidence(const Question& q, const Decision& d, const std::vector<WhatIf>& rows) {
   Clauses clauses;
   const auto& c = q.measurement.consumer;
   AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
            "the training thread waits for a core", "of the time");
-  const auto pool = q.measurement.resources.trainer_contended_fraction;
-  if (!q.measurement.effective.device_asynchronous && pool) {
-    clauses.push_back(
-        {fmt::format("the trainer's threads wait for a core {} of the time they want one",
-                     ShareText(*pool)),
-         "resources.trainer_contended_fraction",
-         *pool,
-         {}});
-  }
+  AddStepBesideWorkers(clauses, q);
   clauses.push_back(
       {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.scenario), q.scenario.cores),
        "resources.cores",

@@ -46,6 +46,13 @@ struct StepDone {
   std::optional<double> loss;  ///< when this step was to be read back
 };
 
+/// One full step with nothing beside it.
+struct StepAlone {
+  base::Duration time{};                        ///< on the device
+  std::optional<base::Duration> cpu;            ///< of all threads, where the CPU trains
+  std::optional<base::Duration> on_one_thread;  ///< its time there, where the CPU trains on several
+};
+
 /// The model or a batch does not fit. The message says what was asked and what was free.
 class OutOfMemory : public std::runtime_error {
  public:
@@ -66,9 +73,9 @@ class Trainer {
   /// Waits until the step is done (the caller has entered kCompute) or `stop` is set (nullopt).
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,
                                            const base::StopFlag& stop) = 0;
-  /// After the last step, outside the measured run: the device time of one full step when nothing
-  /// else disturbs it; nullopt when it cannot be measured.
-  virtual std::optional<base::Duration> MeasureDeviceStep() { return std::nullopt; }
+  /// After the last step, outside the measured run, about half a second long; nullopt when it cannot
+  /// be measured, or not in that time.
+  virtual std::optional<StepAlone> MeasureStepAlone() { return std::nullopt; }
   virtual std::optional<base::Bytes> DeviceMemoryPeak() const { return std::nullopt; }
 };
 

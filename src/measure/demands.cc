@@ -78,16 +78,29 @@ void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& 
       MeanSeconds(trace, Series::kPrepareTime, window);
 }
 
+/// What was measured of full steps after the run, for the mean batch.
+std::optional<double> Alone(const Demands& demands, const spec::Experiment& experiment,
+                            const std::optional<Duration>& full_step) {
+  if (!full_step) return std::nullopt;
+  return base::ToSeconds(*full_step) * static_cast<double>(demands.batch_samples) /
+         static_cast<double>(experiment.loader.batch_size);
+}
+
 /// CPU time of training steps: what the process used beyond loading, over the `steps` that it paid
 /// for, those of all accelerators. The threads of a compute pool
 /// are seen by no span; wall time × threads bounds them from above and stands in without counters.
 void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
                     const std::optional<CounterMoves>& moves, double steps, double window_s,
-                    double compute_s, int workers) {
-  const double most_s = compute_s * std::max(1, trace.effective.compute_threads);
+                    const spec::Experiment& experiment) {
+  const double most_s = *demands.step_s * std::max(1, trace.effective.compute_threads);
+  if (const auto alone_s = Alone(demands, experiment, trace.effective.step_cpu)) {
+    demands.step_cpu_s = std::min(*alone_s, most_s);
+    demands.step_cpu_method = "CPU time of steps repeated alone after the run";
+    return;
+  }
   demands.step_cpu_s = most_s;
   demands.step_cpu_method = "compute time x threads, an upper bound";
-  if (moves && moves->trainer_on_core_s && workers > 0) {
+  if (moves && moves->trainer_on_core_s && experiment.loader.workers > 0) {
     const double used_s = *moves->trainer_on_core_s * (window_s / moves->covered_s) / steps;
     demands.step_cpu_s = std::clamp(used_s - demands.host_s.value_or(0), 0.0, most_s);
     demands.step_cpu_method = "CPU time of the trainer's threads";
@@ -105,11 +118,12 @@ void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& windo
   const trace::Effective& effective = trace.effective;
   demands.step_cpu_s = 0;
   if (!effective.device_asynchronous) {
-    demands.step_s = consumer.compute_s / steps;
+    const double measured_s = consumer.compute_s / steps;
+    const auto alone_s = Alone(demands, experiment, effective.device_step);
+    demands.step_s = std::min(measured_s, alone_s.value_or(measured_s));
+    demands.step_one_thread_s = Alone(demands, experiment, effective.step_on_one_thread);
   } else if (effective.device != "emulated" && effective.device_step) {
-    demands.step_s = base::ToSeconds(*effective.device_step) *
-                     static_cast<double>(demands.batch_samples) /
-                     static_cast<double>(experiment.loader.batch_size);
+    demands.step_s = Alone(demands, experiment, effective.device_step);
   } else {
     demands.step_s = MeanSeconds(trace, Series::kDeviceStep, window);
   }
@@ -153,7 +167,7 @@ Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Expe
   FitStep(demands, trace, window, experiment, consumer, steps);
   if (!trace.effective.device_asynchronous) {
     FitTrainingCpu(demands, trace, moves, steps * AllOverFirst(trace, window, experiment), window_s,
-                   *demands.step_s, experiment.loader.workers);
+                   experiment);
   }
   return demands;
 }

@@ -149,7 +149,10 @@ struct Demands {
   std::optional<double> collate_s;
   std::optional<double> pin_s, h2d_s;
   std::optional<double> host_s;      ///< consumer's own work per step
-  std::optional<double> step_s;      ///< device service time
+  /// Device service time. Where the CPU trains and more threads than cores run: of steps repeated
+  /// alone after the run, as long as those were shorter.
+  std::optional<double> step_s;
+  std::optional<double> step_one_thread_s;  ///< such a step on one thread, where that was measured
   std::optional<double> step_cpu_s;  ///< CPU time of the step where the CPU trains, all threads
   std::string step_cpu_method;       ///< how step_cpu_s was come by; empty where no CPU trains
   std::optional<double> sync_s;

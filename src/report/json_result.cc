@@ -125,6 +125,7 @@ Document DemandsSection(const measure::Demands& demands) {
           {"h2d_s", NumberValue(demands.h2d_s)},
           {"host_s", NumberValue(demands.host_s)},
           {"step_s", NumberValue(demands.step_s)},
+          {"step_one_thread_s", NumberValue(demands.step_one_thread_s)},
           {"step_cpu_s", NumberValue(demands.step_cpu_s)},
           {"sync_s", NumberValue(demands.sync_s)}};
 }

@@ -138,9 +138,11 @@ struct Effective {
   std::int64_t max_occupancy = 0;
   std::optional<base::Bytes> device_memory, device_memory_peak;
   std::int64_t model_parameters = 0;
-  /// Time the device computes in one full step when nothing else disturbs it (graph replay), if
-  /// known.
+  /// Time the device computes in one full step when nothing else disturbs it (graph replay, or steps
+  /// of the CPU after the run), if known.
   std::optional<base::Duration> device_step;
+  /// Of the same, where the CPU trains: CPU time of all its threads, and its time on one thread.
+  std::optional<base::Duration> step_cpu, step_on_one_thread;
   std::optional<double> nvml_utilization;  ///< 0..1, mean over the run
 };
 

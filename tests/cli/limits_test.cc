@@ -170,6 +170,30 @@ TEST(Limits, APassiveWaitGivesTheCoresBackBetweenSteps) {
   RecordProperty("passive_over_default", std::to_string(CoresUsed(passive) / CoresUsed(spinning)));
   EXPECT_LT(CoresUsed(passive), 0.9 * CoresUsed(spinning));
 }
+
+TEST(Contention, GoesWhereItsVerdictsThreadsAreTakenAway) {
+  if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
+  // Eight workers burn 6.4 ms a batch beside two threads of LibTorch, on two cores.
+  const auto beside_workers = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--batch", "64", "--workers", "8", "--threads", "2", "--cpus", "2"});
+    return Training("{kind: burn, cost: 100us}", std::move(more));
+  };
+  const json crowded = beside_workers({});
+  SKIP_WHERE_OTHERS_RUN(crowded);
+  EXPECT_EQ(crowded["diagnosis"]["bottleneck"], "cpu-contention") << crowded["diagnosis"];
+  std::vector<std::string> fewer;
+  for (const auto& [path, value] : crowded["diagnosis"]["recommendation"]["set"].items())
+    fewer.insert(fewer.end(), {"--set", path + "=" + value.get<std::string>()});
+  ASSERT_FALSE(fewer.empty());
+  const json relieved = beside_workers(fewer);
+  SKIP_WHERE_OTHERS_RUN(relieved);
+  const double gain = relieved["result"]["samples_per_s"].get<double>() /
+                          crowded["result"]["samples_per_s"].get<double>() -
+                      1;
+  RecordProperty("gain", std::to_string(gain));
+  EXPECT_GE(gain, 0.05);
+  EXPECT_NE(relieved["diagnosis"]["bottleneck"], "cpu-contention") << relieved["diagnosis"];
+}
 #endif
 
 }  // namespace

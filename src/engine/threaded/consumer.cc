@@ -46,6 +46,7 @@ Consumer::~Consumer() = default;
 
 Instant Consumer::Run() {
   base::UseFinestTimerSlack();
+  if (!asynchronous_) timer_.HostIsCpuWork();
   run_.thread_ids.AddSelf(trace::Role::kConsumer);
   // Nothing is asked of a device that has failed.
   EndingOnFailure(run_, "training", [&] {

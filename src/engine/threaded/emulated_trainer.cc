@@ -65,7 +65,9 @@ class EmulatedTrainer final : public Trainer {
     return done;
   }
 
-  std::optional<base::Duration> MeasureDeviceStep() override { return device_.FullStep(); }
+  std::optional<StepAlone> MeasureStepAlone() override {
+    return StepAlone{device_.FullStep(), std::nullopt, std::nullopt};
+  }
 
  private:
   const spec::Experiment experiment_;

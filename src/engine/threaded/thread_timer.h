@@ -26,11 +26,15 @@ class ThreadTimer final : public StateTimer {
   ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace::Role role, int thread,
               trace::State state, base::Instant begin);
 
-  void Enter(trace::State state) override { EnterAt(state, clock_.Now(), false); }
+  void Enter(trace::State state) override {
+    EnterAt(state, clock_.Now(), state == trace::State::kHost && host_on_cpu_);
+  }
   base::Instant scheduled() const override { return begun_ - lag_; }
   /// Whatever comes after `end` in the present state is lateness: enter the next one at once.
   void WaitedUntil(base::Instant end) override { waited_until_ = end; }
 
+  /// From now on kHost works on a core, too: no driver may put this thread to sleep in it.
+  void HostIsCpuWork() { host_on_cpu_ = true; }
   /// Enters a state that works on a core: what it does not get of one is contended.
   void EnterCpu(trace::State state) { EnterAt(state, clock_.Now(), true); }
   /// The present state waits for another thread, not for an instant.
@@ -75,7 +79,7 @@ class ThreadTimer final : public StateTimer {
   base::Duration lag_{};                       ///< >= 0: the clock is ahead of the schedule
   base::Duration cpu_begun_{};                 ///< thread CPU time when the present state began
   std::optional<base::Instant> waited_until_;  ///< where the present state ends by its schedule
-  bool on_cpu_ = false, waited_for_other_ = false;
+  bool on_cpu_ = false, waited_for_other_ = false, host_on_cpu_ = false;
   std::int64_t batch_ = -1, next_batch_ = -1;
   std::int32_t samples_ = 0, next_samples_ = 0;
   std::array<base::Duration, trace::kStateCount> busy_{};

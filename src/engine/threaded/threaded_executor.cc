@@ -76,7 +76,7 @@ class ThreadedExecutor final : public Executor {
     if (consumer.gave_up()) {
       run->ready_pool().Leave();
     } else {
-      MeasureDevice(trace);
+      MeasureDevice(*run, trace);
       run->ready_pool().FreeAll();
     }
     return trace;
@@ -115,12 +115,25 @@ class ThreadedExecutor final : public Executor {
     return effective;
   }
 
-  void MeasureDevice(RunTrace& trace) const {
+  /// More threads than cores want to run: a step on the CPU then holds waiting for them.
+  static bool Oversubscribed(const RunState& run, const trace::Effective& effective) {
+    const spec::Experiment& experiment = run.experiment;
+    const int workers = experiment.loader.workers * experiment.limits.worker_threads;
+    return workers > 0 &&
+           workers + (run.pin ? 1 : 0) + std::max(1, effective.compute_threads) > effective.cores;
+  }
+
+  void MeasureDevice(const RunState& run, RunTrace& trace) const {
     trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
     if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
       return;
+    if (!trace.effective.device_asynchronous && !Oversubscribed(run, trace.effective)) return;
     try {
-      trace.effective.device_step = parts_.trainer->MeasureDeviceStep();
+      const auto alone = parts_.trainer->MeasureStepAlone();
+      if (!alone) return;
+      trace.effective.device_step = alone->time;
+      trace.effective.step_cpu = alone->cpu;
+      trace.effective.step_on_one_thread = alone->on_one_thread;
     } catch (const std::exception&) {
       // An extra measurement after the run: without it the value stays unknown.
     }

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,11 +17,15 @@ namespace pipesim::engine {
 
 namespace {
 
+/// How long steps are repeated for one figure, and what a single one may take at most.
+constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
+
 class CpuTrainer final : public Trainer {
  public:
   CpuTrainer(const spec::Experiment& experiment, const base::Clock& clock, int compute_threads)
       : clock_(clock),
         dataset_(experiment.dataset),
+        batch_size_(experiment.loader.batch_size),
         threads_(compute_threads),
         step_(experiment, torch::kCPU),
         done_(static_cast<std::size_t>(experiment.device.in_flight), {-1, {}}) {}
@@ -44,7 +49,44 @@ class CpuTrainer final : public Trainer {
     return done;
   }
 
+  std::optional<StepAlone> MeasureStepAlone() override {
+    const double step_s = base::ToSeconds(last_);
+    if (step_s <= 0 || step_s > kLongest_s) return std::nullopt;
+    StepAlone alone;
+    alone.time = TimeSteps(step_s, &alone.cpu.emplace());
+    const double one_s = base::ToSeconds(alone.time) * threads_.effective();
+    if (threads_.effective() > 1 && one_s <= kLongest_s) {
+      const ComputeThreads one(1);
+      alone.on_one_thread = TimeSteps(one_s, nullptr);
+    }
+    return alone;
+  }
+
  private:
+  /// Median time of a full step that is expected to take `expected_s`, after one that is not timed:
+  /// what other programs do to some of them does not show. `cpu`: of all threads, the mean.
+  base::Duration TimeSteps(double expected_s, base::Duration* cpu) {
+    const auto data = torch::zeros(BatchShape(dataset_, batch_size_), TorchType(dataset_.dtype));
+    const auto labels = torch::zeros({batch_size_}, torch::kLong);
+    const auto step = [&] {
+      step_.Backward(step_.Forward(data, labels));
+      step_.Update();
+    };
+    step();
+    const int times = std::clamp(static_cast<int>(kMeasure_s / expected_s), 1, 200);
+    const base::Duration cpu_begin = base::ProcessCpuTime();
+    std::vector<base::Duration> took;
+    for (int i = 0; i < times; ++i) {
+      const base::Instant begin = clock_.Now();
+      step();
+      took.push_back(clock_.Now() - begin);
+    }
+    if (cpu != nullptr) *cpu = (base::ProcessCpuTime() - cpu_begin) / times;
+    const auto middle = took.begin() + times / 2;
+    std::nth_element(took.begin(), middle, took.end());
+    return *middle;
+  }
+
   void Train(const Batch& batch, std::int64_t step, bool read_back, StateTimer& timer) {
     timer.Enter(trace::State::kHost);
     threads_.Apply();
@@ -61,6 +103,7 @@ class CpuTrainer final : public Trainer {
     timer.Enter(trace::State::kOptimizer);
     step_.Update();
     done.end = clock_.Now();
+    last_ = done.end - done.begin;
     if (read_back) {
       timer.Enter(trace::State::kSync);
       done.loss = loss.item<double>();
@@ -74,8 +117,10 @@ class CpuTrainer final : public Trainer {
 
   const base::Clock& clock_;
   spec::Dataset dataset_;
+  std::int64_t batch_size_;
   ComputeThreads threads_;
   TrainingStep step_;
+  base::Duration last_{};  ///< time of the last step
   std::vector<std::pair<std::int64_t, StepDone>> done_;  ///< of the last in_flight steps
 };
 

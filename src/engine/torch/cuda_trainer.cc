@@ -164,14 +164,14 @@ class CudaTrainer final : public Trainer {
   }
 
   /// Trains on with whatever the first buffer holds: for after the run.
-  std::optional<base::Duration> MeasureDeviceStep() override {
+  std::optional<StepAlone> MeasureStepAlone() override {
     try {
       const c10::cuda::CUDAStreamGuard guard(compute_);
       for (int i = 0; i < kEagerSteps; ++i) Launch(*slots_.front(), batch_size_);
       compute_.synchronize();
       at::cuda::CUDAGraph graph;
       if (!Capture(graph, *slots_.front())) return std::nullopt;
-      return TimeReplays(graph);
+      return StepAlone{TimeReplays(graph), std::nullopt, std::nullopt};
     } catch (const c10::Error&) {
       return std::nullopt;
     }

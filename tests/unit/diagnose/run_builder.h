@@ -68,6 +68,13 @@ class RunBuilder {
     return pool_contended_ = share, *this;
   }
 
+  /// Beside its workers a step took this long; alone it is what OnCpu was given, and on one thread
+  /// `one_thread_s`.
+  RunBuilder& StepBesideWorkers(double beside_s, double one_thread_s) {
+    demands_.step_one_thread_s = one_thread_s;
+    return beside_s_ = beside_s, *this;
+  }
+
   MadeRun Build() const {
     MadeRun run{experiment_, {}};
     auto& m = run.measurement;
@@ -78,6 +85,7 @@ class RunBuilder {
     m.effective.pinned = gpu_;
     m.effective.compute_threads = threads_;
     m.resources.trainer_contended_fraction = pool_contended_;
+    if (beside_s_) m.effective.device_step = base::FromSeconds(*demands_.step_s);
     const double rate = efficiency_ * PredictByBounds(ScenarioOf(run.experiment, run.measurement));
     SetResult(m, rate);
     SetPartitions(m, kBatch / rate);
@@ -127,7 +135,7 @@ class RunBuilder {
     c.contended_s = contended_ * c.wall_s;
     c.host_s = n * *demands_.host_s;
     c.sync_s = n * *demands_.sync_s;
-    c.compute_s = gpu_ ? 0 : n * *demands_.step_s;
+    c.compute_s = gpu_ ? 0 : n * beside_s_.value_or(*demands_.step_s);
     c.starved_s = std::max(0.0, c.wall_s - c.contended_s - c.host_s - c.sync_s - c.compute_s);
     if (gpu_) {
       auto& d = m.device.emplace();
@@ -158,7 +166,7 @@ class RunBuilder {
   spec::Experiment experiment_;
   measure::Demands demands_;
   double cores_ = 8, half_width_ = 0.01, efficiency_ = 1, contended_ = 0;
-  std::optional<double> pool_contended_;
+  std::optional<double> pool_contended_, beside_s_;
   bool launch_known_ = true;
   std::int64_t steps_ = 183;
 };

@@ -119,6 +119,22 @@ TEST(Demands, OfTrainingOnTheCpuComeFromTheTrainersThreadsWhereTheKernelTellsThe
   EXPECT_NEAR(*Measure(trace, ExperimentOf(pipeline)).demands.step_cpu_s, 1.5 * 0.010, 1e-4);
 }
 
+TEST(Demands, OfAStepThatWasRepeatedAloneHoldNoWaiting) {
+  const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  trace.effective.compute_threads = 4;
+  trace.effective.device_step = Ms(6);
+  trace.effective.step_cpu = Ms(20);
+  trace.effective.step_on_one_thread = Ms(19);
+  AddUse(trace, {.cores = 3, .trainer_cores = 2.5, .trainer_wait_cores = 0.1});
+  const Demands d = Measure(trace, ExperimentOf(pipeline)).demands;
+  EXPECT_NEAR(*d.step_s, 0.006, 1e-9);
+  EXPECT_NEAR(*d.step_cpu_s, 0.020, 1e-9);
+  EXPECT_NEAR(*d.step_one_thread_s, 0.019, 1e-9);
+  trace.effective.device_step = Ms(11);  // a noisy moment: it cannot be longer than beside workers
+  EXPECT_NEAR(*Measure(trace, ExperimentOf(pipeline)).demands.step_s, 0.010, 1e-6);
+}
+
 TEST(Demands, AreNotThereWithoutMeasurement) {
   const Pipeline pipeline{.steps = 0};
   const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;

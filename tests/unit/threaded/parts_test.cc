@@ -223,6 +223,21 @@ TEST(ThreadTimer, WorkOnACoreIsDelayedByWaitingForOneButNotByAWakeUp) {
   EXPECT_EQ(clock.Now() - timer.scheduled(), ThreadTimer::kWakeLatency);
 }
 
+TEST(ThreadTimer, HostWorkWithoutACoreIsContendedWhereNoDriverMaySleepInIt) {
+  const auto contended = [](bool cpu_trains) {
+    ManualClock clock;
+    OneSink sink;
+    ThreadTimer timer(clock, sink, Role::kConsumer, 0, State::kStarved, clock.Now());
+    if (cpu_trains) timer.HostIsCpuWork();
+    timer.Enter(State::kHost);
+    clock.now += 5s;  // of which this thread computes next to nothing
+    timer.Enter(State::kStarved);
+    return timer.contended();
+  };
+  EXPECT_GT(contended(true), 4s);
+  EXPECT_EQ(contended(false), 0s);
+}
+
 TEST(ThreadTimer, SpansTileTheTimeAndLatenessIsContended) {
   ManualClock clock;
   clock.late = 100us;
