@@ -120,7 +120,8 @@ TEST(Accelerators, TogetherReadEachSampleOnceAnEpoch) {
   experiment.loader.batch_size = 10;
   experiment.storage.kind = spec::StorageKind::kEmulated;
   experiment.storage.latency = Fixed(10us);
-  experiment.storage.cache = {.policy = spec::CachePolicy::kLru, .size = Bytes{64 * 1000}};
+  experiment.storage.cache.policy = spec::CachePolicy::kLru;
+  experiment.storage.cache.size = Bytes{64 * 1000};
   experiment.run.steps.reset();
   experiment.run.epochs = 1;
   const trace::RunTrace trace = Predict(experiment);
