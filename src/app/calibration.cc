@@ -284,9 +284,11 @@ void Calibration::AddCpuRoofline() {
       });
   const int cores = AllCores();
   if (cores < 2) return;
-  Add("pool_spin", "the pool's spinning",
-      "measured: CPU time beyond steps of mlp on 2 threads that are 20 ms apart",
-      [this] { return runs_.PoolSpinSeconds(); });
+  if (plan_.experiment.limits.omp_wait == spec::OmpWait::kDefault) {
+    Add("pool_spin", "the pool's spinning",
+        "measured: CPU time beyond steps of mlp on 2 threads that are 20 ms apart",
+        [this] { return runs_.PoolSpinSeconds(); });
+  }
   Add("fp32_gflops_all_cores", "dense products",
       fmt::format("measured: the same on {} threads", cores),
       [gflops, cores] { return gflops(cores); });
@@ -351,6 +353,8 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
                              .shape = natural.dataset.shape,
                              .device = OnCpu() ? "cpu" : "cuda:0",
                              .threads = key.threads,
+                             .omp_wait = key.threads > 1 ? experiment.limits.omp_wait
+                                                         : spec::OmpWait::kDefault,
                              .precision = experiment.training.precision,
                              .optimizer = experiment.training.optimizer,
                              .batch = key.batch,
@@ -360,7 +364,7 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
 
 bool SameStep(const spec::ProfileStep& a, const spec::ProfileStep& b) {
   return a.model == b.model && a.shape == b.shape && a.device == b.device &&
-         a.threads == b.threads && a.precision == b.precision && a.optimizer == b.optimizer &&
+         a.threads == b.threads && a.omp_wait == b.omp_wait && a.precision == b.precision && a.optimizer == b.optimizer &&
          a.batch == b.batch;
 }
 

@@ -143,7 +143,6 @@ std::optional<double> ProbeRuns::PoolSpinSeconds() const {
   constexpr int kThreads = 2;
   const auto measured = Run({Change("model", "mlp"), Change("device", "cpu"),
                              Change("limits.compute_threads", std::to_string(kThreads)),
-                             Change("limits.omp_wait", base_.settings.at("limits.omp_wait").text),
                              Change("loader.workers", "1"), Change("loader.batch_size", "1"),
                              Change("storage", "none"),
                              Change("prepare", "{kind: wait, cost: 20ms}"),

@@ -196,7 +196,19 @@ std::vector<spec::StepPoint> Lookup::StepTable(const std::string& device, int th
     }
   }
   out_.notes.step = StepCost::kTable;
-  return cost::StepsOf(basis_.profile, asked_, device, threads);
+  std::vector<spec::StepPoint> points = cost::StepsOf(basis_.profile, asked_, device, threads);
+  if (!points.empty() || asked_.limits.omp_wait == spec::OmpWait::kDefault) return points;
+  spec::Experiment spinning = asked_;
+  spinning.limits.omp_wait = spec::OmpWait::kDefault;
+  points = cost::StepsOf(basis_.profile, spinning, device, threads);
+  if (!points.empty()) {
+    Warn("step-other-wait",
+         fmt::format("Steps were measured with threads that spin while they wait, which is shorter "
+                     "than limits.omp_wait=passive: pipesim calibrate --model {} --set "
+                     "limits.omp_wait=passive measures those.",
+                     asked_.model.name));
+  }
+  return points;
 }
 
 void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
@@ -221,6 +233,9 @@ void Lookup::FindCpuStep() {
     out_.parts.cpu_step = [table = cost::StepTable(points), threads](std::int64_t samples) {
       return engine::CpuStep{table.At(samples), threads};
     };
+    const auto one = cost::StepsOf(basis_.profile, asked_, "cpu", 1);
+    if (threads > 1 && !one.empty())
+      out_.parts.step_on_one_thread = cost::StepTable(one).At(asked_.loader.batch_size);
     return;
   }
   const auto cpu = cost::CpuAsDevice(basis_.profile, threads);

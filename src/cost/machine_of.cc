@@ -45,7 +45,9 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
                                      int threads) {
   std::vector<spec::StepPoint> points;
   for (const spec::ProfileStep& step : profile.steps) {
-    const bool same = step.model == experiment.model.name &&
+    const bool waits_alike = device != "cpu" || threads == 1 ||
+                             step.omp_wait == experiment.limits.omp_wait;
+    const bool same = waits_alike && step.model == experiment.model.name &&
                       step.shape == experiment.dataset.shape && step.device == device &&
                       step.threads == threads && step.precision == experiment.training.precision &&
                       step.optimizer == experiment.training.optimizer;

@@ -67,6 +67,7 @@ ProfileStep ReadStep(Reading& reading, const Node& node, const std::string& path
   read += reader.Count("batch", step.batch, 1, std::int64_t{1} << 31) ? 1 : 0;
   read += reader.Time("time", step.time.value) ? 1 : 0;
   reader.Count("threads", step.threads, 1, 4096);
+  ReadWord(reader, "omp_wait", kOmpWaits, step.omp_wait);
   ReadWord(reader, "precision", kPrecisions, step.precision);
   ReadWord(reader, "optimizer", kOptimizers, step.optimizer);
   ReadOrigin(reading, reader, path, step.time);
@@ -153,6 +154,7 @@ std::string StepText(const ProfileStep& step) {
   }
   return "  - {model: " + QuoteYaml(step.model) + ", shape: [" + sizes +
          "], device: " + QuoteYaml(step.device) + ", threads: " + std::to_string(step.threads) +
+         (step.omp_wait == OmpWait::kDefault ? "" : ", omp_wait: passive") +
          ", precision: " + WordOf(kPrecisions, step.precision) +
          ", optimizer: " + WordOf(kOptimizers, step.optimizer) +
          ", batch: " + std::to_string(step.batch) + ", time: " + ToText(step.time.value) +

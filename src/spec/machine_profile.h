@@ -95,6 +95,7 @@ struct ProfileStep {
   Shape shape;         ///< of a sample
   std::string device;  ///< "cpu", "cuda:0"
   int threads = 1;     ///< LibTorch's; 1 on a GPU
+  OmpWait omp_wait = OmpWait::kDefault;  ///< of several threads on the CPU
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   std::int64_t batch = 1;

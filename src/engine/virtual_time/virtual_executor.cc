@@ -142,8 +142,12 @@ trace::Effective Threads::Effective() const {
     effective.device_name = preset->name;
     effective.device_memory = preset->memory;
   }
+  effective.device_step = consumer.FullStep();
   if (!effective.device_asynchronous) {
-    effective.compute_threads = run_.parts.cpu_step(loader.batch_size).threads;
+    const CpuStep step = run_.parts.cpu_step(loader.batch_size);
+    effective.compute_threads = step.threads;
+    effective.device_step = step.wall;
+    effective.step_on_one_thread = run_.parts.step_on_one_thread;
   }
   effective.pinned = run_.pins;
   effective.queue_capacity = QueueCapacity(loader);
@@ -151,7 +155,6 @@ trace::Effective Threads::Effective() const {
   // and fills a queue of its own.
   const std::int64_t room = run_.pins ? 2 * effective.queue_capacity + 1 : effective.queue_capacity;
   effective.max_occupancy = loader.in_order ? loader.Window() : std::min(loader.Window(), room);
-  effective.device_step = consumer.FullStep();
   return effective;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cost/machine.h"
 #include "engine/executor.h"
@@ -20,6 +21,8 @@ struct VirtualParts {
   cost::Machine machine;
   /// What a step of so many samples costs where the CPU trains; needed for DeviceKind::kCpu alone.
   std::function<CpuStep(std::int64_t samples)> cpu_step;
+  /// A full step on one thread, where `cpu_step` has several; nullopt: unknown.
+  std::optional<base::Duration> step_on_one_thread;
 };
 
 /// Predicts experiments, each Run independently of the others; byte-identical for a seed. Any

@@ -24,11 +24,15 @@ TEST(MergedProfile, KeepsWhatWasNotMeasuredAgain) {
   newer.figures.wake_up = {microseconds(11), std::nullopt, "newer"};
   newer.steps = {Step(2, microseconds(210)), Step(4, microseconds(400))};
   newer.date = "2026-02-03";
+  spec::ProfileStep sleeping = Step(8, microseconds(800));
+  older.steps.push_back(sleeping);
+  sleeping.omp_wait = spec::OmpWait::kPassive;  // another step than the one that spins
+  newer.steps.push_back(sleeping);
   const spec::MachineProfile merged = Merged(older, newer);
   EXPECT_EQ(merged.figures.wake_up->how, "newer");
   EXPECT_EQ(merged.figures.worker_startup->how, "older");
   EXPECT_FALSE(merged.figures.burn_overhead);
-  ASSERT_EQ(merged.steps.size(), 3u);
+  ASSERT_EQ(merged.steps.size(), 5u);
   for (const spec::ProfileStep& step : merged.steps)
     EXPECT_EQ(step.time.value, microseconds(step.batch == 2 ? 210 : 100 * step.batch));
   EXPECT_EQ(merged.gpu, "a GPU");

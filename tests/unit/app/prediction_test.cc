@@ -104,6 +104,46 @@ TEST(Prediction, ABatchBeyondTheMeasuredOnesIsAWarning) {
   EXPECT_THAT(larger.warnings[0].text, HasSubstr("64 samples"));
 }
 
+constexpr const char* kTwoThreadsOfEachWait =
+    "steps:\n"
+    "  - {model: linear, shape: [8], device: cpu, threads: 1, batch: 64, time: 12ms, how: m}\n"
+    "  - {model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 10ms, how: m}\n"
+    "  - {model: linear, shape: [8], device: cpu, threads: 2, omp_wait: passive, batch: 64, "
+    "time: 16ms, how: m}\n";
+
+TEST(Prediction, ThreadsThatSleepWhileTheyWaitHaveStepsOfTheirOwn) {
+  const std::string yaml = std::string(kTrainOnly) + "device: cpu\n";
+  const auto rate = [&](const char* limits) {
+    const Basis basis = FreeMachine(kTwoThreadsOfEachWait);
+    return *Predict(Read(yaml + limits), basis, nullptr).measurement.result.samples_per_s;
+  };
+  EXPECT_NEAR(rate("limits: {cpus: 2}\n"), 6400, 1);
+  EXPECT_NEAR(rate("limits: {cpus: 2, omp_wait: passive}\n"), 4000, 1);
+  EXPECT_NEAR(rate("limits: {cpus: 2, compute_threads: 1, omp_wait: passive}\n"), 64 / 0.012, 1);
+}
+
+TEST(Prediction, StepsOfTheOtherWaitServeWithAWarning) {
+  const auto costs =
+      CostsOf(Read(std::string(kTrainOnly) +
+                   "device: cpu\nlimits: {compute_threads: 2, omp_wait: passive}\n"),
+              FreeMachine(kLinearSteps));
+  ASSERT_EQ(costs.warnings.size(), 1u);
+  EXPECT_EQ(costs.warnings[0].code, "step-other-wait");
+}
+
+TEST(Prediction, ThreadsTooManyForTheCoresAreContentionInVirtualTimeToo) {
+  // Two threads that sleep while they wait bring nothing: alone 16 ms, on one thread 12.
+  const auto report = Predict(
+      Read("model: linear\ndataset: {samples: 64000, shape: [8], sample_bytes: 8B, classes: 2}\n"
+           "storage: none\nprepare: {kind: burn, cost: 300us}\nrun: {steps: 400}\n"
+           "loader: {workers: 4}\ndevice: cpu\nlimits: {cpus: 2, omp_wait: passive}\n"),
+      FreeMachine(kTwoThreadsOfEachWait), nullptr);
+  EXPECT_EQ(diagnose::ToText(report.diagnosis.bottleneck), "cpu-contention");
+  ASSERT_TRUE(report.diagnosis.recommendation);
+  EXPECT_THAT(report.diagnosis.recommendation->set,
+              testing::Contains(testing::Pair("limits.compute_threads", "1")));
+}
+
 TEST(Prediction, AStepWithoutACostIsRefusedWithTheRemedy) {
   for (const char* device : {"cuda:1", "cpu"}) {
     try {

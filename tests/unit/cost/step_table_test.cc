@@ -103,6 +103,7 @@ steps:
   - {model: m, shape: [8], device: cpu, threads: 2, batch: 64, time: 2ms, how: measured}
   - {model: m, shape: [8], device: cpu, threads: 2, batch: 16, time: 1ms, how: measured}
   - {model: m, shape: [8], device: cpu, threads: 4, batch: 16, time: 3ms, how: measured}
+  - {model: m, shape: [8], device: cpu, threads: 2, omp_wait: passive, batch: 16, time: 7ms, how: measured}
   - {model: m, shape: [9], device: cpu, threads: 2, batch: 32, time: 4ms, how: measured}
   - {model: m, shape: [8], device: "cuda:0", batch: 16, time: 5ms, how: measured}
   - {model: m, shape: [8], device: cpu, threads: 2, optimizer: adam, batch: 16, time: 6ms, how: measured}

@@ -23,6 +23,7 @@ figures:
 steps:
   - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, batch: 64, time: 1.2ms, spread: 0.03, how: measured}
   - {model: mlp, shape: [1, 28, 28], device: "cuda:0", precision: bf16, optimizer: adam, batch: 256, time: 106us, how: measured}
+  - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, omp_wait: passive, batch: 64, time: 1.9ms, how: measured}
 )";
 
 MachineProfile Profile(std::string_view text) { return ReadMachineProfileText(text, "p.yaml"); }
@@ -52,7 +53,7 @@ TEST(MachineProfile, HoldsEachFigureWithItsSpreadAndHowItCameAbout) {
 
 TEST(MachineProfile, HoldsMeasuredSteps) {
   const MachineProfile profile = Profile(kSmall);
-  ASSERT_EQ(profile.steps.size(), 2u);
+  ASSERT_EQ(profile.steps.size(), 3u);
   EXPECT_EQ(profile.steps[0].device, "cpu");
   EXPECT_EQ(profile.steps[0].threads, 2);
   EXPECT_EQ(profile.steps[0].shape, (Shape{1, 28, 28}));
@@ -60,6 +61,8 @@ TEST(MachineProfile, HoldsMeasuredSteps) {
   EXPECT_EQ(profile.steps[1].precision, Precision::kBf16);
   EXPECT_EQ(profile.steps[1].optimizer, Optimizer::kAdam);
   EXPECT_EQ(profile.steps[1].batch, 256);
+  EXPECT_EQ(profile.steps[0].omp_wait, OmpWait::kDefault);
+  EXPECT_EQ(profile.steps[2].omp_wait, OmpWait::kPassive);
 }
 
 TEST(MachineProfile, WrittenAndReadAgainIsWrittenTheSame) {
@@ -71,6 +74,7 @@ TEST(MachineProfile, WrittenAndReadAgainIsWrittenTheSame) {
   EXPECT_EQ(again.figures.collate_bandwidth->how, "data sheet, page 3");
   EXPECT_EQ(again.figures.fp32_gflops->value, 55.5);
   EXPECT_EQ(again.steps[1].time.value, 106us);
+  EXPECT_EQ(again.steps[2].omp_wait, OmpWait::kPassive);
 }
 
 TEST(MachineProfile, EveryFigureSurvivesWritingAndReading) {
