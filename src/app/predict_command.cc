@@ -11,6 +11,7 @@
 #include "app/settings_text.h"
 #include "app/thresholds.h"
 #include "base/cpus.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 namespace pipesim::app {
@@ -72,6 +73,7 @@ base::ExitCode Predict(const Arguments& arguments) {
     PrintOut(SettingsText(ReadAsked(RequestFor(arguments, basis))));
     return base::ExitCode::kOk;
   }
+  base::KeepFreedMemory();
   Exports exports(arguments);
   report::RunReport report =
       PredictInterruptibly(ReadExperiment(arguments, basis), basis);

@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -73,6 +74,14 @@ bool LimitOwnData(Bytes more) {
   if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= wanted) return true;
   limit.rlim_cur = wanted;
   return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
+void KeepFreedMemory() {
+  // The largest arrays of a prediction's trace are trace::kKeptSpans spans, 5 MB; all of a run with
+  // 64 workers is some 15 MB. glibc's defaults (mallopt(3)) give back what exceeds 128 KiB.
+  constexpr int kLargestKept_bytes = 8 << 20, kKept_bytes = 64 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestKept_bytes);
+  mallopt(M_TRIM_THRESHOLD, kKept_bytes);
 }
 
 }  // namespace pipesim::base

@@ -1,5 +1,5 @@
-// How much memory this process may still take, and whether the kernel has killed for want of it.
-// Reads what the kernel shows; plans nothing.
+// How much memory this process may still take, whether the kernel has killed for want of it, and
+// whether what it frees goes back at once. Reads what the kernel shows; plans nothing.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +36,11 @@ std::optional<std::int64_t> OomKills(const std::filesystem::path& root = "/");
 /// writable mappings count (setrlimit(2)), so shared and file mappings stay outside. False when the
 /// kernel refuses or does not tell.
 bool LimitOwnData(Bytes more);
+
+/// From now on what this process frees serves its next allocations, up to some dozen megabytes,
+/// instead of going back to the kernel, which hands it out again a cleared page at a time: for who
+/// allocates the same again and again, as one prediction after another does. Not where the cost of
+/// fresh memory is what is measured.
+void KeepFreedMemory();
 
 }  // namespace pipesim::base

@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "base/memory.h"
 #include "engine/virtual_time/virtual_executor.h"
 
 namespace pipesim {
@@ -39,6 +40,7 @@ spec::Experiment Pipeline(int workers, std::int64_t batch, std::int64_t steps) {
 }
 
 void Run(const spec::Experiment& experiment, benchmark::State& state) {
+  base::KeepFreedMemory();  // as `predict` does
   const auto executor = engine::MakeVirtualExecutor({});
   for (auto _ : state) {
     benchmark::DoNotOptimize(executor->Run(experiment, {}).steps);
