@@ -13,7 +13,7 @@ using base::Instant;
 constexpr Duration kFirstWidth = std::chrono::milliseconds(1);
 constexpr std::size_t kMaxResourceSamples = 4096;
 constexpr std::size_t kMaxBadSamples = 100;
-constexpr std::size_t kUsualSpans = 8;  ///< of a batch: room for them need not be moved
+constexpr std::size_t kUsualSpans = 16;  ///< of a batch: room for them need not be moved
 
 double Count(Duration duration) { return static_cast<double>(duration.count()); }
 

@@ -24,23 +24,11 @@ class TraceBuilder final : public SpanSink {
 
   void Record(const Span& span) override {
     if (observer_) observer_(span);
+    const bool is_step = span.state == State::kTransfer || span.state == State::kBusy;
+    if (!is_step || !AddDeviceOrTransfer(span)) AddToThread(span);
+    // Last, as whoever records has just written the span's parts one by one: a processor copies
+    // them in larger pieces only once they have reached its cache.
     spans_.Add(trace_.first_spans, span);
-    if (span.state == State::kTransfer || span.state == State::kBusy) {
-      if (AddDeviceOrTransfer(span)) return;
-    }
-    Slot& slot = SlotOf(span.role, span.thread);
-    // Almost always: in the last bucket so far, as a whole.
-    if (slot.from <= span.begin && span.end <= slot.to) {
-      (*slot.bucket)[static_cast<std::size_t>(span.state)] +=
-          span.end - span.begin - span.contended;
-      if (span.contended > base::Duration::zero()) {
-        (*slot.bucket)[static_cast<std::size_t>(State::kContended)] += span.contended;
-      }
-      ThreadTotals& totals = trace_.threads[slot.place];
-      totals.end = std::max(totals.end, span.end);
-    } else {
-      AddTime(slot, span);
-    }
   }
   void Record(const StepRecord& step) override;
   void Record(const BatchRecord& batch) override;
@@ -71,6 +59,21 @@ class TraceBuilder final : public SpanSink {
       return slots[index];
     }
     return MakeSlot(role, index);
+  }
+  void AddToThread(const Span& span) {
+    Slot& slot = SlotOf(span.role, span.thread);
+    // Almost always: in the last bucket so far, as a whole.
+    if (slot.from <= span.begin && span.end <= slot.to) {
+      (*slot.bucket)[static_cast<std::size_t>(span.state)] +=
+          span.end - span.begin - span.contended;
+      if (span.contended > base::Duration::zero()) {
+        (*slot.bucket)[static_cast<std::size_t>(State::kContended)] += span.contended;
+      }
+      ThreadTotals& totals = trace_.threads[slot.place];
+      totals.end = std::max(totals.end, span.end);
+    } else {
+      AddTime(slot, span);
+    }
   }
   Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;

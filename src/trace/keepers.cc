@@ -77,10 +77,10 @@ void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
   }
   for (std::size_t which = 0; which < kSeries; ++which) {
     series[which].seen = seen_;
-    series[which].kept.reserve(kept_.size());
-    for (const Offered<kSeries>& one : kept_) {
-      series[which].kept.push_back({.key = one.key, .at = one.at, .value = one.values[which]});
-    }
+    series[which].kept.resize(kept_.size());
+    std::transform(kept_.begin(), kept_.end(), series[which].kept.begin(), [which](const auto& one) {
+      return Sampled{.key = one.key, .at = one.at, .value = one.values[which]};
+    });
   }
 }
 
@@ -88,17 +88,30 @@ template class ReservoirKeeper<1>;
 template class ReservoirKeeper<2>;
 template class ReservoirKeeper<5>;
 
-// Before the ring would grow: not for what will not be asked for.
-void SpanKeeper::DropOld() {
-  const auto first = std::find_if(ring_.begin(), ring_.end(), [this](const Span& span) {
-    return span.batch > highest_batch_ - kSpanBatches;
-  });
-  if (first - ring_.begin() < ring_.end() - first) return;  // too few to be worth the moving
-  ring_.erase(ring_.begin(), first);
+// What will not be asked for makes room; where that is little, the ring grows. `usual`: what
+// kSpanBatches took before, and will again.
+void SpanKeeper::MakeRoom(std::size_t usual) {
+  const std::size_t held = size_;
+  std::size_t oldest = Oldest();
+  while (size_ > 0 && ring_[oldest].batch <= highest_batch_ - kSpanBatches) {
+    if (++oldest == ring_.size()) oldest = 0;
+    --size_;
+  }
+  if (8 * (held - size_) > held) return;
+  if (ring_.size() == kKeptSpans) {
+    size_ = std::min(size_, kKeptSpans - 1);  // the oldest goes
+    return;
+  }
+  std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(next_), ring_.end());
+  ring_.erase(ring_.begin(), ring_.end() - static_cast<std::ptrdiff_t>(size_));
+  constexpr std::size_t kLeast = 64;
+  ring_.resize(std::min(std::max({kLeast, 2 * held, usual + usual / 2}), kKeptSpans));
+  next_ = size_;
 }
 
 std::vector<Span> SpanKeeper::Last() {
-  std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(oldest_), ring_.end());
+  std::rotate(ring_.begin(), ring_.begin() + static_cast<std::ptrdiff_t>(Oldest()), ring_.end());
+  ring_.resize(size_);
   bool reached = false;  // spans of no batch count from the first kept batch on
   std::erase_if(ring_, [&](const Span& span) {
     const bool kept = span.batch > highest_batch_ - kSpanBatches;

@@ -43,6 +43,7 @@ class ReservoirKeeper {
   void Offer(const Offered<kSeries>& offered) {
     ++seen_;
     if (offered.rank > limit_) return;
+    if (kept_.capacity() == 0) kept_.reserve(2 * kReservoirSize);
     kept_.push_back(offered);
     if (kept_.size() == 2 * kReservoirSize) Thin();
   }
@@ -71,24 +72,24 @@ class SpanKeeper {
     if (belongs_to < kSpanBatches && !first_closed_) {
       first_spans.push_back(span);
       first_closed_ = first_spans.size() == kKeptSpans;
-    } else if (ring_.size() == kKeptSpans) {
-      ring_[oldest_] = span;
-      if (++oldest_ == kKeptSpans) oldest_ = 0;
-    } else {
-      if (ring_.size() == ring_.capacity()) DropOld();
-      ring_.push_back(span);
+      return;
     }
+    if (size_ == ring_.size()) MakeRoom(first_spans.size());
+    ring_[next_] = span;
+    if (++next_ == ring_.size()) next_ = 0;
+    ++size_;
   }
   /// The last spans in the order recorded. Gives them away: no span comes after it.
   std::vector<Span> Last();
 
  private:
-  void DropOld();
+  void MakeRoom(std::size_t usual);
+  std::size_t Oldest() const { return next_ >= size_ ? next_ - size_ : next_ + ring_.size() - size_; }
 
   bool first_closed_ = false;
   std::int64_t highest_batch_ = -1;
   std::vector<Span> ring_;
-  std::size_t oldest_ = 0;  ///< where the next one goes, once the ring is full
+  std::size_t next_ = 0, size_ = 0;  ///< where the next one goes, and how many precede it
 };
 
 /// Adds a checkpoint whose steps are a multiple of `stride`, a power of two. With 4,096 of them

@@ -140,6 +140,16 @@ TEST(Spans, OfTheFirstAndTheLastBatchesAreKept) {
                              [](const Span& a, const Span& b) { return a.begin < b.begin; }));
 }
 
+TEST(Spans, OfLateBatchesAloneAreTheLast) {
+  TraceBuilder builder(kBegin, 1);
+  for (std::int64_t batch = 5000; batch < 9000; ++batch) builder.Record(SpanOf(batch));
+  const RunTrace trace = builder.Finish(kBegin, EndReason::kSteps, "");
+  EXPECT_TRUE(trace.first_spans.empty());
+  ASSERT_EQ(trace.last_spans.size(), 2000u);
+  EXPECT_EQ(trace.last_spans.front().batch, 7000);
+  EXPECT_EQ(trace.last_spans.back().batch, 8999);
+}
+
 TEST(Spans, ABatchOfVeryManyDoesNotTakeMoreMemory) {
   TraceBuilder builder(kBegin, 1);
   const auto spans = static_cast<std::int64_t>(3 * kKeptSpans);
