@@ -17,6 +17,13 @@ class OrderBuffer {
 
   /// Everything of the epoch before has been given out.
   void BeginEpoch() { next_ = arrivals_ = 0; }
+  /// True: it is this one's turn; it need not come in, and counts as given out.
+  bool Passes(std::int64_t index) {
+    if ((in_order_ ? index : arrivals_) != next_) return false;
+    ++next_;
+    ++arrivals_;
+    return true;
+  }
   /// Each index comes once in an epoch.
   void Put(std::int64_t index, T item) {
     const std::int64_t place = in_order_ ? index : arrivals_++;

@@ -23,7 +23,8 @@ class Actor {
 
 /// Something that takes a thread's time without any other thread.
 struct Wait {
-  enum class Kind { kNothing, kUntil, kWork };
+  /// kNoMore: of one who says what to wait for again and again, that it is done.
+  enum class Kind { kNothing, kUntil, kWork, kNoMore };
   Kind kind = Kind::kNothing;
   base::Instant until{};  ///< kUntil
   Work work{};            ///< kWork

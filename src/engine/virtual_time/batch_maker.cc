@@ -30,7 +30,7 @@ void BatchMaker::Begin(const Deal& deal) {
   stage_ = Stage::kRead;
 }
 
-std::optional<Wait> BatchMaker::Next(Duration contended) {
+Wait BatchMaker::Next(Duration contended) {
   record_.contended += contended;
   switch (stage_) {
     case Stage::kRead:
@@ -45,7 +45,7 @@ std::optional<Wait> BatchMaker::Next(Duration contended) {
   }
   // Before the batch can be seen: what is known of it must not come after its step.
   if (rank_.recorder != nullptr) rank_.recorder->Record(record_);
-  return std::nullopt;
+  return {.kind = Wait::Kind::kNoMore};
 }
 
 Wait BatchMaker::Read() {
@@ -85,15 +85,15 @@ Wait BatchMaker::Prepare() {
   if (run_.experiment.prepare.kind == spec::PrepareKind::kWait) {
     return Wait::Until(run_.now + cost);
   }
-  return Wait::For(run_.PrepareWork(cost, burn_threads_));
+  return {.kind = Wait::Kind::kWork, .work = run_.PrepareWork(cost, burn_threads_)};
 }
 
 Wait BatchMaker::Collate() {
   stage_ = Stage::kCollate;
   account_.Enter(State::kCollate, run_.now);
-  const Work work = run_.CollateWork(batch_.samples);
-  record_.collate = work.each;
-  return Wait::For(work);
+  const Wait wait{.kind = Wait::Kind::kWork, .work = run_.CollateWork(batch_.samples)};
+  record_.collate = wait.work.each;
+  return wait;
 }
 
 }  // namespace pipesim::engine::virtual_time

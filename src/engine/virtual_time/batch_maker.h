@@ -14,9 +14,9 @@ class BatchMaker {
 
   /// Batch `deal.index` of the present epoch.
   void Begin(const Deal& deal);
-  /// The last wait is over; the next one, or nullopt: the batch is made. The account is left in
+  /// The last wait is over; the next one, or kNoMore: the batch is made. The account is left in
   /// kCollate.
-  std::optional<Wait> Next(base::Duration contended);
+  Wait Next(base::Duration contended);
   const MadeBatch& batch() const { return batch_; }
 
  private:

@@ -114,31 +114,33 @@ bool Consumer::Look() {
 
 bool Consumer::Receive() {
   waits_since_.reset();
-  std::optional<MadeBatch> batch;
-  while (!(batch = ready_.Take())) {
-    if (const auto popped = rank_.ready_channel().Pop()) {
-      ready_.Put(popped->batch.deal.index, popped->batch);
-      if (popped->released != nullptr) run_.Wake(*popped->released);
-      continue;
-    }
-    if (!starved_since_) {
-      account_.Enter(State::kStarved, run_.now);
-      starved_since_ = run_.now;
-      rank_.desk.ConsumerWaits();
-    }
-    if (run_.ending()) {
-      rank_.desk.ConsumerGoesOn();
-      return EndEpoch();
-    }
-    waits_since_ = run_.now;
-    rank_.ready_channel().SetReader(this);
-    return false;
+  if (const auto waiting = ready_.Take()) return Received(*waiting);
+  while (const auto popped = rank_.ready_channel().Pop()) {
+    const bool passes = ready_.Passes(popped->batch.deal.index);
+    if (!passes) ready_.Put(popped->batch.deal.index, popped->batch);
+    if (popped->released != nullptr) run_.Wake(*popped->released);
+    if (passes) return Received(popped->batch);
   }
+  if (!starved_since_) {
+    account_.Enter(State::kStarved, run_.now);
+    starved_since_ = run_.now;
+    rank_.desk.ConsumerWaits();
+  }
+  if (run_.ending()) {
+    rank_.desk.ConsumerGoesOn();
+    return EndEpoch();
+  }
+  waits_since_ = run_.now;
+  rank_.ready_channel().SetReader(this);
+  return false;
+}
+
+bool Consumer::Received(const MadeBatch& batch) {
   const Duration starved = starved_since_ ? run_.now - *starved_since_ : Duration::zero();
   if (starved_since_) rank_.desk.ConsumerGoesOn();
   starved_since_.reset();
-  Taken(*batch, starved);
-  rank_.desk.Taken(batch->deal);
+  Taken(batch, starved);
+  rank_.desk.Taken(batch.deal);
   return true;
 }
 
@@ -154,8 +156,8 @@ void Consumer::Taken(const MadeBatch& batch, Duration starved) {
 bool Consumer::Make() {
   const Duration contended = std::exchange(contended_, Duration::zero());
   if (run_.ending()) return EndEpoch();
-  if (const std::optional<Wait> wait = maker_.Next(contended)) {
-    return !run_.Begin(*this, *wait);
+  if (const Wait wait = maker_.Next(contended); wait.kind != Wait::Kind::kNoMore) {
+    return !run_.Begin(*this, wait);
   }
   Taken(maker_.batch(), run_.now - making_since_);
   if (run_.pins) phase_ = Phase::kOwnPin;
@@ -164,7 +166,7 @@ bool Consumer::Make() {
 
 bool Consumer::OwnPin() {
   account_.Enter(State::kPin, run_.now);
-  return After(Wait::For(run_.PinWork(batch_.samples)), Phase::kTrain);
+  return After({.kind = Wait::Kind::kWork, .work = run_.PinWork(batch_.samples)}, Phase::kTrain);
 }
 
 bool Consumer::Train() {
@@ -219,18 +221,18 @@ bool Consumer::Submit() {
   }
   const DeviceWork work =
       device_->Launch(steps_, batch_.samples, copy_.end, launch_begin, run_.now);
-  Submitted submitted{.done = {.begin = work.begin,
-                               .end = work.end,
-                               .transfer_begin = std::nullopt,
-                               .transfer_end = std::nullopt,
-                               .loss = std::nullopt},
-                      .batch = record_.batch,
-                      .samples = batch_.samples};
+  Submitted& submitted = submitted_.emplace_back();
+  submitted.done.begin = work.begin;
+  submitted.done.end = work.end;
+  submitted.done.transfer_begin.reset();
+  submitted.done.transfer_end.reset();
+  submitted.done.loss.reset();
   if (copy_.begin < copy_.end) {
     submitted.done.transfer_begin = copy_.begin;
     submitted.done.transfer_end = copy_.end;
   }
-  submitted_.push_back(submitted);
+  submitted.batch = record_.batch;
+  submitted.samples = batch_.samples;
   if (!ReadsBack()) {
     phase_ = next;
     return true;

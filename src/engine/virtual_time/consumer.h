@@ -43,6 +43,7 @@ class Consumer final : public Actor {
   bool BeginEpoch();
   bool Look();
   bool Receive();
+  bool Received(const MadeBatch& batch);
   void Taken(const MadeBatch& batch, base::Duration starved);
   bool Make();
   bool OwnPin();

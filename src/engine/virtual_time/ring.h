@@ -15,10 +15,12 @@ class Ring {
   /// 0 is the first in line.
   const T& operator[](std::size_t place) const { return slots_[(first_ + place) & mask()]; }
   const T& front() const { return slots_[first_]; }
-  void push_back(T item) {
+  /// `item` is none of its own.
+  void push_back(const T& item) { emplace_back() = item; }
+  /// A new last one, to be filled: what it holds is left from before.
+  T& emplace_back() {
     if (size_ == slots_.size()) Grow();
-    slots_[(first_ + size_) & mask()] = std::move(item);
-    ++size_;
+    return slots_[(first_ + size_++) & mask()];
   }
   void pop_front() {
     first_ = (first_ + 1) & mask();

@@ -77,6 +77,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
 bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
   switch (wait.kind) {
     case Wait::Kind::kNothing:
+    case Wait::Kind::kNoMore:
       return false;
     case Wait::Kind::kUntil:
       if (wait.until <= now) return false;

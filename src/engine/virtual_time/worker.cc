@@ -49,8 +49,10 @@ bool Worker::StartUp() {
 }
 
 bool Worker::Make(Duration contended) {
-  while (const std::optional<Wait> wait = maker_.Next(contended)) {
-    if (run_.Begin(*this, *wait)) return false;
+  for (;;) {
+    const Wait wait = maker_.Next(contended);
+    if (wait.kind == Wait::Kind::kNoMore) break;
+    if (run_.Begin(*this, wait)) return false;
     contended = Duration::zero();
   }
   phase_ = Phase::kLooking;

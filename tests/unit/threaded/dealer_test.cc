@@ -117,7 +117,8 @@ RC_GTEST_PROP(Dealer, InAnyOrderOfTakingEveryBatchIsDealtOnceWithinTheWindows, (
   RC_ASSERT(next == batches);
 }
 
-RC_GTEST_PROP(OrderBuffer, GivesOutInOrderWhateverTheArrivals, (std::vector<int> noise)) {
+RC_GTEST_PROP(OrderBuffer, GivesOutInOrderWhateverTheArrivals,
+              (std::vector<int> noise, bool some_pass)) {
   std::vector<std::int64_t> arrivals(noise.size());
   for (std::size_t i = 0; i < noise.size(); ++i) arrivals[i] = static_cast<std::int64_t>(i);
   std::sort(arrivals.begin(), arrivals.end(), [&](std::int64_t a, std::int64_t b) {
@@ -126,11 +127,18 @@ RC_GTEST_PROP(OrderBuffer, GivesOutInOrderWhateverTheArrivals, (std::vector<int>
   });
   OrderBuffer<std::int64_t> in_order(true), as_they_come(false);
   std::vector<std::int64_t> ordered, direct;
+  const auto arrive = [&](OrderBuffer<std::int64_t>& buffer, std::int64_t index,
+                          std::vector<std::int64_t>& out) {
+    if (some_pass && buffer.Passes(index)) {
+      out.push_back(index);
+    } else {
+      buffer.Put(index, index);
+    }
+    while (const auto next = buffer.Take()) out.push_back(*next);
+  };
   for (const std::int64_t index : arrivals) {
-    in_order.Put(index, index);
-    as_they_come.Put(index, index);
-    while (const auto next = in_order.Take()) ordered.push_back(*next);
-    while (const auto next = as_they_come.Take()) direct.push_back(*next);
+    arrive(in_order, index, ordered);
+    arrive(as_they_come, index, direct);
   }
   RC_ASSERT(std::is_sorted(ordered.begin(), ordered.end()));
   RC_ASSERT(ordered.size() == arrivals.size());
