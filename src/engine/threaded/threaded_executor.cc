@@ -115,19 +115,20 @@ class ThreadedExecutor final : public Executor {
     return effective;
   }
 
-  /// More threads than cores want to run: a step on the CPU then holds waiting for them.
-  static bool Oversubscribed(const RunState& run, const trace::Effective& effective) {
+  /// More threads than cores want to run, so that a step of several threads on the CPU may hold
+  /// their waiting for one another. (Of a single thread the kernel counts what it waits.)
+  static bool StepMayHoldWaiting(const RunState& run, const trace::Effective& effective) {
     const spec::Experiment& experiment = run.experiment;
     const int workers = experiment.loader.workers * experiment.limits.worker_threads;
-    return workers > 0 &&
-           workers + (run.pin ? 1 : 0) + std::max(1, effective.compute_threads) > effective.cores;
+    return workers > 0 && effective.compute_threads > 1 &&
+           workers + (run.pin ? 1 : 0) + effective.compute_threads > effective.cores;
   }
 
   void MeasureDevice(const RunState& run, RunTrace& trace) const {
     trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
     if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
       return;
-    if (!trace.effective.device_asynchronous && !Oversubscribed(run, trace.effective)) return;
+    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace.effective)) return;
     try {
       const auto alone = parts_.trainer->MeasureStepAlone();
       if (!alone) return;

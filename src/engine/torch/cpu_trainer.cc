@@ -66,7 +66,8 @@ class CpuTrainer final : public Trainer {
   /// Median time of a full step that is expected to take `expected_s`, after one that is not timed:
   /// what other programs do to some of them does not show. `cpu`: of all threads, the mean.
   base::Duration TimeSteps(double expected_s, base::Duration* cpu) {
-    const auto data = torch::zeros(BatchShape(dataset_, batch_size_), TorchType(dataset_.dtype));
+    const auto data =
+        torch::rand(BatchShape(dataset_, batch_size_)).mul_(255).to(TorchType(dataset_.dtype));
     const auto labels = torch::zeros({batch_size_}, torch::kLong);
     const auto step = [&] {
       step_.Backward(step_.Forward(data, labels));
