@@ -163,9 +163,10 @@ constexpr std::array<Explanation, 11> kExplanations{{
      "Too many threads share too few cores, and training waits for one. The work itself would fit.",
      "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands cannot see "
      "that cost, so there it is decided by what was measured: more threads than cores, a training "
-     "thread (on the CPU with its pool, as the kernel counts it) that waited for a core for a share "
-     "c of its time, and a pipeline of fewer threads that is predicted to beat the measured rate; "
-     "the gain is the smaller of c / (1 - c) and that.",
+     "thread that waited for a core for a share c of its time (as the kernel counts it; steps of "
+     "several threads on the CPU: what they took beyond the same steps alone after the run), and a "
+     "pipeline of fewer threads that is predicted to beat the measured rate; the gain is the "
+     "smaller of c / (1 - c) and that.",
      kContentionSigns, kContentionFlags, kContentionPytorch},
     {Verdict::kIoBound,
      "Storage cannot deliver samples as fast as training takes them, whatever the number of "
