@@ -87,8 +87,8 @@ std::optional<double> Alone(const Demands& demands, const spec::Experiment& expe
 }
 
 /// CPU time of training steps: what the process used beyond loading, over the `steps` that it paid
-/// for, those of all accelerators. The threads of a compute pool
-/// are seen by no span; wall time × threads bounds them from above and stands in without counters.
+/// for, those of all accelerators. The threads of a compute pool are seen by no span; wall time ×
+/// threads bounds them from above and stands in without counters.
 void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
                     const std::optional<CounterMoves>& moves, double steps, double window_s,
                     const spec::Experiment& experiment) {
