@@ -8,6 +8,7 @@
 
 #include "cost/step.h"
 #include "diagnose/question.h"
+#include "diagnose/settings.h"
 
 namespace pipesim::app {
 namespace {
@@ -256,7 +257,7 @@ bool VirtualTimeIsQuick(const PredictionCosts& costs, const measure::Measurement
   const Scenario scenario = diagnose::ScenarioOf(costs.executed, measurement);
   const std::int64_t most = StepsMeasured(measurement.result), least = StepsToRank(measurement);
   // Each number of workers up to the most that are tried, and some sixty other changes.
-  const double tried = std::max(scenario.cores / scenario.accelerators, 4.0 * scenario.workers);
+  const double tried = diagnose::MostWorkers(scenario);
   constexpr double kOthers = 60;
   const auto steps = [&](double workers) {
     const double window = workers * scenario.prefetch_factor;

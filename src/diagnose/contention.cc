@@ -12,8 +12,6 @@ int WholeCores(const Scenario& s) {
   return std::max(1, static_cast<int>(std::min(s.cores / s.accelerators, 1e6)));
 }
 
-bool Oversubscribed(const Scenario& s) { return s.cores > 0 && RunnableThreads(s) > s.cores; }
-
 Scenario WithThreads(Scenario s, int workers, int threads) {
   s.workers = workers;
   if (s.device_asynchronous || threads == s.compute_threads) return s;
@@ -25,11 +23,6 @@ Scenario WithThreads(Scenario s, int workers, int threads) {
   }
   s.compute_threads = threads;
   return s;
-}
-
-/// The step was repeated alone after the run: its demands hold no waiting for a core.
-bool StepIsKnownAlone(const measure::Measurement& measurement) {
-  return !measurement.effective.device_asynchronous && measurement.effective.device_step;
 }
 
 /// What steps of the CPU lost to waiting for a core, seconds of the measured window.
@@ -77,6 +70,10 @@ Setting FewerThreadsOn(const Scenario& now, int threads, int workers) {
 }
 
 }  // namespace
+
+bool StepIsKnownAlone(const measure::Measurement& measurement) {
+  return !measurement.effective.device_asynchronous && measurement.effective.device_step;
+}
 
 double TrainerContendedShare(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;

@@ -9,6 +9,9 @@
 
 namespace pipesim::diagnose {
 
+/// The step of a CPU was repeated alone after the run: its demands hold no waiting for a core.
+bool StepIsKnownAlone(const measure::Measurement& measurement);
+
 /// Share of the training thread's wall time that was lost to waiting for a core: its own waiting
 /// between steps, and on a CPU what its steps took beyond such steps alone after the run. Where
 /// those could not be measured, what the kernel saw the pool's threads wait

@@ -48,9 +48,8 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto error = ModelError(q);
   if (!error) return;
   const double allowed = q.thresholds.model_error;
-  const bool shares_cores = RunnableThreads(q.scenario) > q.scenario.cores;
   const double unexplained =
-      BeyondContention(*error, shares_cores ? ContentionLeftOut(q.measurement) : 0);
+      BeyondContention(*error, Oversubscribed(q.scenario) ? ContentionLeftOut(q.measurement) : 0);
   if (!(std::abs(unexplained) > allowed)) {
     if (decision.measured || !(std::abs(*error) > allowed)) return;
     doubt.missing.push_back(
@@ -138,7 +137,7 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
     doubt.missing.push_back(
         {"workers." + what + "_s", what == "contended" ? "run-queue wait unknown"
                                                        : "the workers' " + what + " time unknown"});
-    if (RunnableThreads(q.scenario) > q.scenario.cores) doubt.weak = true;
+    if (Oversubscribed(q.scenario)) doubt.weak = true;
   }
 }
 

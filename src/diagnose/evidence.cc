@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/contention.h"
 #include "diagnose/doubt.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
@@ -120,7 +121,7 @@ void AddStepBesideWorkers(Clauses& clauses, const Question& q) {
   if (q.measurement.effective.device_asynchronous) return;
   const auto& alone_s = q.measurement.demands.step_s;
   const double steps = static_cast<double>(q.measurement.result.steps);
-  if (q.measurement.effective.device_step && alone_s && steps > 0) {
+  if (StepIsKnownAlone(q.measurement) && alone_s && steps > 0) {
     const double beside_s = q.measurement.consumer.compute_s / steps;
     clauses.push_back({fmt::format("a step takes {:.3g} ms beside the workers, {:.3g} ms alone",
                                    1e3 * beside_s, 1e3 * *alone_s),

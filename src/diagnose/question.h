@@ -43,4 +43,9 @@ inline int RunnableThreads(const Scenario& scenario) {
                                   (scenario.pin_thread ? 1 : 0) + trainer);
 }
 
+/// More of them than there are cores; never where cores are not limited.
+inline bool Oversubscribed(const Scenario& scenario) {
+  return scenario.cores > 0 && RunnableThreads(scenario) > scenario.cores;
+}
+
 }  // namespace pipesim::diagnose

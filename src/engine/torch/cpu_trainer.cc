@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cpus.h"
+#include "base/stats.h"
 #include "engine/torch/errors.h"
 #include "engine/torch/threads.h"
 #include "engine/torch/training_step.h"
@@ -76,16 +77,14 @@ class CpuTrainer final : public Trainer {
     step();
     const int times = std::clamp(static_cast<int>(kMeasure_s / expected_s), 1, 200);
     const base::Duration cpu_begin = base::ProcessCpuTime();
-    std::vector<base::Duration> took;
+    std::vector<double> took_s;
     for (int i = 0; i < times; ++i) {
       const base::Instant begin = clock_.Now();
       step();
-      took.push_back(clock_.Now() - begin);
+      took_s.push_back(base::ToSeconds(clock_.Now() - begin));
     }
     if (cpu != nullptr) *cpu = (base::ProcessCpuTime() - cpu_begin) / times;
-    const auto middle = took.begin() + times / 2;
-    std::nth_element(took.begin(), middle, took.end());
-    return *middle;
+    return base::FromSeconds(base::Quantile(std::move(took_s), 0.5).value());
   }
 
   void Train(const Batch& batch, std::int64_t step, bool read_back, StateTimer& timer) {

@@ -225,16 +225,20 @@ TEST(Verdict, ContentionInsideThePoolIsSeenByTheKernelsCount) {
   EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "1")));
 }
 
+/// Workers that burn 6.4 ms a batch beside two compute threads, all on two cores. A step takes
+/// `beside_s` there, 2 ms alone, 2.5 ms on one thread.
+RunBuilder BesideAPoolOnTwoCores(int workers, double beside_s) {
+  return RunBuilder::OnCpu(2 * kMs, 2)
+      .Cores(2)
+      .Workers(workers)
+      .Burn(6.4 * kMs)
+      .StepBesideWorkers(beside_s, 2.5 * kMs);
+}
+
 TEST(Verdict, AStepThatIsShorterAloneIsContention) {
   // 8 workers that burn 6.4 ms a batch beside 2 compute threads on 2 cores. A step of 2 ms takes
   // 5.6 ms of 8.7 ms; on one thread 2.5 ms, which leaves a core to the workers.
-  const Diagnosis d = RunBuilder::OnCpu(2 * kMs, 2)
-                          .Cores(2)
-                          .Workers(8)
-                          .Burn(6.4 * kMs)
-                          .StepBesideWorkers(5.6 * kMs, 2.5 * kMs)
-                          .Efficiency(0.6)
-                          .Diagnose();
+  const Diagnosis d = BesideAPoolOnTwoCores(8, 5.6 * kMs).Efficiency(0.6).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_THAT(d.recommendation->set, Contains(Pair("limits.compute_threads", "1")));
   const double lost = (5.6 - 2) / (10.4 / 2 / 0.6);
@@ -246,11 +250,7 @@ TEST(Verdict, AStepThatIsShorterAloneIsContention) {
 
 TEST(Verdict, ContentionIsDecidedWhereItsGainCountsAtTheIntervalsFarEnd) {
   const auto contention = [](double half_width) {
-    return RunBuilder::OnCpu(2 * kMs, 2)
-        .Cores(2)
-        .Workers(8)
-        .Burn(6.4 * kMs)
-        .StepBesideWorkers(5.6 * kMs, 2.5 * kMs)
+    return BesideAPoolOnTwoCores(8, 5.6 * kMs)
         .Efficiency(0.6)
         .HalfWidth(half_width)
         .Diagnose();
@@ -265,13 +265,7 @@ TEST(Verdict, AModelThatContentionPutsOffIsDoubtedButNotRefuted) {
   // One worker of 6.4 ms beside a pool that would need 2 ms alone: a second worker is what the model
   // asks for; that the run is a third slower than the model lies in the steps' waiting for a core.
   const auto one_worker = [](double beside_s) {
-    return RunBuilder::OnCpu(2 * kMs, 2)
-        .Cores(2)
-        .Workers(1)
-        .Burn(6.4 * kMs)
-        .StepBesideWorkers(beside_s, 2.5 * kMs)
-        .Efficiency(0.7)
-        .Diagnose();
+    return BesideAPoolOnTwoCores(1, beside_s).Efficiency(0.7).Diagnose();
   };
   const Diagnosis d = one_worker(5.6 * kMs);
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
