@@ -123,8 +123,7 @@ TraceBuilder::Slot& TraceBuilder::MakeSlot(Role role, std::uint16_t index) {
   if (slots.size() <= index) slots.resize(index + std::size_t{1});
   slots[index].place = trace_.threads.size();
   trace_.threads.push_back(
-      {.role = role, .index = index, .begin = Instant::max(), .end = trace_.begin, .buckets = {}});
-  trace_.threads.back().buckets.reserve(max_buckets_);
+      {.role = role, .index = index, .begin = Instant::max(), .end = trace_.begin, .times = {}});
   return slots[index];
 }
 
@@ -142,39 +141,47 @@ void TraceBuilder::AddTime(Slot& slot, const Span& span) {
   if (begin >= span.end) return;
   const Duration to = span.end - trace_.bucket_origin;
   while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
-  const Duration width = trace_.bucket_width;
-  const auto bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
-  const auto last = static_cast<std::size_t>((to - Duration(1)) / width);
-  if (totals.buckets.size() <= last) totals.buckets.resize(last + 1);
-  AddToBuckets(totals, span, begin, bucket);
-  if (last + 1 < totals.buckets.size()) return;
-  slot.bucket = &totals.buckets.back();
-  slot.from = trace_.bucket_origin + width * static_cast<std::int64_t>(last);
-  slot.to = slot.from + width;
+  if (begin < slot.from || slot.to < begin) {
+    const Duration width = trace_.bucket_width;
+    slot.bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
+    slot.from = trace_.bucket_origin + width * static_cast<std::int64_t>(slot.bucket);
+    slot.to = slot.from + width;
+  }
+  AddToBuckets(slot, span, begin);
 }
 
-void TraceBuilder::AddToBuckets(ThreadTotals& totals, const Span& span, Instant begin,
-                                std::size_t bucket) {
-  const Duration width = trace_.bucket_width;
+void TraceBuilder::AddToBuckets(Slot& slot, const Span& span, Instant begin) {
+  ThreadTotals& totals = trace_.threads[slot.place];
+  const auto for_each_piece = [&](const auto& add) {
+    for (Instant at = begin; at < span.end;) {
+      if (at == slot.to) {
+        ++slot.bucket;
+        slot.from = slot.to;
+        slot.to += trace_.bucket_width;
+      }
+      const Instant until = std::min(span.end, slot.to);
+      add(at, until);
+      at = until;
+    }
+  };
+  if (span.contended == Duration::zero()) {
+    return for_each_piece([&](Instant at, Instant until) {
+      TimeAt(totals, slot.bucket, span.state) += until - at;
+    });
+  }
   // Contention is spread evenly. Its running total is what is rounded, so the parts add up to it
   // exactly and none exceeds its bucket's share.
   const double per_ns = Count(span.contended) / Count(span.end - span.begin);
   const auto contended_until = [&](Instant when) {
-    if (when == span.end || span.contended == Duration::zero()) return span.contended;
+    if (when == span.end) return span.contended;
     return Duration(std::llround(per_ns * Count(when - span.begin)));
   };
   Duration contended_before = contended_until(begin);
-  for (Instant at = begin; at < span.end; ++bucket) {
-    const Instant bucket_end =
-        trace_.bucket_origin + width * (static_cast<std::int64_t>(bucket) + 1);
-    const Instant until = std::min(span.end, bucket_end);
+  for_each_piece([&](Instant at, Instant until) {
     const Duration contended = contended_until(until) - contended_before;
-    auto& times = totals.buckets[bucket];
-    times[static_cast<std::size_t>(span.state)] += (until - at) - contended;
-    times[static_cast<std::size_t>(State::kContended)] += contended;
+    AddToBucket(totals, slot.bucket, span.state, until - at, contended);
     contended_before += contended;
-    at = until;
-  }
+  });
 }
 
 void TraceBuilder::DoubleBuckets() {
@@ -183,17 +190,12 @@ void TraceBuilder::DoubleBuckets() {
     for (Slot& slot : slots) slot.to = Instant::min();
   }
   for (ThreadTotals& thread : trace_.threads) {
-    auto& buckets = thread.buckets;
-    for (std::size_t i = 0; i < buckets.size(); ++i) {
-      if (i % 2 == 0) {
-        buckets[i / 2] = buckets[i];
-        continue;
-      }
-      for (std::size_t state = 0; state < kStateCount; ++state) {
-        buckets[i / 2][state] += buckets[i][state];
-      }
+    for (std::vector<Duration>& times : thread.times) {
+      const std::size_t pairs = times.size() / 2;
+      for (std::size_t i = 0; i < pairs; ++i) times[i] = times[2 * i] + times[2 * i + 1];
+      if (times.size() % 2 != 0) times[pairs] = times.back();
+      times.resize((times.size() + 1) / 2);
     }
-    buckets.resize((buckets.size() + 1) / 2);
   }
 }
 

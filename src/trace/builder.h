@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <string>
 #include <vector>
@@ -45,13 +46,12 @@ class TraceBuilder final : public SpanSink {
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
 
  private:
-  using Bucket = std::array<base::Duration, kStateCount>;
-  /// Where a thread's totals stand in trace_.threads, and its last bucket so far.
+  /// Where a thread's totals stand in trace_.threads, and the bucket in which its last span ended.
   struct Slot {
     static constexpr std::size_t kNowhere = SIZE_MAX;
     std::size_t place = kNowhere;
-    Bucket* bucket = nullptr;
-    base::Instant from, to = base::Instant::min();  ///< what the bucket covers; nothing without one
+    std::size_t bucket = 0;
+    base::Instant from, to = base::Instant::min();  ///< what the bucket covers; nothing: none known
   };
   Slot& SlotOf(Role role, std::uint16_t index) {
     std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
@@ -62,26 +62,33 @@ class TraceBuilder final : public SpanSink {
   }
   void AddToThread(const Span& span) {
     Slot& slot = SlotOf(span.role, span.thread);
-    // Almost always: in the last bucket so far, as a whole.
+    // Almost always: in the last span's bucket, as a whole.
     if (slot.from <= span.begin && span.end <= slot.to) {
-      (*slot.bucket)[static_cast<std::size_t>(span.state)] +=
-          span.end - span.begin - span.contended;
-      if (span.contended > base::Duration::zero()) {
-        (*slot.bucket)[static_cast<std::size_t>(State::kContended)] += span.contended;
-      }
       ThreadTotals& totals = trace_.threads[slot.place];
+      AddToBucket(totals, slot.bucket, span.state, span.end - span.begin, span.contended);
       totals.end = std::max(totals.end, span.end);
     } else {
       AddTime(slot, span);
     }
+  }
+  void AddToBucket(ThreadTotals& totals, std::size_t bucket, State state, base::Duration time,
+                   base::Duration contended) {
+    TimeAt(totals, bucket, state) += time - contended;
+    if (contended > base::Duration::zero()) {
+      TimeAt(totals, bucket, State::kContended) += contended;
+    }
+  }
+  base::Duration& TimeAt(ThreadTotals& totals, std::size_t bucket, State state) {
+    std::vector<base::Duration>& times = totals.times[static_cast<std::size_t>(state)];
+    if (times.size() <= bucket) [[unlikely]] times.resize(std::bit_ceil(bucket + 1));
+    return times[bucket];
   }
   Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
   /// True: it stands beside the device's partition.
   bool AddDeviceOrTransfer(const Span& span);
   void AddTime(Slot& slot, const Span& span);
-  void AddToBuckets(ThreadTotals& totals, const Span& span, base::Instant begin,
-                    std::size_t bucket);
+  void AddToBuckets(Slot& slot, const Span& span, base::Instant begin);
   void DoubleBuckets();
   void AddTransfer(const Span& span);
 

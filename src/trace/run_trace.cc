@@ -15,8 +15,9 @@ base::Duration TimeIn(const RunTrace& trace, const ThreadTotals& thread, State s
   if (from >= to || width <= Duration::zero()) return total;
   const auto first = static_cast<std::size_t>((from - trace.bucket_origin) / width);
   const auto last = static_cast<std::size_t>((to - trace.bucket_origin - Duration(1)) / width);
-  for (std::size_t i = first; i <= last && i < thread.buckets.size(); ++i) {
-    const Duration time = thread.buckets[i][static_cast<std::size_t>(state)];
+  const std::vector<Duration>& times = thread.times[static_cast<std::size_t>(state)];
+  for (std::size_t i = first; i <= last && i < times.size(); ++i) {
+    const Duration time = times[i];
     if (time == Duration::zero()) continue;
     const base::Instant begin = trace.bucket_origin + width * static_cast<std::int64_t>(i);
     // A thread that starts or ends inside the bucket has all of its time there on one side.

@@ -18,13 +18,15 @@ namespace pipesim::trace {
 /// At most this many buckets of time; one more, and all double in width.
 inline constexpr std::size_t kMaxBuckets = 4096;
 
-/// Time per state in each bucket; buckets[i] covers [origin + i × width, + width). What lies before
-/// the origin is not counted.
+/// Time per state and bucket; bucket i covers [origin + i × width, + width). What lies before the
+/// origin is not counted.
 struct ThreadTotals {
   Role role = Role::kConsumer;
   std::uint16_t index = 0;
   base::Instant begin, end;  ///< first span's begin, last span's end
-  std::vector<std::array<base::Duration, kStateCount>> buckets;
+  /// By state, then bucket, at least up to the last that the thread was in that state: in most it
+  /// never is, and those take no memory.
+  std::array<std::vector<base::Duration>, kStateCount> times;
 };
 
 /// The consumer's progress at the end of some step; every `stride`-th step is kept, at most 4,096:

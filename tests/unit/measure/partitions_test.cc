@@ -154,10 +154,9 @@ TEST(Partitions, ShowARestWhenStartupIsForgotten) {
 TEST(Partitions, ShowSecondsThatWereCountedTwice) {
   Pipeline pipeline{.workers = 1, .prepare = Ms(10), .forward = Ms(5)};
   trace::RunTrace trace = TraceOf(pipeline);
-  for (auto& bucket : trace.threads[0].buckets) {
-    bucket[static_cast<std::size_t>(State::kStarved)] *= 2;
-    bucket[static_cast<std::size_t>(State::kPrepare)] *= 2;
-  }
+  auto& times = trace.threads[0].times;
+  for (Duration& time : times[static_cast<std::size_t>(State::kStarved)]) time *= 2;
+  for (Duration& time : times[static_cast<std::size_t>(State::kPrepare)]) time *= 2;
   const Measurement m = Measure(trace, ExperimentOf(pipeline));
   EXPECT_LT(std::min(m.consumer.other_s, m.workers.other_s), -0.1);
 }
@@ -192,10 +191,9 @@ TEST(Consumer, WithoutWorkersIsStarvedWhileItLoads) {
 TEST(Consumer, CountsItsOwnPinningAsWaitingForTheCopy) {
   const Pipeline pipeline{.workers = 0, .transfer = Ms(2), .host = Ms(3), .forward = Ms(5)};
   trace::RunTrace trace = TraceOf(pipeline);
-  for (auto& bucket : trace.threads[0].buckets) {
-    std::swap(bucket[static_cast<std::size_t>(State::kHost)],
-              bucket[static_cast<std::size_t>(State::kPin)]);
-  }
+  auto& times = trace.threads[0].times;
+  std::swap(times[static_cast<std::size_t>(State::kHost)],
+            times[static_cast<std::size_t>(State::kPin)]);
   const Consumer consumer = Measure(trace, ExperimentOf(pipeline)).consumer;
   EXPECT_NEAR(consumer.h2d_s / consumer.wall_s, 0.5, 0.002);
   ExpectClosed(consumer.wall_s, consumer.other_s);
@@ -216,11 +214,11 @@ TEST(WorkersTime, TellsWaitingForAnEarlierBatchFromWaitingForTheConsumer) {
   const Pipeline pipeline{.workers = 2, .prepare = Ms(1), .forward = Ms(10)};
   trace::RunTrace trace = TraceOf(pipeline);
   for (trace::ThreadTotals& thread : trace.threads) {
-    for (auto& bucket : thread.buckets) {
-      Duration& consumer = bucket[static_cast<std::size_t>(State::kBlockedOnConsumer)];
-      bucket[static_cast<std::size_t>(State::kBlockedOnOrder)] = consumer / 4;
-      consumer -= consumer / 4;
-    }
+    auto& on_consumer = thread.times[static_cast<std::size_t>(State::kBlockedOnConsumer)];
+    auto& on_order = thread.times[static_cast<std::size_t>(State::kBlockedOnOrder)];
+    on_order = on_consumer;
+    for (Duration& time : on_order) time /= 4;
+    for (std::size_t i = 0; i < on_order.size(); ++i) on_consumer[i] -= on_order[i];
   }
   const Workers workers = Measure(trace, ExperimentOf(pipeline)).workers;
   EXPECT_NEAR(workers.blocked_on_order_s / workers.blocked_on_consumer_s, 1.0 / 3, 1e-4);

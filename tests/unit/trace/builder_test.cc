@@ -44,6 +44,11 @@ Duration Total(const RunTrace& trace, State state) {
   return TimeIn(trace, Role::kWorker, state, Instant::min(), Instant::max());
 }
 
+/// Of the only thread, by bucket.
+const std::vector<Duration>& TimesOf(const RunTrace& trace, State state) {
+  return trace.threads.at(0).times[static_cast<std::size_t>(state)];
+}
+
 const Reservoir& Values(const RunTrace& trace, Series series) {
   return trace.series[static_cast<std::size_t>(series)];
 }
@@ -83,14 +88,15 @@ RC_GTEST_PROP(Buckets, HoldEveryNanosecondOnce, ()) {
   }
   const RunTrace trace = End(builder);
   for (const auto& [state, time] : expected) RC_ASSERT(Total(trace, state) == time);
-  for (const auto& bucket : trace.threads[0].buckets) {
-    Duration sum{};
-    for (const Duration time : bucket) {
-      RC_ASSERT(time >= Duration::zero());
-      sum += time;
+  std::vector<Duration> sums(kMaxBuckets);
+  for (const auto& times : trace.threads[0].times) {
+    RC_ASSERT(times.size() <= sums.size());
+    for (std::size_t bucket = 0; bucket < times.size(); ++bucket) {
+      RC_ASSERT(times[bucket] >= Duration::zero());
+      sums[bucket] += times[bucket];
     }
-    RC_ASSERT(sum <= trace.bucket_width);
   }
+  for (const Duration sum : sums) RC_ASSERT(sum <= trace.bucket_width);
 }
 
 RC_GTEST_PROP(Buckets, AWindowIsClosedByItsStates, ()) {
@@ -128,14 +134,13 @@ TEST(Buckets, ASpanIsSharedAmongThoseItCovers) {
   const RunTrace& trace = builder.trace();
   ASSERT_EQ(trace.bucket_width, milliseconds(1));
   ASSERT_EQ(trace.threads.size(), 1u);
-  std::vector<std::int64_t> read_us, contended_us;
-  for (const auto& bucket : trace.threads[0].buckets) {
-    read_us.push_back(bucket[static_cast<std::size_t>(State::kRead)].count() / 1000);
-    contended_us.push_back(bucket[static_cast<std::size_t>(State::kContended)].count() / 1000);
-  }
   // 40 % of the span is contended: so is 40 % of its part in each bucket.
-  EXPECT_THAT(read_us, ElementsAre(300, 600, 600, 150));
-  EXPECT_THAT(contended_us, ElementsAre(200, 400, 400, 100));
+  EXPECT_THAT(TimesOf(trace, State::kRead),
+              ElementsAre(microseconds(300), microseconds(600), microseconds(600),
+                          microseconds(150)));
+  EXPECT_THAT(TimesOf(trace, State::kContended),
+              ElementsAre(microseconds(200), microseconds(400), microseconds(400),
+                          microseconds(100)));
 }
 
 TEST(Buckets, DoubleInWidthWhenFull) {
@@ -144,14 +149,13 @@ TEST(Buckets, DoubleInWidthWhenFull) {
   builder.Record(Worker(milliseconds(1), milliseconds(2), State::kPrepare));
   builder.Record(Worker(milliseconds(4095), milliseconds(4096), State::kCollate));
   EXPECT_EQ(builder.trace().bucket_width, milliseconds(1));
-  EXPECT_EQ(builder.trace().threads[0].buckets.size(), kMaxBuckets);
+  EXPECT_EQ(TimesOf(builder.trace(), State::kCollate).size(), kMaxBuckets);
   builder.Record(Worker(milliseconds(4096), milliseconds(4097), State::kRead));
   const RunTrace& trace = builder.trace();
   EXPECT_EQ(trace.bucket_width, milliseconds(2));
-  const auto& first = trace.threads[0].buckets.front();
-  EXPECT_EQ(first[static_cast<std::size_t>(State::kRead)], milliseconds(1));
-  EXPECT_EQ(first[static_cast<std::size_t>(State::kPrepare)], milliseconds(1));
-  EXPECT_EQ(trace.threads[0].buckets.size(), 2049u);
+  EXPECT_EQ(TimesOf(trace, State::kRead).front(), milliseconds(1));
+  EXPECT_EQ(TimesOf(trace, State::kPrepare).front(), milliseconds(1));
+  EXPECT_EQ(TimesOf(trace, State::kRead).at(2048), milliseconds(1));
 }
 
 TEST(Buckets, ASpanFromBeforeADoublingStillCounts) {
@@ -181,7 +185,7 @@ TEST(Buckets, AnHourFitsInTheSameMemory) {
     builder.Record(Worker(milliseconds(100) * i, milliseconds(100) * (i + 1)));
   const RunTrace trace = End(builder);
   EXPECT_EQ(trace.bucket_width, milliseconds(1024));
-  EXPECT_LE(trace.threads[0].buckets.size(), kMaxBuckets);
+  EXPECT_LE(TimesOf(trace, State::kRead).size(), kMaxBuckets);
   EXPECT_EQ(Total(trace, State::kRead), seconds(3600));
 }
 

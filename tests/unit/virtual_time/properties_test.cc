@@ -83,8 +83,9 @@ std::string Print(const trace::RunTrace& trace) {
       fmt::format("{} {} {} {}\n", Ns(trace.begin), Ns(trace.end), trace.steps, trace.samples);
   for (const auto& thread : trace.threads) {
     text += fmt::format("{} {}", static_cast<int>(thread.role), thread.index);
-    for (const auto& bucket : thread.buckets) {
-      for (const Duration time : bucket) text += fmt::format(" {}", time.count());
+    for (const auto& times : thread.times) {
+      for (const Duration time : times) text += fmt::format(" {}", time.count());
+      text += ";";
     }
   }
   for (const auto& mark : trace.progress) text += fmt::format(" {}", Ns(mark.at));
@@ -146,8 +147,8 @@ RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
   for (const trace::ThreadTotals& thread : trace.threads) {
     workers += thread.role == Role::kWorker ? 1 : 0;
     Duration owned{};
-    for (const auto& bucket : thread.buckets) {
-      for (const Duration time : bucket) owned += time;
+    for (const auto& times : thread.times) {
+      for (const Duration time : times) owned += time;
     }
     RC_ASSERT(owned.count() == (trace.end - trace.begin).count());
   }
