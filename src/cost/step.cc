@@ -153,7 +153,13 @@ StepModel::StepModel(const spec::Experiment& experiment, int rank)
       host_ = preset->launch * LaunchesOfStep(experiment.model, experiment.dataset.shape,
                                               experiment.training);
     }
-  } else if (!device_.step_base && preset) {
+  } else if (device_.step_base || !preset) {
+    const Duration base_cost = device_.step_base ? device_.step_base->Mean() : Duration::zero();
+    const bool base_fixed = !device_.step_base || device_.step_base->IsFixed();
+    if (base_fixed && device_.step_per_sample.IsFixed()) {
+      fixed_ = {base_cost, device_.step_per_sample.Mean()};
+    }
+  } else {
     roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training, *preset);
     const StepEstimate full = roofline_->Estimate(batch_size_);
     full_device_ = full.device;
@@ -164,6 +170,7 @@ StepModel::StepModel(const spec::Experiment& experiment, int rank)
 }
 
 Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
+  if (fixed_) return fixed_->base + fixed_->per_sample * samples;
   if (table_ || roofline_) {
     if (samples == batch_size_) return full_device_;
     return table_ ? table_->At(samples) : roofline_->Estimate(samples).device;

@@ -80,6 +80,10 @@ class StepModel {
   std::optional<Roofline> roofline_;
   base::Duration full_device_{};  ///< at the batch size, what almost every step asks for
   base::Duration host_{};
+  struct Stated {
+    base::Duration base{}, per_sample{};
+  };
+  std::optional<Stated> fixed_;  ///< where nothing of the stated cost is drawn
 };
 
 }  // namespace pipesim::cost

@@ -33,6 +33,9 @@ Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
       prepare_(experiment.prepare),
       worker_startup_(experiment.loader.worker_startup),
       shuffle_(experiment.loader.shuffle),
+      reads_(storage_.kind == spec::StorageKind::kEmulated),
+      prepares_(prepare_.kind == spec::PrepareKind::kBurn ||
+                prepare_.kind == spec::PrepareKind::kWait),
       accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),
       draws_(std::move(kept)),
@@ -45,9 +48,13 @@ Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
       !storage_.open_cost.IsFixed() || !prepare_.cost.IsFixed()) {
     return;
   }
-  each_ = ChunkDemand{.bytes = dataset_.sample_bytes.Mean(),
-                      .latency = storage_.latency.Mean() + storage_.open_cost.Mean(),
-                      .prepare = prepare_.cost.Mean()};
+  each_.emplace();
+  if (reads_) {
+    each_->reads = 1;
+    each_->bytes = dataset_.sample_bytes.Mean();
+    each_->latency = storage_.latency.Mean() + storage_.open_cost.Mean();
+  }
+  if (prepares_) each_->prepare = prepare_.cost.Mean();
 }
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
@@ -63,33 +70,21 @@ Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch, int rank) const {
   return order;
 }
 
-ChunkDemand Sampler::Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
-                            std::int64_t samples, cost::SampleCache* cache) const {
-  const bool reads = storage_.kind == spec::StorageKind::kEmulated;
-  const bool prepares =
-      prepare_.kind == spec::PrepareKind::kBurn || prepare_.kind == spec::PrepareKind::kWait;
+ChunkDemand Sampler::SumOfEach(std::int64_t epoch, const Epoch& order, std::int64_t position,
+                               std::int64_t samples, cost::SampleCache* cache) const {
   ChunkDemand demand;
-  if (cache == nullptr && each_) {
-    if (reads) {
-      demand.reads = samples;
-      demand.bytes = each_->bytes * samples;
-      demand.latency = each_->latency * samples;
-    }
-    if (prepares) demand.prepare = each_->prepare * samples;
-    return demand;
-  }
   std::array<std::uint64_t, 256> chosen;
   for (std::int64_t begin = position; begin < position + samples;) {
     const auto count = std::min<std::int64_t>(position + samples - begin, chosen.size());
     const std::span block(chosen.data(), static_cast<std::size_t>(count));
     order.Range(begin, block);
-    if (reads) {
+    if (reads_) {
       for (std::size_t i = 0; i < block.size(); ++i) {
         AddRead(demand, epoch, order.PlaceOf(begin + static_cast<std::int64_t>(i)),
                 static_cast<std::int64_t>(block[i]), cache);
       }
     }
-    if (prepares) demand.prepare += PrepareCosts(block);
+    if (prepares_) demand.prepare += PrepareCosts(block);
     begin += count;
   }
   return demand;

@@ -67,7 +67,13 @@ class Sampler {
   /// Of `samples` samples from `position` on (of the emulated storage and preparation). `cache`, in
   /// front of the storage, takes them in; nullptr: there is none.
   ChunkDemand Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
-                     std::int64_t samples, cost::SampleCache* cache = nullptr) const;
+                     std::int64_t samples, cost::SampleCache* cache = nullptr) const {
+    if (cache != nullptr || !each_) return SumOfEach(epoch, order, position, samples, cache);
+    return {.reads = each_->reads * samples,
+            .bytes = each_->bytes * samples,
+            .latency = each_->latency * samples,
+            .prepare = each_->prepare * samples};
+  }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
   /// How long worker `worker`, counted over all accelerators, takes to come up for `epoch`.
@@ -79,6 +85,8 @@ class Sampler {
     std::optional<base::Drawer> drawer;  ///< nullopt: fixed
     base::Duration fixed;
   };
+  ChunkDemand SumOfEach(std::int64_t epoch, const Epoch& order, std::int64_t position,
+                        std::int64_t samples, cost::SampleCache* cache) const;
   void AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position, std::int64_t sample,
                cost::SampleCache* cache) const;
   base::Duration PrepareCosts(std::span<const std::uint64_t> samples) const;
@@ -90,7 +98,7 @@ class Sampler {
   spec::Storage storage_;
   spec::Prepare prepare_;
   base::Drawn<base::Duration> worker_startup_;
-  bool shuffle_;
+  bool shuffle_, reads_, prepares_;
   int accelerators_;
   std::uint64_t seed_;
   KeptDraws draws_;  ///< nullptr: fixed

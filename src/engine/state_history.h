@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 
 #include "base/units.h"
+#include "engine/ring.h"
 #include "trace/span.h"
 
 namespace pipesim::engine {
@@ -15,7 +15,11 @@ class StateHistory {
  public:
   /// Stays come in time order and do not overlap.
   void Add(trace::State state, base::Instant begin, base::Instant end) {
-    if (begin < end) stays_.push_back({state, begin, end});
+    if (begin >= end) return;
+    Stay& stay = stays_.emplace_back();
+    stay.state = state;
+    stay.begin = begin;
+    stay.end = end;
   }
   /// What ended by `instant` will not be asked for again.
   void ForgetBefore(base::Instant instant) {
@@ -26,10 +30,9 @@ class StateHistory {
   /// Where no stay is known the state is `otherwise`.
   template <class Visit>
   void Over(base::Instant begin, base::Instant end, trace::State otherwise, Visit&& visit) const {
-    const auto first = std::partition_point(stays_.begin(), stays_.end(),
-                                            [&](const Stay& stay) { return stay.end <= begin; });
-    for (auto at = first; at != stays_.end() && begin < end && at->begin < end; ++at) {
-      const Stay& stay = *at;
+    std::size_t at = FirstThatEndsAfter(begin);
+    for (; at < stays_.size() && begin < end && stays_[at].begin < end; ++at) {
+      const Stay& stay = stays_[at];
       if (begin < stay.begin) visit(otherwise, begin, stay.begin);
       begin = std::max(begin, stay.begin);
       visit(stay.state, begin, std::min(stay.end, end));
@@ -40,10 +43,20 @@ class StateHistory {
 
  private:
   struct Stay {
-    trace::State state;
+    trace::State state{};
     base::Instant begin, end;
   };
-  std::deque<Stay> stays_;
+  std::size_t FirstThatEndsAfter(base::Instant instant) const {
+    std::size_t first = 0;
+    for (std::size_t left = stays_.size(); left > 0;) {
+      const std::size_t half = left / 2;
+      const bool after = stays_[first + half].end > instant;
+      first = after ? first : first + half + 1;
+      left = after ? half : left - half - 1;
+    }
+    return first;
+  }
+  Ring<Stay> stays_;
 };
 
 }  // namespace pipesim::engine

@@ -34,7 +34,7 @@ bool TraceBuilder::AddDeviceOrTransfer(const Span& span) {
   }
   if (span.role == Role::kConsumer && span.state == State::kTransfer) consumer_transfer_ += own;
   if (span.role == Role::kDevice && span.state == State::kBusy) {
-    device_steps_.Offer({rank_(span.batch), span.batch, span.end, {Count(own)}});
+    device_steps_.Offer(rank_(span.batch), span.batch, span.end, Count(own));
   }
   return false;
 }
@@ -43,13 +43,13 @@ void TraceBuilder::Record(const StepRecord& step) {
   const std::uint64_t rank = rank_(step.step);
   if (!trace_.first_batch) trace_.first_batch = step.taken;
   if (trace_.steps > 0) {
-    step_times_.Offer({rank, step.step, step.done, {Count(step.done - last_done_)}});
+    step_times_.Offer(rank, step.step, step.done, Count(step.done - last_done_));
   }
-  steps_.Offer(
-      {rank, step.step, step.done, {Count(step.starved), static_cast<double>(step.occupancy)}});
-  if (step.loss) losses_.Offer({rank, step.step, step.done, {*step.loss}});
+  steps_.Offer(rank, step.step, step.done, Count(step.starved),
+               static_cast<double>(step.occupancy));
+  if (step.loss) losses_.Offer(rank, step.step, step.done, *step.loss);
   if (consumer_transfer_ > Duration::zero() && !device_tells_transfers_) {
-    transfers_.Offer({rank, step.step, step.done, {Count(consumer_transfer_)}});
+    transfers_.Offer(rank, step.step, step.done, Count(consumer_transfer_));
   }
   consumer_transfer_ = Duration::zero();
   epochs_.Add(trace_.epochs, step, last_done_);
@@ -70,11 +70,8 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   const ThreadTotals* maker = FindTotals(Role::kWorker, batch.worker);
   if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
   const Instant at = maker == nullptr ? trace_.begin : maker->end;
-  batches_.Offer({rank_(batch.batch),
-                  batch.batch,
-                  at,
-                  {Count(batch.read), Count(batch.read_cpu), Count(batch.prepare),
-                   Count(batch.collate), Count(batch.contended)}});
+  batches_.Offer(rank_(batch.batch), batch.batch, at, Count(batch.read), Count(batch.read_cpu),
+                 Count(batch.prepare), Count(batch.collate), Count(batch.contended));
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {
@@ -165,9 +162,8 @@ void TraceBuilder::AddToBuckets(Slot& slot, const Span& span, Instant begin) {
     }
   };
   if (span.contended == Duration::zero()) {
-    return for_each_piece([&](Instant at, Instant until) {
-      TimeAt(totals, slot.bucket, span.state) += until - at;
-    });
+    return for_each_piece(
+        [&](Instant at, Instant until) { TimeAt(totals, slot.bucket, span.state) += until - at; });
   }
   // Contention is spread evenly. Its running total is what is rounded, so the parts add up to it
   // exactly and none exceeds its bucket's share.
@@ -205,7 +201,7 @@ void TraceBuilder::AddTransfer(const Span& span) {
     transfers_ = {};
     device_tells_transfers_ = true;
   }
-  transfers_.Offer({rank_(span.batch), span.batch, span.end, {Count(span.end - span.begin)}});
+  transfers_.Offer(rank_(span.batch), span.batch, span.end, Count(span.end - span.begin));
 }
 
 }  // namespace pipesim::trace

@@ -24,7 +24,8 @@ class TraceBuilder final : public SpanSink {
   TraceBuilder(base::Instant begin, std::uint64_t seed, std::size_t max_buckets = kMaxBuckets);
 
   void Record(const Span& span) override {
-    if (observer_) observer_(span);
+    if (observer_) [[unlikely]]
+      observer_(span);
     const bool is_step = span.state == State::kTransfer || span.state == State::kBusy;
     if (!is_step || !AddDeviceOrTransfer(span)) AddToThread(span);
     // Last, as whoever records has just written the span's parts one by one: a processor copies
@@ -63,7 +64,7 @@ class TraceBuilder final : public SpanSink {
   void AddToThread(const Span& span) {
     Slot& slot = SlotOf(span.role, span.thread);
     // Almost always: in the last span's bucket, as a whole.
-    if (slot.from <= span.begin && span.end <= slot.to) {
+    if (slot.from <= span.begin && span.end <= slot.to) [[likely]] {
       ThreadTotals& totals = trace_.threads[slot.place];
       AddToBucket(totals, slot.bucket, span.state, span.end - span.begin, span.contended);
       totals.end = std::max(totals.end, span.end);
@@ -74,13 +75,14 @@ class TraceBuilder final : public SpanSink {
   void AddToBucket(ThreadTotals& totals, std::size_t bucket, State state, base::Duration time,
                    base::Duration contended) {
     TimeAt(totals, bucket, state) += time - contended;
-    if (contended > base::Duration::zero()) {
+    if (contended > base::Duration::zero()) [[unlikely]] {
       TimeAt(totals, bucket, State::kContended) += contended;
     }
   }
   base::Duration& TimeAt(ThreadTotals& totals, std::size_t bucket, State state) {
     std::vector<base::Duration>& times = totals.times[static_cast<std::size_t>(state)];
-    if (times.size() <= bucket) [[unlikely]] times.resize(std::bit_ceil(bucket + 1));
+    if (times.size() <= bucket) [[unlikely]]
+      times.resize(std::bit_ceil(bucket + 1));
     return times[bucket];
   }
   Slot& MakeSlot(Role role, std::uint16_t index);

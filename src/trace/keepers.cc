@@ -15,7 +15,7 @@ void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
   kept.push_back(checkpoint);
   if (kept.size() < kMaxCheckpoints) return;
   stride *= 2;
-  std::erase_if(kept, [stride](const Checkpoint& one) { return one.steps % stride != 0; });
+  std::erase_if(kept, [stride](const Checkpoint& one) { return (one.steps & (stride - 1)) != 0; });
 }
 
 KeyRank::KeyRank(std::uint64_t seed)
@@ -56,6 +56,15 @@ std::uint64_t RankOfLast(const std::vector<Kept>& kept, std::uint64_t limit,
 }
 
 }  // namespace
+
+template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::MakeRoom() {
+  if (kept_.empty()) {
+    kept_.reserve(2 * kReservoirSize);
+  } else {
+    Thin();
+  }
+}
 
 template <std::size_t kSeries>
 void ReservoirKeeper<kSeries>::Thin() {

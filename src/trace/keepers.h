@@ -36,21 +36,30 @@ struct Offered {
 
 /// Keeps, of a group of series that are offered the same keys, the values whose keys have the
 /// kReservoirSize smallest ranks. Holds up to twice as many: all of them are thinned out at once,
-/// in the order they came.
+/// in the order they came, when one more comes.
 template <std::size_t kSeries>
 class ReservoirKeeper {
  public:
-  void Offer(const Offered<kSeries>& offered) {
+  template <class... Value>
+  void Offer(std::uint64_t rank, std::int64_t key, base::Instant at, Value... value) {
+    static_assert(sizeof...(value) == kSeries);
     ++seen_;
-    if (offered.rank > limit_) return;
-    if (kept_.capacity() == 0) kept_.reserve(2 * kReservoirSize);
-    kept_.push_back(offered);
-    if (kept_.size() == 2 * kReservoirSize) Thin();
+    if (rank > limit_) return;
+    if (kept_.size() % (2 * kReservoirSize) == 0) {  // none yet, or as many as it holds
+      MakeRoom();
+      if (rank > limit_) return;
+    }
+    Offered<kSeries>& kept = kept_.emplace_back();  // filled where it stays
+    kept.rank = rank;
+    kept.key = key;
+    kept.at = at;
+    kept.values = {value...};
   }
   /// No more come: exactly those kept, in key order, into the first of `series` and those after it.
   void Finish(Reservoir* series);
 
  private:
+  void MakeRoom();
   void Thin();
 
   std::int64_t seen_ = 0;
@@ -74,7 +83,8 @@ class SpanKeeper {
       first_closed_ = first_spans.size() == kKeptSpans;
       return;
     }
-    if (size_ == ring_.size()) MakeRoom(first_spans.size());
+    if (size_ == ring_.size()) [[unlikely]]
+      MakeRoom(first_spans.size());
     ring_[next_] = span;
     if (++next_ == ring_.size()) next_ = 0;
     ++size_;

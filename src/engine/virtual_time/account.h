@@ -36,7 +36,14 @@ class Account {
   }
   /// Records the present span and begins another in the same state.
   void Close(base::Instant now) {
-    if (now == span_.begin) return;
+    if (now != span_.begin) RecordUntil(now);
+  }
+
+  trace::State state() const { return span_.state; }
+  base::Instant begun() const { return span_.begin; }
+
+ private:
+  void RecordUntil(base::Instant now) {
     span_.end = now;
     if (device_ != nullptr) device_->HostWas(span_.state, span_.begin, now);
     if (recorder_ != nullptr) recorder_->Record(span_);
@@ -44,10 +51,6 @@ class Account {
     span_.contended = base::Duration::zero();
   }
 
-  trace::State state() const { return span_.state; }
-  base::Instant begun() const { return span_.begin; }
-
- private:
   trace::TraceBuilder* recorder_;
   DeviceTimeline* device_;
   trace::Span span_;

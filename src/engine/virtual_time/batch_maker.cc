@@ -20,8 +20,8 @@ BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker
 
 void BatchMaker::Begin(const Deal& deal) {
   batch_.deal = deal;
-  left_ = spec::BatchSamples(run_.experiment, deal.index);
   position_ = deal.index * run_.experiment.loader.batch_size;
+  left_ = std::min(run_.experiment.loader.batch_size, run_.samples_per_epoch - position_);
   batch_.samples = static_cast<std::int32_t>(left_);
   record_ = {
       .batch = rank_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};

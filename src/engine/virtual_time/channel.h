@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "engine/dealer.h"
+#include "engine/ring.h"
 #include "engine/virtual_time/actor.h"
-#include "engine/virtual_time/ring.h"
 
 namespace pipesim::engine::virtual_time {
 

@@ -109,7 +109,7 @@ bool Consumer::Look() {
   record_.queue_full =
       queued >= QueueCapacity(run_.experiment.loader) || made >= run_.experiment.loader.Window();
   phase_ = Phase::kReceive;
-  return true;
+  return Receive();
 }
 
 bool Consumer::Receive() {
@@ -141,7 +141,7 @@ bool Consumer::Received(const MadeBatch& batch) {
   starved_since_.reset();
   Taken(batch, starved);
   rank_.desk.Taken(batch.deal);
-  return true;
+  return Train();
 }
 
 void Consumer::Taken(const MadeBatch& batch, Duration starved) {
@@ -175,31 +175,31 @@ bool Consumer::Train() {
   account_.Enter(State::kCompute, run_.now);
   record_.taken = run_.now;
   phase_ = Phase::kMakeRoom;
-  return true;
+  return MakeRoom();
 }
 
 bool Consumer::MakeRoom() {
   const auto in_flight = static_cast<std::size_t>(std::max(run_.experiment.device.in_flight, 1));
   if (!FinishDownTo(in_flight - 1)) return false;
-  if (!device_) {
-    phase_ = Phase::kLaunch;
-    return true;
-  }
-  return Copy();
+  return device_ ? Copy() : Launch();
 }
 
 bool Consumer::Copy() {
   account_.Enter(State::kTransfer, run_.now);
   copy_ = device_->Copy(run_.now, run_.sample_bytes * batch_.samples);
-  return After(copy_.host_waits ? Wait::Until(copy_.end) : Wait{}, Phase::kLaunch);
+  phase_ = Phase::kLaunch;
+  if (copy_.host_waits && run_.Sleep(*this, copy_.end)) return false;
+  return Launch();
 }
 
 bool Consumer::Launch() {
   account_.Enter(State::kHost, run_.now);
   host_begin_ = run_.now;
-  host_work_ = {.each = run_.parts.machine.host_step};
-  if (device_) host_work_.each += device_->LaunchTime(batch_.samples);
-  return After(Wait::For(host_work_), Phase::kSubmit);
+  host_time_ = run_.parts.machine.host_step;
+  if (device_) host_time_ += device_->LaunchTime(batch_.samples);
+  phase_ = Phase::kSubmit;
+  if (run_.Begin(*this, Wait::For({.each = host_time_}))) return false;
+  return Submit();
 }
 
 bool Consumer::Submit() {
@@ -216,7 +216,7 @@ bool Consumer::Submit() {
   Instant launch_begin = host_begin_;
   const Duration other = run_.parts.machine.host_step;
   if (other > Duration::zero()) {
-    const double share = base::ToSeconds(other) / base::ToSeconds(host_work_.each);
+    const double share = base::ToSeconds(other) / base::ToSeconds(host_time_);
     launch_begin += base::FromSeconds(base::ToSeconds(run_.now - host_begin_) * share);
   }
   const DeviceWork work =
@@ -233,10 +233,7 @@ bool Consumer::Submit() {
   }
   submitted.batch = record_.batch;
   submitted.samples = batch_.samples;
-  if (!ReadsBack()) {
-    phase_ = next;
-    return true;
-  }
+  if (!ReadsBack()) return EndStep();
   account_.Enter(State::kSync, run_.now);
   return After(Wait::Until(work.end), next);
 }
@@ -306,7 +303,7 @@ bool Consumer::FinishDownTo(std::size_t most) {
   while (submitted_.size() > most) {
     if (account_.state() != State::kCompute) account_.Enter(State::kCompute, run_.now);
     const Submitted& oldest = submitted_.front();
-    if (run_.Begin(*this, Wait::Until(oldest.done.end))) return false;
+    if (run_.Sleep(*this, oldest.done.end)) return false;
     if (timeline_) {
       timeline_->Done(oldest.done, oldest.batch, oldest.samples, account_.state());
     }

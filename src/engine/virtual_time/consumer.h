@@ -83,7 +83,7 @@ class Consumer final : public Actor {
   DeviceCopy copy_{};
   int step_threads_ = 0;  ///< of the CPU that trains
   base::Instant host_begin_;
-  Work host_work_;
+  base::Duration host_time_{};
   struct Submitted {
     StepDone done;
     std::int64_t batch = 0;

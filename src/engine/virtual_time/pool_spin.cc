@@ -12,7 +12,7 @@ void PoolSpin::StepEnded(int threads) {
   spinning_ = threads - 1;
   run_.processors.Spin(spinning_, run_.now);
   until_ = run_.now + time_;
-  if (!pending_) pending_ = run_.Begin(*this, Wait::Until(until_));
+  if (!pending_) pending_ = run_.Sleep(*this, until_);
 }
 
 void PoolSpin::StepBegins() {
@@ -22,7 +22,7 @@ void PoolSpin::StepBegins() {
 
 // The event may be an earlier step's.
 void PoolSpin::Resume(base::Duration) {
-  pending_ = spinning_ > 0 && run_.Begin(*this, Wait::Until(until_));
+  pending_ = spinning_ > 0 && run_.Sleep(*this, until_);
   if (!pending_) StepBegins();
 }
 

@@ -55,6 +55,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
                        KeptDraws draws, bool decodes)
     : experiment(of),
       parts(with),
+      samples_per_epoch(spec::SamplesPerEpoch(of)),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       sample_bytes(spec::PreparedBytes(of.dataset)),
       decode_bytes_per_s(decodes ? DecodeBytesPerSecond(of) : 0),
@@ -80,24 +81,21 @@ bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
     case Wait::Kind::kNoMore:
       return false;
     case Wait::Kind::kUntil:
-      if (wait.until <= now) return false;
-      events.Push(wait.until.time_since_epoch().count(), actor.id());
-      return true;
+      return Sleep(actor, wait.until);
     case Wait::Kind::kWork:
       if (wait.work.each <= Duration::zero()) return false;
       if (cores_suffice) {
         cpu_used += wait.work.each * wait.work.threads;
-        events.Push((now + wait.work.each).time_since_epoch().count(), actor.id());
-      } else {
-        processors.Begin(actor.id(), wait.work, now);
+        return Sleep(actor, now + wait.work.each);
       }
+      processors.Begin(actor.id(), wait.work, now);
       return true;
   }
   return false;
 }
 
 void VirtualRun::Wake(Actor& actor) {
-  if (!Begin(actor, Wait::Until(now + parts.machine.wake_up))) actor.Resume(Duration::zero());
+  if (!Sleep(actor, now + parts.machine.wake_up)) actor.Resume(Duration::zero());
 }
 
 void VirtualRun::Loop() {

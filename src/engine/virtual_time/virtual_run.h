@@ -30,6 +30,12 @@ struct VirtualRun {
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
+  /// Likewise, at `when`.
+  bool Sleep(const Actor& actor, base::Instant when) {
+    if (when <= now) return false;
+    events.Push(when.time_since_epoch().count(), actor.id());
+    return true;
+  }
   /// Ends somebody's wait for another thread: at once, or after what waking it takes.
   void Wake(Actor& actor);
   /// Resumes threads in the order of time until `over`.
@@ -56,7 +62,7 @@ struct VirtualRun {
 
   const spec::Experiment& experiment;
   const VirtualParts& parts;
-  const std::int64_t batches_per_epoch;  ///< of each accelerator
+  const std::int64_t samples_per_epoch, batches_per_epoch;  ///< of each accelerator
   const base::Bytes sample_bytes;   ///< prepared
   const double decode_bytes_per_s;  ///< that a decoding thread writes; 0: preparing copies nothing
   const int threads_of_rank;        ///< that may work: consumer, workers, pin thread

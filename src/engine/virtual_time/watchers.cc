@@ -25,7 +25,7 @@ void Monitor::Resume(Duration) {
     if (const auto reason = control_.enough(run_.builder.trace(), run_.now)) run_.End(*reason);
   }
   const Duration elapsed = run_.now.time_since_epoch();
-  run_.Begin(*this, Wait::Until(run_.now + std::max(kEvery, elapsed / kPartOfElapsed)));
+  run_.Sleep(*this, run_.now + std::max(kEvery, elapsed / kPartOfElapsed));
 }
 
 void Monitor::SampleResources() {
@@ -47,7 +47,7 @@ Timeout::Timeout(VirtualRun& run, const Consumer& consumer, std::function<std::s
 void Timeout::Resume(Duration) {
   const Duration timeout = run_.experiment.loader.timeout;
   const Instant deadline = consumer_.waits_since().value_or(run_.now) + timeout;
-  if (run_.Begin(*this, Wait::Until(deadline))) return;
+  if (run_.Sleep(*this, deadline)) return;
   --run_.watchers;
   run_.End(trace::EndReason::kFailed, fmt::format("no batch came within loader.timeout ({} s): {}",
                                                   base::ToSeconds(timeout), missing_()));

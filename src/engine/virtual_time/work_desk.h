@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/dealer.h"
+#include "engine/ring.h"
 #include "engine/state_history.h"
 #include "engine/virtual_time/account.h"
-#include "engine/virtual_time/ring.h"
 
 namespace pipesim::engine::virtual_time {
 

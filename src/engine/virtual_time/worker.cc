@@ -45,7 +45,7 @@ bool Worker::StartUp() {
   const Duration time = run_.sampler.WorkerStartup(epoch_, rank_.WorkerOfAll(worker_));
   if (time == Duration::zero()) return false;
   account_.Enter(State::kStartup, run_.now);
-  return run_.Begin(*this, Wait::Until(run_.now + time));
+  return run_.Sleep(*this, run_.now + time);
 }
 
 bool Worker::Make(Duration contended) {

@@ -135,12 +135,10 @@ TEST(Buckets, ASpanIsSharedAmongThoseItCovers) {
   ASSERT_EQ(trace.bucket_width, milliseconds(1));
   ASSERT_EQ(trace.threads.size(), 1u);
   // 40 % of the span is contended: so is 40 % of its part in each bucket.
-  EXPECT_THAT(TimesOf(trace, State::kRead),
-              ElementsAre(microseconds(300), microseconds(600), microseconds(600),
-                          microseconds(150)));
-  EXPECT_THAT(TimesOf(trace, State::kContended),
-              ElementsAre(microseconds(200), microseconds(400), microseconds(400),
-                          microseconds(100)));
+  EXPECT_THAT(TimesOf(trace, State::kRead), ElementsAre(microseconds(300), microseconds(600),
+                                                        microseconds(600), microseconds(150)));
+  EXPECT_THAT(TimesOf(trace, State::kContended), ElementsAre(microseconds(200), microseconds(400),
+                                                             microseconds(400), microseconds(100)));
 }
 
 TEST(Buckets, DoubleInWidthWhenFull) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace pipesim::engine::virtual_time {
+namespace pipesim::engine {
 
 template <class T>
 class Ring {
@@ -40,4 +40,4 @@ class Ring {
   std::size_t first_ = 0, size_ = 0;
 };
 
-}  // namespace pipesim::engine::virtual_time
+}  // namespace pipesim::engine
