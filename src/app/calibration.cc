@@ -23,7 +23,9 @@
 namespace pipesim::app {
 namespace {
 
-constexpr int kRounds = 3;
+// Everything is measured in so many rounds, and what scatters by more than kSettled in a few more.
+constexpr int kRounds = 3, kMostRounds = 5;
+constexpr double kSettled = 0.05;
 constexpr double kLongestStep = 1.0;  // s: larger batches are left to extrapolation
 constexpr std::int64_t kLargestBatch = 512;
 
@@ -31,7 +33,17 @@ constexpr std::int64_t kLargestBatch = 512;
 struct Probe {
   std::string what;  ///< shown while it goes on
   std::function<void()> measure;
+  std::vector<const std::vector<double>*> measured{};  ///< where it puts them
 };
+
+double SpreadOf(const std::vector<double>& values) {
+  return values.size() > 1 ? base::Stdev(values) / base::Mean(values) : 0;
+}
+
+bool IsSettled(const Probe& probe) {
+  return std::all_of(probe.measured.begin(), probe.measured.end(),
+                     [](const auto* values) { return SpreadOf(*values) <= kSettled; });
+}
 
 /// Forty pictures of noise and slopes, gone with their folder.
 class Photos {
@@ -91,7 +103,7 @@ spec::MaybeFigure<T> FigureOf(const std::vector<double>& values, const std::stri
   const auto median = base::Quantile(values, 0.5);
   if (!median || !(*median > 0)) return std::nullopt;
   spec::Figure<T> figure{FromNumber<T>(Rounded(*median, 4)), std::nullopt, how};
-  if (values.size() > 1) figure.spread = Rounded(base::Stdev(values) / base::Mean(values), 2);
+  if (values.size() > 1) figure.spread = Rounded(SpreadOf(values), 2);
   return figure;
 }
 
@@ -131,7 +143,8 @@ class Calibration {
     probes_.push_back({what, [this, key, measure] {
                          if (const std::optional<double> value = measure())
                            values_[key].push_back(*value);
-                       }});
+                       },
+                       {&values_[key]}});
   }
 
   void AddLoops();
@@ -173,13 +186,15 @@ void Calibration::AddLoops() {
   Add("barrier_slice", "turns on a core",
       "measured: how long one of two threads on a processor waits for its next turn",
       [] { return TurnSeconds(); });
+  Add("cache_bandwidth", "memory bandwidth", "measured: triad over 3 arrays of 1 MiB",
+      [] { return TriadBytesPerSecond(1, cost::kCachedBytes); });
   Add("memory_bandwidth", "memory bandwidth", "measured: triad over 3 arrays of 32 MiB",
-      [] { return TriadBytesPerSecond(1); });
+      [] { return TriadBytesPerSecond(1, cost::kUncachedBytes); });
   const int cores = AllCores();
   if (cores < 2) return;
   Add("memory_bandwidth_all_cores", "memory bandwidth",
       fmt::format("measured: the same on {} threads, summed", cores),
-      [cores] { return TriadBytesPerSecond(cores); });
+      [cores] { return TriadBytesPerSecond(cores, cost::kUncachedBytes); });
 }
 
 void Calibration::AddLoading() {
@@ -201,9 +216,16 @@ void Calibration::AddFiles() {
   const std::filesystem::path folder = plan_.folder ? *plan_.folder : photos_->folder();
   const std::string whose =
       plan_.folder ? "of " + folder.string() : "of generated pictures of 500x375";
-  Add("decode_bandwidth", "decoding",
-      "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm",
-      [this, folder] { return runs_.DecodeBytesPerSecond(folder); });
+  hows_["read_bandwidth"] = "measured: stored bytes over demands.read_cpu_s " + whose + ", warm";
+  hows_["decode_bandwidth"] =
+      "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm";
+  probes_.push_back({"decoding", [this, folder] {
+                       if (const auto decoding = runs_.DecodeFiles(folder)) {
+                         values_["read_bandwidth"].push_back(decoding->read_bytes_per_s);
+                         values_["decode_bandwidth"].push_back(decoding->decoded_bytes_per_s);
+                       }
+                     },
+                     {&values_["read_bandwidth"], &values_["decode_bandwidth"]}});
   if (!plan_.folder) return;
   hows_["storage_latency"] = "measured: demands.read_s a file, one reader, cold, " + whose;
   hows_["storage_bandwidth"] = "measured: storage_bytes_per_s of 16 readers, cold, " + whose;
@@ -212,7 +234,8 @@ void Calibration::AddFiles() {
                          values_["storage_latency"].push_back(reading->latency_s);
                          values_["storage_bandwidth"].push_back(reading->bytes_per_s);
                        }
-                     }});
+                     },
+                     {&values_["storage_latency"], &values_["storage_bandwidth"]}});
 }
 
 void Calibration::AddTraining() {
@@ -243,14 +266,15 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
     if (expected_s > kLongestStep) return;
     const double steps = expected_s > 0 ? 0.3 / expected_s : 60;
     const auto step = runs_.StepOf(key.model, key.threads, key.batch,
-                                   std::clamp<std::int64_t>(std::llround(steps), 12, 400));
+                                   std::clamp<std::int64_t>(std::llround(steps), 8, 400));
     if (!step) return;
     steps_[key].push_back(step->step_s);
     if (key.batch == 1) AddHost(key.model, step->host_s);
   };
   probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}", model, batch, threads,
                                  threads == 1 ? "" : "s"),
-                     measure});
+                     measure,
+                     {&steps_[key]}});
 }
 
 /// On a GPU the host's time is that of launching the step's kernels.
@@ -306,17 +330,23 @@ void Calibration::AddCopies() {
                          values_["pin_bandwidth"].push_back(copying->pin_bytes_per_s);
                          values_["device_memory"].push_back(copying->memory_bytes);
                        }
-                     }});
+                     },
+                     {&values_["h2d_latency"], &values_["h2d_bandwidth"],
+                      &values_["pin_bandwidth"]}});
 }
 
 bool Calibration::MeasureInTurns() {
-  const double all = static_cast<double>(probes_.size()) * kRounds;
   double done = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    for (const Probe& probe : probes_) {
+  for (int round = 0; round < kMostRounds; ++round) {
+    std::vector<const Probe*> turn;
+    for (const Probe& probe : probes_)
+      if (round < kRounds || !IsSettled(probe)) turn.push_back(&probe);
+    const double rounds = std::max(kRounds - round, 1);
+    const double all = done + rounds * static_cast<double>(turn.size());
+    for (const Probe* probe : turn) {
       if (control_.stop != nullptr && control_.stop->IsSet()) return false;
-      if (control_.on_progress) control_.on_progress(probe.what, done++ / all);
-      probe.measure();
+      if (control_.on_progress) control_.on_progress(probe->what, done++ / all);
+      probe->measure();
     }
   }
   return control_.stop == nullptr || !control_.stop->IsSet();
@@ -332,8 +362,8 @@ spec::MachineProfile Calibration::Profile() const {
     const auto devices = LoadTorch().devices();
     profile.gpu = devices.at(static_cast<std::size_t>(plan_.experiment.device.cuda_index)).name;
   }
-  profile.source = fmt::format("pipesim calibrate {} ({}), medians of {} rounds", context.version,
-                               context.commit, kRounds);
+  profile.source = fmt::format("pipesim calibrate {} ({}), medians of {} to {} rounds",
+                               context.version, context.commit, kRounds, kMostRounds);
   spec::ForEachFigure(profile.figures, [&]<class T>(std::string_view key,
                                                     spec::MaybeFigure<T>& figure) {
     const auto values = values_.find(std::string(key));

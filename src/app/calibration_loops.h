@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "base/units.h"
+
 namespace pipesim::app {
 
 /// From starting a thread to its first clock reading; median of 100.
@@ -20,8 +22,8 @@ double BurnOverheadSeconds();
 /// sleep on one processor; median of the gaps of more than 0.2 ms. nullopt without one.
 std::optional<double> TurnSeconds();
 
-/// a[i] = b[i] + 3 c[i] over arrays beyond any cache, bytes read and written a second of wall time,
-/// all threads together. Source: STREAM's triad, McCalpin 1995.
-double TriadBytesPerSecond(int threads);
+/// a[i] = b[i] + 3 c[i] over three arrays of `arrays` bytes in all for each thread, bytes read and
+/// written a second of wall time, all threads together. Source: STREAM's triad, McCalpin 1995.
+double TriadBytesPerSecond(int threads, base::Bytes arrays);
 
 }  // namespace pipesim::app

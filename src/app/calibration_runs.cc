@@ -8,6 +8,7 @@
 #include "app/installation.h"
 #include "app/repeats.h"
 #include "app/session.h"
+#include "app/supervisor.h"
 #include "cost/step.h"
 #include "spec/read.h"
 
@@ -49,6 +50,28 @@ Changes Files(const std::filesystem::path& folder, const char* cache, int worker
 
 std::string DeviceText(const spec::Device& device) {
   return device.kind == spec::DeviceKind::kCuda ? fmt::format("cuda:{}", device.cuda_index) : "cpu";
+}
+
+std::optional<ProbeRuns::Step> StepIn(const std::optional<measure::Measurement>& measured) {
+  if (!measured) return std::nullopt;
+  return ProbeRuns::Step{measured->demands.step_s.value_or(0),
+                         measured->demands.host_s.value_or(0)};
+}
+
+/// Of `pipesim run` with these settings.
+std::optional<ProbeRuns::Step> FreshStep(const Changes& changes, const base::StopFlag* stop) {
+  std::vector<std::string> words{"run", "--quiet", "--no-save"};
+  for (const spec::Override& change : changes) {
+    words.push_back("--set");
+    words.push_back(change.path + "=" + change.value);
+  }
+  const auto outcome = RunBeside(words, stop);
+  if (!outcome || outcome->code != base::ExitCode::kOk) return std::nullopt;
+  const auto seconds = [&](const char* demand) {
+    const auto& value = outcome->document.at("demands").at(demand);
+    return value.is_number() ? value.get<double>() : 0;
+  };
+  return ProbeRuns::Step{seconds("step_s"), seconds("host_s")};
 }
 
 }  // namespace
@@ -94,14 +117,18 @@ std::optional<double> ProbeRuns::CollateBatchSeconds() const {
   return measured ? measured->demands.collate_s : std::nullopt;
 }
 
-std::optional<double> ProbeRuns::DecodeBytesPerSecond(const std::filesystem::path& folder) const {
+std::optional<ProbeRuns::Decoding> ProbeRuns::DecodeFiles(
+    const std::filesystem::path& folder) const {
   Changes changes = Files(folder, "warm", 1);
   changes.push_back(Change("prepare", "{kind: decode}"));
   changes.push_back(Change("run.duration", "1s"));
   const auto measured = Run(changes);
-  if (!measured || !measured->demands.prepare_cpu_s || *measured->demands.prepare_cpu_s <= 0)
-    return std::nullopt;
-  return measured->demands.bytes / *measured->demands.prepare_cpu_s;
+  if (!measured) return std::nullopt;
+  const measure::Demands& demands = measured->demands;
+  const auto rate = [&](std::optional<double> cpu_s) {
+    return cpu_s && *cpu_s > 0 ? demands.bytes / *cpu_s : 0;
+  };
+  return Decoding{rate(demands.read_cpu_s), rate(demands.prepare_cpu_s)};
 }
 
 std::optional<ProbeRuns::Reading> ProbeRuns::ColdReading(
@@ -126,17 +153,17 @@ std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int t
   const auto setting = [&](const char* path) {
     return Change(path, base_.settings.at(path).text);
   };
-  const auto measured = Run({Change("model", model), setting("model.precision"),
-                             setting("model.optimizer"),
-                             Change("device", DeviceText(base_.device)),
-                             Change("limits.compute_threads", std::to_string(threads)),
-                             Change("loader.workers", "0"),
-                             Change("loader.batch_size", std::to_string(batch)),
-                             Change("loader.drop_last", "true"), Change("storage", "none"),
-                             Change("prepare", "none"), Change("run.steps", std::to_string(steps))});
-  if (!measured || !measured->demands.step_s || *measured->demands.step_s <= 0)
-    return std::nullopt;
-  return Step{*measured->demands.step_s, measured->demands.host_s.value_or(0)};
+  const Changes changes{Change("model", model), setting("model.precision"),
+                        setting("model.optimizer"), setting("limits.omp_wait"),
+                        Change("device", DeviceText(base_.device)),
+                        Change("limits.compute_threads", std::to_string(threads)),
+                        Change("loader.workers", "0"),
+                        Change("loader.batch_size", std::to_string(batch)),
+                        Change("loader.drop_last", "true"), Change("storage", "none"),
+                        Change("prepare", "none"), Change("run.steps", std::to_string(steps))};
+  const auto step = base_.device.kind == spec::DeviceKind::kCpu ? FreshStep(changes, stop_)
+                                                                : StepIn(Run(changes));
+  return step && step->step_s > 0 ? step : std::nullopt;
 }
 
 std::optional<double> ProbeRuns::PoolSpinSeconds() const {

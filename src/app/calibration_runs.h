@@ -29,8 +29,11 @@ class ProbeRuns {
   /// Of collating a batch whatever its size: 64 samples of a byte.
   std::optional<double> CollateBatchSeconds() const;
 
-  /// Stored bytes of JPEG a second of CPU time.
-  std::optional<double> DecodeBytesPerSecond(const std::filesystem::path& folder) const;
+  struct Decoding {
+    double read_bytes_per_s = 0, decoded_bytes_per_s = 0;
+  };
+  /// Stored bytes of JPEG a second of CPU time, files in the page cache.
+  std::optional<Decoding> DecodeFiles(const std::filesystem::path& folder) const;
   struct Reading {
     double latency_s = 0, bytes_per_s = 0;
   };
@@ -40,7 +43,8 @@ class ProbeRuns {
   struct Step {
     double step_s = 0, host_s = 0;
   };
-  /// Of `model` on the experiment's device, over at least `steps` steps.
+  /// Of `model` on the experiment's device, over at least `steps` steps. Where the CPU trains, in a
+  /// process of its own as every run is: what an allocator has served before shows in a step.
   std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
                              std::int64_t steps) const;
   /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms away.

@@ -83,6 +83,7 @@ class Lookup {
   void FindCores();
   void FindHost();
   void FindStorage();
+  bool FindCachedReads();
   void FindPrepare();
   void FindDevice();
   DeviceKind ChosenDevice();
@@ -137,8 +138,10 @@ void Lookup::FindStorage() {
   if (asked_.storage.kind != spec::StorageKind::kFiles) return;
   const spec::MachineFigures& figures = basis_.profile.figures;
   spec::Storage& storage = out_.executed.storage;
+  const bool warm = storage.file_cache == spec::FileCacheState::kWarm;
   storage = {};
   storage.kind = spec::StorageKind::kEmulated;
+  if (warm && FindCachedReads()) return;
   if (figures.storage_bandwidth) storage.bandwidth = figures.storage_bandwidth->value;
   const auto read_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
   if (read_s && run()->reads > 0) {
@@ -151,6 +154,23 @@ void Lookup::FindStorage() {
                      "--from a report of a run, or --storage with a preset, says what it costs.",
                      basis_.profile.reference));
   }
+}
+
+/// Reading what is in the page cache is work: a cache that holds all. False: its cost is not known.
+bool Lookup::FindCachedReads() {
+  const double sample_bytes = asked_.dataset.sample_bytes.in_units.Mean();
+  const auto read_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
+  const auto& profiled = basis_.profile.figures.read_bandwidth;
+  std::optional<base::BytesPerSecond> bandwidth;
+  if (profiled) bandwidth = profiled->value;
+  if (read_s && *read_s > 0) bandwidth = base::BytesPerSecond{sample_bytes * run()->reads / *read_s};
+  if (!bandwidth) return false;
+  const double all = sample_bytes * static_cast<double>(asked_.dataset.samples);
+  out_.executed.storage.cache = {.policy = spec::CachePolicy::kLru,
+                                 .size = {2 * std::llround(all)},
+                                 .warm = 1,
+                                 .hit_bandwidth = bandwidth};
+  return true;
 }
 
 void Lookup::FindPrepare() {

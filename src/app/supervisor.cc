@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 #include "app/interrupt.h"
 #include "base/memory.h"
@@ -165,6 +166,24 @@ ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& hand
   const auto killed = base::OomKills();
   if (killed && killed_before) end.oom_killed = *killed > *killed_before;
   return end;
+}
+
+std::optional<Outcome> RunBeside(const std::vector<std::string>& words,
+                                 const base::StopFlag* stop) {
+  constexpr auto kLook = std::chrono::milliseconds(5);
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  const Handover handover = Handover::Create();
+  const pid_t child = Start(words, handover, mask);
+  bool asked = false;
+  while (!EndOf(child)) {
+    if (!asked && stop != nullptr && stop->IsSet()) {
+      kill(child, SIGTERM);
+      asked = true;
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  return handover.finished();
 }
 
 }  // namespace pipesim::app

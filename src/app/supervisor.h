@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/handover.h"
+#include "base/clock.h"
 #include "base/units.h"
 
 namespace pipesim::app {
@@ -33,6 +34,10 @@ std::optional<Handover> HandoverToParent();
 /// returned, another such signal is forgiven and the next ends this process. Call from a process
 /// with one thread. Throws base::EnvironmentError when no process can be started.
 ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& handover);
+
+/// The same beside this process's own work: what the run left, nullopt when it died. Takes no
+/// signals; once `stop` is set, which may be nullptr, the run is asked to drain.
+std::optional<Outcome> RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop);
 
 /// The report of a run that died without one: status, what ended it, how far it had come.
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,

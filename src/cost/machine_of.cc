@@ -73,6 +73,8 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
                                       threads);
   cpu.memory_bandwidth = {Scaled(figures.memory_bandwidth->value.per_s, all_bytes_per_s,
                                  profile.cores, sharing)};
+  if (const auto& cached = figures.cache_bandwidth)
+    cpu.cache_bandwidth = {cached->value.per_s * sharing};
   cpu.launch = ValueOf(figures.operation).value_or(base::Duration::zero());
   cpu.efficiency = 1;  // what dense products reached, not a peak
   return cpu;

@@ -96,37 +96,44 @@ int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
 }
 
 Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
-                   const spec::Training& training, const spec::DevicePreset& device) {
+                   const spec::Training& training, const spec::DevicePreset& device)
+    : bytes_per_s_(device.memory_bandwidth.per_s),
+      cached_bytes_per_s_(device.cache_bandwidth.value_or(device.memory_bandwidth).per_s) {
   const double s_per_flop = 1 / PeakFlops(training, device);
-  const double s_per_byte = 1 / device.memory_bandwidth.per_s;
-  const double s_per_element = ElementBytes(training) * s_per_byte;
-  parts_.push_back({.memory_s_per_sample =
-                        kInputBytes * static_cast<double>(spec::Elements(input)) * s_per_byte});
+  const double element = ElementBytes(training);
+  parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input))});
   const PassedLayers passed = PassesOf(model, input);
   for (const auto& [layer, times] : passed.layers) {
-    parts_.push_back(
-        {.compute_s_per_sample = layer.forward_flops * s_per_flop,
-         .memory_s_per_sample =
-             static_cast<double>(layer.elements_in + layer.elements_out) * s_per_element,
-         .memory_s_fixed = static_cast<double>(layer.parameters) * s_per_element,
-         .times = times});
+    parts_.push_back({.compute_s_per_sample = layer.forward_flops * s_per_flop,
+                      .bytes_per_sample =
+                          static_cast<double>(layer.elements_in + layer.elements_out) * element,
+                      .bytes_fixed = static_cast<double>(layer.parameters) * element,
+                      .times = times});
     flops_per_sample_ += times * layer.forward_flops;
   }
   if (passed.parameters > 0) {
     const Update update = UpdateOf(training.optimizer);
-    parts_.push_back(
-        {.memory_s_fixed = update.passes * passed.parameters * kMasterBytes * s_per_byte});
+    parts_.push_back({.bytes_fixed = update.passes * passed.parameters * kMasterBytes});
   }
   launches_ = LaunchesOf(passed, training);
   host_ = device.launch * launches_;
+}
+
+double Roofline::MemorySeconds(double bytes) const {
+  const auto cached = static_cast<double>(kCachedBytes.count);
+  const auto uncached = static_cast<double>(kUncachedBytes.count);
+  if (cached_bytes_per_s_ == bytes_per_s_ || bytes >= uncached) return bytes / bytes_per_s_;
+  const double beyond = std::log(std::max(bytes, cached) / cached) / std::log(uncached / cached);
+  return bytes / (cached_bytes_per_s_ + beyond * (bytes_per_s_ - cached_bytes_per_s_));
 }
 
 StepEstimate Roofline::Estimate(std::int64_t samples) const {
   const auto n = static_cast<double>(samples);
   double device_s = 0;
   for (const Part& part : parts_) {
-    const double memory_s = part.memory_s_per_sample * n + part.memory_s_fixed;
-    device_s += part.times * std::max(part.compute_s_per_sample * n, memory_s);
+    const double compute_s = part.compute_s_per_sample * n;
+    const double memory_s = MemorySeconds(part.bytes_per_sample * n + part.bytes_fixed);
+    device_s += part.times * std::max(compute_s, memory_s);
   }
   return {.device = base::FromSeconds(device_s),
           .host = host_,

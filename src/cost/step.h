@@ -22,6 +22,12 @@ struct StepEstimate {
   double flops = 0;  ///< forward and backward
 };
 
+/// What a core's caches hold and what they do not: the arrays of which DevicePreset's
+/// cache_bandwidth and memory_bandwidth are measured on a CPU. Between the two sizes the bandwidth
+/// goes from one to the other with the logarithm of the size.
+inline constexpr base::Bytes kCachedBytes{3 << 20};
+inline constexpr base::Bytes kUncachedBytes{96 << 20};
+
 /// The roofline of one model on one device, for any number of samples. Each layer takes the larger
 /// of FLOPs / (efficiency × peak) and bytes moved / memory bandwidth, three times over: forward,
 /// and the gradients of its input and of its parameters, each as large as the forward pass (twice
@@ -40,9 +46,12 @@ class Roofline {
  private:
   struct Part {
     double compute_s_per_sample = 0;
-    double memory_s_per_sample = 0, memory_s_fixed = 0;
+    double bytes_per_sample = 0, bytes_fixed = 0;
     int times = 1;
   };
+  double MemorySeconds(double bytes) const;
+
+  double bytes_per_s_ = 0, cached_bytes_per_s_ = 0;
   std::vector<Part> parts_;
   double flops_per_sample_ = 0;
   int launches_ = 0;

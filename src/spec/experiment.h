@@ -141,6 +141,7 @@ struct DevicePreset {
   Duration h2d_latency{};        ///< of each copy; presets state none
   Duration launch{};             ///< host time to launch one kernel
   double efficiency = 1;         ///< share of peak that dense layers reach in practice
+  std::optional<BytesPerSecond> cache_bandwidth;  ///< of a CPU, for arrays that its caches hold
 };
 /// A step of so many samples took this long on the device (machine_profile.h).
 struct StepPoint {

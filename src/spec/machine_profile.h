@@ -46,8 +46,10 @@ struct MachineFigures {
   MaybeFigure<BytesPerSecond> collate_bandwidth_all_cores;
   MaybeFigure<BytesPerSecond> memory_bandwidth;  ///< read and written together
   MaybeFigure<BytesPerSecond> memory_bandwidth_all_cores;
+  MaybeFigure<BytesPerSecond> cache_bandwidth;   ///< the same in a core's caches
   MaybeFigure<BytesPerSecond> fault_bandwidth;   ///< mapping fresh pages, without writing data
   MaybeFigure<BytesPerSecond> pin_bandwidth;     ///< into page-locked memory
+  MaybeFigure<BytesPerSecond> read_bandwidth;    ///< files that are in the page cache
   MaybeFigure<BytesPerSecond> decode_bandwidth;  ///< stored bytes of JPEG
   MaybeFigure<double> fp32_gflops;               ///< dense products, 1e9 operations a second
   MaybeFigure<double> fp32_gflops_all_cores;
@@ -77,8 +79,10 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("collate_bandwidth_all_cores", f.collate_bandwidth_all_cores);
   visit("memory_bandwidth", f.memory_bandwidth);
   visit("memory_bandwidth_all_cores", f.memory_bandwidth_all_cores);
+  visit("cache_bandwidth", f.cache_bandwidth);
   visit("fault_bandwidth", f.fault_bandwidth);
   visit("pin_bandwidth", f.pin_bandwidth);
+  visit("read_bandwidth", f.read_bandwidth);
   visit("decode_bandwidth", f.decode_bandwidth);
   visit("fp32_gflops", f.fp32_gflops);
   visit("fp32_gflops_all_cores", f.fp32_gflops_all_cores);

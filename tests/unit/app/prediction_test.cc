@@ -263,5 +263,26 @@ TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
   EXPECT_EQ(costs.executed.storage.latency.Mean(), 2ms);
 }
 
+TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
+  const auto experiment = Read(
+      "storage: {kind: files, path: /nowhere, cache: warm}\nmodel: linear\ndevice: rtx-4060\n"
+      "dataset: {samples: 100, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n");
+  Basis basis = FreeMachine(
+      "figures:\n  read_bandwidth: {value: 1GB/s, how: m}\n"
+      "  decode_bandwidth: {value: 50MB/s, how: m}\n  storage_latency: {value: 5ms, how: m}\n"
+      "  storage_bandwidth: {value: 100MB/s, how: m}\n");
+  const spec::Storage profiled = CostsOf(experiment, basis).executed.storage;
+  EXPECT_EQ(profiled.cache.warm, 1);
+  EXPECT_EQ(profiled.cache.hit_bandwidth->per_s, 1e9);
+  EXPECT_EQ(profiled.latency.Mean(), 0ms);
+  EXPECT_FALSE(profiled.bandwidth);
+  basis.run = RunOf(experiment);
+  basis.run->prepare_cpu_s = 0.064;
+  basis.run->read_s = 0.128;  // of 64 files of 10 kB
+  basis.run->reads = 64;
+  EXPECT_DOUBLE_EQ(CostsOf(experiment, basis).executed.storage.cache.hit_bandwidth->per_s,
+                   64 * 10e3 / 0.128);
+}
+
 }  // namespace
 }  // namespace pipesim::app

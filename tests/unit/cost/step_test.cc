@@ -87,6 +87,24 @@ TEST(Roofline, OptimizersDifferByTheirPassesOverTheParameters) {
   EXPECT_NEAR((with(spec::Optimizer::kAdam) - with(spec::Optimizer::kSgd)) / pass_s, 16, 1e-6);
 }
 
+TEST(Roofline, ArraysThatTheCachesHoldMoveAtTheirBandwidth) {
+  const spec::Model small{.name = "small", .source = "", .layers = {Linear(100)}};
+  const spec::Model large{.name = "large", .source = "", .layers = {Linear(100'000)}};
+  spec::DevicePreset cached = MemoryBound();
+  cached.cache_bandwidth = {4e9};
+  const auto slower = [&](const spec::Model& model) {
+    const auto seconds = [&](const spec::DevicePreset& device) {
+      return base::ToSeconds(EstimateStep(model, kInput, {}, device, 1).device);
+    };
+    return seconds(MemoryBound()) / seconds(cached);
+  };
+  EXPECT_NEAR(slower(small), 4, 1e-4);  // 0.4 MB of parameters
+  EXPECT_NEAR(slower(large), 1, 1e-4);  // 400 MB
+  const spec::Model between{.name = "between", .source = "", .layers = {Linear(4000)}};
+  EXPECT_GT(slower(between), 1.2);  // 16 MB
+  EXPECT_LT(slower(between), 3);
+}
+
 TEST(Roofline, TheHostPaysForEachLaunchWhateverTheBatch) {
   const StepEstimate small = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 1);
   const StepEstimate large = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 4096);
