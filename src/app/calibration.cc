@@ -264,9 +264,7 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
       expected_s = times.back() * static_cast<double>(key.batch) / static_cast<double>(known.batch);
     }
     if (expected_s > kLongestStep) return;
-    const double steps = expected_s > 0 ? 0.3 / expected_s : 60;
-    const auto step = runs_.StepOf(key.model, key.threads, key.batch,
-                                   std::clamp<std::int64_t>(std::llround(steps), 8, 400));
+    const auto step = runs_.StepOf(key.model, key.threads, key.batch, expected_s);
     if (!step) return;
     steps_[key].push_back(step->step_s);
     if (key.batch == 1) AddHost(key.model, step->host_s);
@@ -300,7 +298,7 @@ void Calibration::AddCpuRoofline() {
       [gflops] { return gflops(1); });
   Add("operation", "operations", "measured: a step of model linear with one sample, by operation",
       [this]() -> std::optional<double> {
-        const auto step = runs_.StepOf("linear", 1, 1, 400);
+        const auto step = runs_.StepOf("linear", 1, 1, 0);
         if (!step) return std::nullopt;
         const spec::Experiment linear = ExperimentOf("linear");
         return step->step_s /

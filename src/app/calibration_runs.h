@@ -43,10 +43,11 @@ class ProbeRuns {
   struct Step {
     double step_s = 0, host_s = 0;
   };
-  /// Of `model` on the experiment's device, over at least `steps` steps. Where the CPU trains, in a
+  /// Of `model` on the experiment's device, where a step takes about `expected_s` (0: a little).
+  /// Where the CPU trains, in a
   /// process of its own as every run is: what an allocator has served before shows in a step.
   std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
-                             std::int64_t steps) const;
+                             double expected_s) const;
   /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms away.
   std::optional<double> PoolSpinSeconds() const;
   /// FLOPs a second of a training step of wide linear layers on `threads` threads of the CPU.
