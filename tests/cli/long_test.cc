@@ -169,6 +169,32 @@ TEST(Endurance, ThirtyMinutesKeepResidentMemoryFlat) {
   EXPECT_LE(late_kib - early_kib, 1024);
 }
 
+TEST(Calibrate, StepsOfTheCpuAreThoseOfARun) {
+#ifndef PIPESIM_MAKE_DATASET
+  GTEST_SKIP() << "built without LibTorch";
+#endif
+  const std::string profile = (TestFolder() / "machine.yaml").string();
+  support::CommandOptions patient;
+  patient.limit = std::chrono::seconds(500);
+  const CommandResult calibrated =
+      RunPipesim({"calibrate", "--model", "linear", "--device", "cpu", "--cpus", "1", "--out",
+                  profile, "--quiet"},
+                 patient);
+  ASSERT_EQ(calibrated.exit_code, 0) << calibrated.err;
+  const auto rate = [](const char* command, const std::vector<std::string>& more) {
+    std::vector<std::string> words{command,     "--model",  "linear", "--device",  "cpu",
+                                   "--cpus",    "1",        "--batch", "64",       "--workers",
+                                   "0",         "--prepare", "none",  "--storage", "none",
+                                   "--duration", "3s"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ReportOf(words)["result"]["samples_per_s"].get<double>();
+  };
+  const double predicted = rate("predict", {"--profile", profile}), measured = rate("run", {});
+  RecordProperty("predicted_over_measured", std::to_string(predicted / measured));
+  EXPECT_GT(predicted / measured, 1 / 1.5);
+  EXPECT_LT(predicted / measured, 1.5);
+}
+
 #ifdef PIPESIM_MAKE_DATASET
 TEST(RealFiles, Resnet18LearnsTheClassesOfAJpegFolderInAHundredSteps) {
   const std::string folder = (TestFolder() / "jpegs").string();
