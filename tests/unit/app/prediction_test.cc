@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <tbb/global_control.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/prediction_costs.h"
+#include "engine/virtual_time/virtual_executor.h"
 #include "spec/read.h"
 
 namespace pipesim::app {
@@ -282,6 +286,51 @@ TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
   basis.run->reads = 64;
   EXPECT_DOUBLE_EQ(CostsOf(experiment, basis).executed.storage.cache.hit_bandwidth->per_s,
                    64 * 10e3 / 0.128);
+}
+
+/// L = λ W: those in a stage are the rate at which it is left times the mean stay.
+void ExpectLittlesLaw(const trace::RunTrace& trace, trace::Role role, trace::State state,
+                      trace::Series series, double unfinished) {
+  double stay_s = 0;
+  const auto& kept = trace.series[static_cast<std::size_t>(series)].kept;
+  ASSERT_EQ(kept.size(), static_cast<std::size_t>(trace.steps));  // every one, not a sample
+  for (const auto& one : kept) stay_s += one.value * 1e-9 / static_cast<double>(kept.size());
+  const double wall_s = base::ToSeconds(trace.end - trace.begin);
+  const double inside =
+      base::ToSeconds(trace::TimeIn(trace, role, state, trace.begin, trace.end)) / wall_s;
+  const double by_law = static_cast<double>(trace.steps) / wall_s * stay_s;
+  EXPECT_NEAR(inside, by_law, 1e-6 + unfinished * inside) << static_cast<int>(series);
+}
+
+TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
+  constexpr int kSteps = 4000;
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(
+           std::filesystem::path(PIPESIM_SOURCE_DIR) / "configs/experiments")) {
+    SCOPED_TRACE(file.path());
+    std::stringstream yaml;
+    yaml << std::ifstream(file.path()).rdbuf();
+    const auto experiment =
+        Read(yaml.str(), {{"run.steps", std::to_string(kSteps), "--steps"},
+                          {"run.warmup", "0", "--set"},
+                          {"run.accelerators", "1", "--accelerators"}});
+    Basis basis;
+    basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
+    basis.cores_here = 8;
+    const PredictionCosts costs = CostsOf(experiment, basis);
+    const trace::RunTrace trace = engine::MakeVirtualExecutor(costs.parts)->Run(costs.executed, {});
+    ASSERT_EQ(trace.steps, kSteps);
+    // Batches that are begun and never trained are at most the window.
+    const double unfinished =
+        1.01 * static_cast<double>(experiment.loader.Window()) / kSteps;
+    using trace::Role, trace::Series, trace::State;
+    ExpectLittlesLaw(trace, Role::kWorker, State::kRead, Series::kReadTime, unfinished);
+    ExpectLittlesLaw(trace, Role::kWorker, State::kPrepare, Series::kPrepareTime, unfinished);
+    ExpectLittlesLaw(trace, Role::kDevice, State::kBusy, Series::kDeviceStep, 1.0 / kSteps);
+    ExpectLittlesLaw(trace, Role::kConsumer, State::kStarved, Series::kStarved, 1.0 / kSteps);
+    ++count;
+  }
+  EXPECT_GE(count, 6);
 }
 
 }  // namespace
