@@ -140,7 +140,8 @@ class Calibration {
   void Add(const std::string& key, const std::string& what, const std::string& how,
            Measure measure) {
     hows_[key] = how;
-    probes_.push_back({what, [this, key, measure] {
+    probes_.push_back({what,
+                       [this, key, measure] {
                          if (const std::optional<double> value = measure())
                            values_[key].push_back(*value);
                        },
@@ -219,7 +220,8 @@ void Calibration::AddFiles() {
   hows_["read_bandwidth"] = "measured: stored bytes over demands.read_cpu_s " + whose + ", warm";
   hows_["decode_bandwidth"] =
       "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm";
-  probes_.push_back({"decoding", [this, folder] {
+  probes_.push_back({"decoding",
+                     [this, folder] {
                        if (const auto decoding = runs_.DecodeFiles(folder)) {
                          values_["read_bandwidth"].push_back(decoding->read_bytes_per_s);
                          values_["decode_bandwidth"].push_back(decoding->decoded_bytes_per_s);
@@ -229,7 +231,8 @@ void Calibration::AddFiles() {
   if (!plan_.folder) return;
   hows_["storage_latency"] = "measured: demands.read_s a file, one reader, cold, " + whose;
   hows_["storage_bandwidth"] = "measured: storage_bytes_per_s of 16 readers, cold, " + whose;
-  probes_.push_back({"cold reads", [this, folder] {
+  probes_.push_back({"cold reads",
+                     [this, folder] {
                        if (const auto reading = runs_.ColdReading(folder)) {
                          values_["storage_latency"].push_back(reading->latency_s);
                          values_["storage_bandwidth"].push_back(reading->bytes_per_s);
@@ -321,16 +324,17 @@ void Calibration::AddCopies() {
   hows_["h2d_bandwidth"] = "measured: demands.h2d_s of 256 samples of 147 KiB, page-locked";
   hows_["pin_bandwidth"] = "measured: demands.pin_s of 256 samples of 147 KiB";
   hows_["device_memory"] = "as the driver says";
-  probes_.push_back({"copies to the device", [this] {
-                       if (const auto copying = runs_.CopyToDevice()) {
-                         values_["h2d_latency"].push_back(copying->h2d_latency_s);
-                         values_["h2d_bandwidth"].push_back(copying->h2d_bytes_per_s);
-                         values_["pin_bandwidth"].push_back(copying->pin_bytes_per_s);
-                         values_["device_memory"].push_back(copying->memory_bytes);
-                       }
-                     },
-                     {&values_["h2d_latency"], &values_["h2d_bandwidth"],
-                      &values_["pin_bandwidth"]}});
+  probes_.push_back(
+      {"copies to the device",
+       [this] {
+         if (const auto copying = runs_.CopyToDevice()) {
+           values_["h2d_latency"].push_back(copying->h2d_latency_s);
+           values_["h2d_bandwidth"].push_back(copying->h2d_bytes_per_s);
+           values_["pin_bandwidth"].push_back(copying->pin_bytes_per_s);
+           values_["device_memory"].push_back(copying->memory_bytes);
+         }
+       },
+       {&values_["h2d_latency"], &values_["h2d_bandwidth"], &values_["pin_bandwidth"]}});
 }
 
 bool Calibration::MeasureInTurns() {

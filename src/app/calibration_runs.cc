@@ -156,13 +156,16 @@ std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int t
   const auto setting = [&](const char* path) {
     return Change(path, base_.settings.at(path).text);
   };
-  const Changes changes{Change("model", model), setting("model.precision"),
-                        setting("model.optimizer"), setting("limits.omp_wait"),
+  const Changes changes{Change("model", model),
+                        setting("model.precision"),
+                        setting("model.optimizer"),
+                        setting("limits.omp_wait"),
                         Change("device", DeviceText(base_.device)),
                         Change("limits.compute_threads", std::to_string(threads)),
                         Change("loader.workers", "0"),
                         Change("loader.batch_size", std::to_string(batch)),
-                        Change("loader.drop_last", "true"), Change("storage", "none"),
+                        Change("loader.drop_last", "true"),
+                        Change("storage", "none"),
                         Change("prepare", "none"),
                         kFewest * expected_s > kSeconds
                             ? Change("run.steps", std::to_string(kFewest))

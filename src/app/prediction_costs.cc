@@ -163,7 +163,8 @@ bool Lookup::FindCachedReads() {
   const auto& profiled = basis_.profile.figures.read_bandwidth;
   std::optional<base::BytesPerSecond> bandwidth;
   if (profiled) bandwidth = profiled->value;
-  if (read_s && *read_s > 0) bandwidth = base::BytesPerSecond{sample_bytes * run()->reads / *read_s};
+  if (read_s && *read_s > 0)
+    bandwidth = base::BytesPerSecond{sample_bytes * run()->reads / *read_s};
   if (!bandwidth) return false;
   const double all = sample_bytes * static_cast<double>(asked_.dataset.samples);
   out_.executed.storage.cache = {.policy = spec::CachePolicy::kLru,

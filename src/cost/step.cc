@@ -104,11 +104,11 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
   parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input))});
   const PassedLayers passed = PassesOf(model, input);
   for (const auto& [layer, times] : passed.layers) {
-    parts_.push_back({.compute_s_per_sample = layer.forward_flops * s_per_flop,
-                      .bytes_per_sample =
-                          static_cast<double>(layer.elements_in + layer.elements_out) * element,
-                      .bytes_fixed = static_cast<double>(layer.parameters) * element,
-                      .times = times});
+    parts_.push_back(
+        {.compute_s_per_sample = layer.forward_flops * s_per_flop,
+         .bytes_per_sample = static_cast<double>(layer.elements_in + layer.elements_out) * element,
+         .bytes_fixed = static_cast<double>(layer.parameters) * element,
+         .times = times});
     flops_per_sample_ += times * layer.forward_flops;
   }
   if (passed.parameters > 0) {

@@ -176,16 +176,14 @@ TEST(Calibrate, StepsOfTheCpuAreThoseOfARun) {
   const std::string profile = (TestFolder() / "machine.yaml").string();
   support::CommandOptions patient;
   patient.limit = std::chrono::seconds(500);
-  const CommandResult calibrated =
-      RunPipesim({"calibrate", "--model", "linear", "--device", "cpu", "--cpus", "1", "--out",
-                  profile, "--quiet"},
-                 patient);
+  const CommandResult calibrated = RunPipesim({"calibrate", "--model", "linear", "--device", "cpu",
+                                               "--cpus", "1", "--out", profile, "--quiet"},
+                                              patient);
   ASSERT_EQ(calibrated.exit_code, 0) << calibrated.err;
   const auto rate = [](const char* command, const std::vector<std::string>& more) {
-    std::vector<std::string> words{command,     "--model",  "linear", "--device",  "cpu",
-                                   "--cpus",    "1",        "--batch", "64",       "--workers",
-                                   "0",         "--prepare", "none",  "--storage", "none",
-                                   "--duration", "3s"};
+    std::vector<std::string> words{command, "--model",   "linear", "--device",   "cpu", "--cpus",
+                                   "1",     "--batch",   "64",     "--workers",  "0",   "--prepare",
+                                   "none",  "--storage", "none",   "--duration", "3s"};
     words.insert(words.end(), more.begin(), more.end());
     return ReportOf(words)["result"]["samples_per_s"].get<double>();
   };

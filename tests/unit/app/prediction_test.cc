@@ -310,10 +310,9 @@ TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
     SCOPED_TRACE(file.path());
     std::stringstream yaml;
     yaml << std::ifstream(file.path()).rdbuf();
-    const auto experiment =
-        Read(yaml.str(), {{"run.steps", std::to_string(kSteps), "--steps"},
-                          {"run.warmup", "0", "--set"},
-                          {"run.accelerators", "1", "--accelerators"}});
+    const auto experiment = Read(yaml.str(), {{"run.steps", std::to_string(kSteps), "--steps"},
+                                              {"run.warmup", "0", "--set"},
+                                              {"run.accelerators", "1", "--accelerators"}});
     Basis basis;
     basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
     basis.cores_here = 8;
@@ -321,8 +320,7 @@ TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
     const trace::RunTrace trace = engine::MakeVirtualExecutor(costs.parts)->Run(costs.executed, {});
     ASSERT_EQ(trace.steps, kSteps);
     // Batches that are begun and never trained are at most the window.
-    const double unfinished =
-        1.01 * static_cast<double>(experiment.loader.Window()) / kSteps;
+    const double unfinished = 1.01 * static_cast<double>(experiment.loader.Window()) / kSteps;
     using trace::Role, trace::Series, trace::State;
     ExpectLittlesLaw(trace, Role::kWorker, State::kRead, Series::kReadTime, unfinished);
     ExpectLittlesLaw(trace, Role::kWorker, State::kPrepare, Series::kPrepareTime, unfinished);
