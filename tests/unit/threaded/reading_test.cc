@@ -31,12 +31,18 @@ TEST(RealReads, CountTheirCpuTime) {
 }
 
 TEST(RealReads, ThatNeverSleptLoseTheirCoreToContention) {
-  // Six threads on fewer cores, reading out of the page cache: state read holds their CPU time and
-  // little more, whatever the rest of the machine does.
+  // Six threads on fewer cores, one batch each, out of the page cache: state read holds their CPU
+  // time and little more. Of some of them: the kernel may put a thread to sleep in any read, behind
+  // another's page fault say, and then all of that read counts as waiting for the device.
   const trace::RunTrace trace = Reading(6, [](std::int64_t) { BurnFor(5ms); });
-  double cpu_s = 0;
-  for (const trace::Sampled& batch : ReadCpu(trace).kept) cpu_s += batch.value * 1e-9;
-  EXPECT_NEAR(base::ToSeconds(TotalIn(trace, Role::kWorker, State::kRead)), cpu_s, 0.1 * cpu_s);
+  int kept_to_their_cpu_time = 0;
+  for (const trace::ThreadTotals& thread : trace.threads) {
+    if (thread.role != Role::kWorker) continue;
+    const Duration read = trace::TimeIn(trace, thread, State::kRead, trace.begin, trace.end);
+    EXPECT_GE(read, 0.99 * 4 * 5ms);
+    if (read <= 1.1 * 4 * 5ms) ++kept_to_their_cpu_time;
+  }
+  EXPECT_GE(kept_to_their_cpu_time, 2);  // none or one, where contention counted as reading
 }
 
 TEST(RealReads, ThatSleptWaitedForTheDevice) {
