@@ -29,12 +29,19 @@ constexpr double kSettled = 0.05;
 constexpr double kLongestStep = 1.0;  // s: larger batches are left to extrapolation
 constexpr std::int64_t kLargestBatch = 512;
 
-/// One figure's measurements, a call each round.
+/// One figure's measurements, or several that one run shows; a call each round.
 struct Probe {
   std::string what;  ///< shown while it goes on
   std::function<void()> measure;
-  std::vector<const std::vector<double>*> measured{};  ///< where it puts them
+  std::vector<std::vector<double>*> measured{};  ///< where it puts them
 };
+
+/// A key of the profile, and how its figure comes about.
+struct Shown {
+  std::string key, how;
+};
+/// In the order of their keys; null where a run did not show it, empty where it failed.
+using Values = std::vector<std::optional<double>>;
 
 double SpreadOf(const std::vector<double>& values) {
   return values.size() > 1 ? base::Stdev(values) / base::Mean(values) : 0;
@@ -45,7 +52,7 @@ bool IsSettled(const Probe& probe) {
                      [](const auto* values) { return SpreadOf(*values) <= kSettled; });
 }
 
-/// Forty pictures of noise and slopes, gone with their folder.
+/// 64 pictures of noise and slopes, gone with their folder.
 class Photos {
  public:
   Photos() {
@@ -139,14 +146,10 @@ class Calibration {
   template <class Measure>
   void Add(const std::string& key, const std::string& what, const std::string& how,
            Measure measure) {
-    hows_[key] = how;
-    probes_.push_back({what,
-                       [this, key, measure] {
-                         if (const std::optional<double> value = measure())
-                           values_[key].push_back(*value);
-                       },
-                       {&values_[key]}});
+    AddTogether(what, {{key, how}}, [measure] { return Values{measure()}; });
   }
+  void AddTogether(const std::string& what, const std::vector<Shown>& figures,
+                   const std::function<Values()>& measure);
 
   void AddLoops();
   void AddLoading();
@@ -176,6 +179,21 @@ class Calibration {
   std::map<std::string, std::string> hows_;
   std::map<StepKey, std::vector<double>> steps_;
 };
+
+void Calibration::AddTogether(const std::string& what, const std::vector<Shown>& figures,
+                              const std::function<Values()>& measure) {
+  std::vector<std::vector<double>*> measured;
+  for (const Shown& figure : figures) {
+    hows_[figure.key] = figure.how;
+    measured.push_back(&values_[figure.key]);
+  }
+  const auto once = [measured, measure] {
+    const Values values = measure();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i]) measured[i]->push_back(*values[i]);
+  };
+  probes_.push_back({what, once, measured});
+}
 
 void Calibration::AddLoops() {
   Add("worker_startup", "thread start", "measured: from starting a thread to its first instruction",
@@ -217,28 +235,26 @@ void Calibration::AddFiles() {
   const std::filesystem::path folder = plan_.folder ? *plan_.folder : photos_->folder();
   const std::string whose =
       plan_.folder ? "of " + folder.string() : "of generated pictures of 500x375";
-  hows_["read_bandwidth"] = "measured: stored bytes over demands.read_cpu_s " + whose + ", warm";
-  hows_["decode_bandwidth"] =
-      "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm";
-  probes_.push_back({"decoding",
-                     [this, folder] {
-                       if (const auto decoding = runs_.DecodeFiles(folder)) {
-                         values_["read_bandwidth"].push_back(decoding->read_bytes_per_s);
-                         values_["decode_bandwidth"].push_back(decoding->decoded_bytes_per_s);
-                       }
-                     },
-                     {&values_["read_bandwidth"], &values_["decode_bandwidth"]}});
+  AddTogether(
+      "decoding",
+      {{"read_bandwidth", "measured: stored bytes over demands.read_cpu_s " + whose + ", warm"},
+       {"decode_bandwidth",
+        "measured: stored bytes over demands.prepare_cpu_s " + whose + ", warm"}},
+      [this, folder]() -> Values {
+        const auto decoding = runs_.DecodeFiles(folder);
+        if (!decoding) return {};
+        return {decoding->read_bytes_per_s, decoding->decoded_bytes_per_s};
+      });
   if (!plan_.folder) return;
-  hows_["storage_latency"] = "measured: demands.read_s a file, one reader, cold, " + whose;
-  hows_["storage_bandwidth"] = "measured: storage_bytes_per_s of 16 readers, cold, " + whose;
-  probes_.push_back({"cold reads",
-                     [this, folder] {
-                       if (const auto reading = runs_.ColdReading(folder)) {
-                         values_["storage_latency"].push_back(reading->latency_s);
-                         values_["storage_bandwidth"].push_back(reading->bytes_per_s);
-                       }
-                     },
-                     {&values_["storage_latency"], &values_["storage_bandwidth"]}});
+  AddTogether(
+      "cold reads",
+      {{"storage_latency", "measured: demands.read_s a file, one reader, cold, " + whose},
+       {"storage_bandwidth", "measured: storage_bytes_per_s of 16 readers, cold, " + whose}},
+      [this, folder]() -> Values {
+        const auto reading = runs_.ColdReading(folder);
+        if (!reading) return {};
+        return {reading->latency_s, reading->bytes_per_s};
+      });
 }
 
 void Calibration::AddTraining() {
@@ -320,21 +336,17 @@ void Calibration::AddCpuRoofline() {
 }
 
 void Calibration::AddCopies() {
-  hows_["h2d_latency"] = "measured: demands.h2d_s of one sample, page-locked";
-  hows_["h2d_bandwidth"] = "measured: demands.h2d_s of 256 samples of 147 KiB, page-locked";
-  hows_["pin_bandwidth"] = "measured: demands.pin_s of 256 samples of 147 KiB";
-  hows_["device_memory"] = "as the driver says";
-  probes_.push_back(
-      {"copies to the device",
-       [this] {
-         if (const auto copying = runs_.CopyToDevice()) {
-           values_["h2d_latency"].push_back(copying->h2d_latency_s);
-           values_["h2d_bandwidth"].push_back(copying->h2d_bytes_per_s);
-           values_["pin_bandwidth"].push_back(copying->pin_bytes_per_s);
-           values_["device_memory"].push_back(copying->memory_bytes);
-         }
-       },
-       {&values_["h2d_latency"], &values_["h2d_bandwidth"], &values_["pin_bandwidth"]}});
+  AddTogether("copies to the device",
+              {{"h2d_latency", "measured: demands.h2d_s of one sample, page-locked"},
+               {"h2d_bandwidth", "measured: demands.h2d_s of 256 samples of 147 KiB, page-locked"},
+               {"pin_bandwidth", "measured: demands.pin_s of 256 samples of 147 KiB"},
+               {"device_memory", "as the driver says"}},
+              [this]() -> Values {
+                const auto copying = runs_.CopyToDevice();
+                if (!copying) return {};
+                return {copying->h2d_latency_s, copying->h2d_bytes_per_s, copying->pin_bytes_per_s,
+                        copying->memory_bytes};
+              });
 }
 
 bool Calibration::MeasureInTurns() {

@@ -27,6 +27,20 @@ double Since(Steady::time_point begin) {
 
 double MedianOf(std::vector<double> values) { return *base::Quantile(std::move(values), 0.5); }
 
+/// In blocks of a fixed size and without aliases, which compilers turn into vector instructions at
+/// any level of optimization.
+void Triad(std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c,
+           double factor) {
+  constexpr std::size_t kBlock = 512;
+  for (std::size_t at = 0; at + kBlock <= a.size(); at += kBlock) {
+    double* __restrict out = a.data() + at;
+    const double* __restrict left = b.data() + at;
+    const double* __restrict right = c.data() + at;
+    for (std::size_t i = 0; i < kBlock; ++i) out[i] = left[i] + factor * right[i];
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // every round is really stored
+}
+
 }  // namespace
 
 double WorkerStartupSeconds() {
@@ -98,24 +112,6 @@ std::optional<double> TurnSeconds() {
   gaps[0].insert(gaps[0].end(), gaps[1].begin(), gaps[1].end());
   return base::Quantile(gaps[0], 0.5);
 }
-
-namespace {
-
-/// In blocks of a fixed size and without aliases, which compilers turn into vector instructions at
-/// any level of optimization.
-void Triad(std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c,
-           double factor) {
-  constexpr std::size_t kBlock = 512;
-  for (std::size_t at = 0; at + kBlock <= a.size(); at += kBlock) {
-    double* __restrict out = a.data() + at;
-    const double* __restrict left = b.data() + at;
-    const double* __restrict right = c.data() + at;
-    for (std::size_t i = 0; i < kBlock; ++i) out[i] = left[i] + factor * right[i];
-  }
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // every round is really stored
-}
-
-}  // namespace
 
 double TriadBytesPerSecond(int threads, base::Bytes arrays) {
   constexpr double kMoved = 400e6;  // bytes, by each thread: 10 to 40 ms

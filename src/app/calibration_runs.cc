@@ -126,7 +126,7 @@ std::optional<ProbeRuns::Decoding> ProbeRuns::DecodeFiles(
   if (!measured) return std::nullopt;
   const measure::Demands& demands = measured->demands;
   const auto rate = [&](std::optional<double> cpu_s) {
-    return cpu_s && *cpu_s > 0 ? demands.bytes / *cpu_s : 0;
+    return cpu_s && *cpu_s > 0 ? std::optional(demands.bytes / *cpu_s) : std::nullopt;
   };
   return Decoding{rate(demands.read_cpu_s), rate(demands.prepare_cpu_s)};
 }

@@ -30,7 +30,7 @@ class ProbeRuns {
   std::optional<double> CollateBatchSeconds() const;
 
   struct Decoding {
-    double read_bytes_per_s = 0, decoded_bytes_per_s = 0;
+    std::optional<double> read_bytes_per_s, decoded_bytes_per_s;
   };
   /// Stored bytes of JPEG a second of CPU time, files in the page cache.
   std::optional<Decoding> DecodeFiles(const std::filesystem::path& folder) const;
@@ -44,8 +44,8 @@ class ProbeRuns {
     double step_s = 0, host_s = 0;
   };
   /// Of `model` on the experiment's device, where a step takes about `expected_s` (0: a little).
-  /// Where the CPU trains, in a
-  /// process of its own as every run is: what an allocator has served before shows in a step.
+  /// Where the CPU trains, in a process of its own as every run is: what an allocator has served
+  /// before shows in a step.
   std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
                              double expected_s) const;
   /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms away.

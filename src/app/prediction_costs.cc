@@ -72,6 +72,12 @@ class Lookup {
   void Warn(std::string code, std::string text) {
     out_.warnings.push_back({std::move(code), std::move(text)});
   }
+  /// Of one read in the run.
+  std::optional<double> MeasuredReadSeconds() {
+    const auto batch_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
+    if (!batch_s || run()->reads <= 0) return std::nullopt;
+    return *batch_s / run()->reads;
+  }
   double BatchBytes() const {
     return run()->batch_samples * static_cast<double>(spec::PreparedBytes(asked_.dataset).count);
   }
@@ -143,9 +149,8 @@ void Lookup::FindStorage() {
   storage.kind = spec::StorageKind::kEmulated;
   if (warm && FindCachedReads()) return;
   if (figures.storage_bandwidth) storage.bandwidth = figures.storage_bandwidth->value;
-  const auto read_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
-  if (read_s && run()->reads > 0) {
-    storage.latency = Fixed(*read_s / run()->reads);
+  if (const auto read_s = MeasuredReadSeconds()) {
+    storage.latency = Fixed(*read_s);
   } else if (figures.storage_latency) {
     storage.latency = Fixed(base::ToSeconds(figures.storage_latency->value));
   } else if (!figures.storage_bandwidth) {
@@ -159,12 +164,11 @@ void Lookup::FindStorage() {
 /// Reading what is in the page cache is work: a cache that holds all. False: its cost is not known.
 bool Lookup::FindCachedReads() {
   const double sample_bytes = asked_.dataset.sample_bytes.in_units.Mean();
-  const auto read_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
+  const auto read_s = MeasuredReadSeconds();
   const auto& profiled = basis_.profile.figures.read_bandwidth;
   std::optional<base::BytesPerSecond> bandwidth;
   if (profiled) bandwidth = profiled->value;
-  if (read_s && *read_s > 0)
-    bandwidth = base::BytesPerSecond{sample_bytes * run()->reads / *read_s};
+  if (read_s && *read_s > 0) bandwidth = base::BytesPerSecond{sample_bytes / *read_s};
   if (!bandwidth) return false;
   const double all = sample_bytes * static_cast<double>(asked_.dataset.samples);
   out_.executed.storage.cache = {.policy = spec::CachePolicy::kLru,

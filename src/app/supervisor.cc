@@ -36,7 +36,6 @@ constexpr auto kOneRequest = std::chrono::milliseconds(100);
 class Watched {
  public:
   Watched() {
-    signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would hide how the child ended
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGCHLD);
     for (const int each : kStopSignals)
@@ -81,6 +80,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 }
 
 pid_t Start(const std::vector<std::string>& words, const Handover& handover, const sigset_t& mask) {
+  signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would hide how the child ended
   std::vector<std::string> arguments{"pipesim"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables;

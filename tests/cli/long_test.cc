@@ -169,10 +169,8 @@ TEST(Endurance, ThirtyMinutesKeepResidentMemoryFlat) {
   EXPECT_LE(late_kib - early_kib, 1024);
 }
 
+#ifdef PIPESIM_MAKE_DATASET
 TEST(Calibrate, StepsOfTheCpuAreThoseOfARun) {
-#ifndef PIPESIM_MAKE_DATASET
-  GTEST_SKIP() << "built without LibTorch";
-#endif
   const std::string profile = (TestFolder() / "machine.yaml").string();
   support::CommandOptions patient;
   patient.limit = std::chrono::seconds(500);
@@ -193,7 +191,6 @@ TEST(Calibrate, StepsOfTheCpuAreThoseOfARun) {
   EXPECT_LT(predicted / measured, 1.5);
 }
 
-#ifdef PIPESIM_MAKE_DATASET
 TEST(RealFiles, Resnet18LearnsTheClassesOfAJpegFolderInAHundredSteps) {
   const std::string folder = (TestFolder() / "jpegs").string();
   const std::string make = std::string(PIPESIM_MAKE_DATASET) + " " + folder +
