@@ -200,8 +200,6 @@ void Calibration::AddLoops() {
       [] { return WorkerStartupSeconds(); });
   Add("wake_up", "wake-ups", "measured: from sem_post to the return of sem_wait, asleep for 0.5 ms",
       [] { return WakeUpSeconds(); });
-  Add("burn_overhead", "burning", "measured: CPU time beyond what was asked for, 2,000 times 20 us",
-      [] { return BurnOverheadSeconds(); });
   Add("barrier_slice", "turns on a core",
       "measured: how long one of two threads on a processor waits for its next turn",
       [] { return TurnSeconds(); });
@@ -211,6 +209,8 @@ void Calibration::AddLoops() {
       [] { return TriadBytesPerSecond(1, cost::kUncachedBytes); });
   const int cores = AllCores();
   if (cores < 2) return;
+  Add("burn_handover", "burning", "measured: wall time of 1 ms burned by two threads beyond 0.5 ms",
+      [] { return BurnHandoverSeconds(); });
   Add("memory_bandwidth_all_cores", "memory bandwidth",
       fmt::format("measured: the same on {} threads, summed", cores),
       [cores] { return TriadBytesPerSecond(cores, cost::kUncachedBytes); });

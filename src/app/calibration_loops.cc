@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/stats.h"
-#include "engine/threaded/burn.h"
+#include "engine/threaded/burn_team.h"
 
 namespace pipesim::app {
 namespace {
@@ -78,16 +78,15 @@ double WakeUpSeconds() {
   return MedianOf(std::move(times));
 }
 
-double BurnOverheadSeconds() {
-  constexpr int kTimes = 2000;
-  const base::Duration each = engine::Burner::kLeast;
-  engine::Burner burner;
+double BurnHandoverSeconds() {
+  constexpr int kThreads = 2, kTimes = 200;
+  constexpr base::Duration kShare = std::chrono::microseconds(500);
+  engine::BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
   const base::StopFlag never;
-  burner.Burn(std::chrono::milliseconds(1), never);  // finds out how fast this core is
-  const base::Duration begin = base::ThreadCpuTime();
-  for (int i = 0; i < kTimes; ++i) burner.Burn(each, never);
-  const base::Duration used = base::ThreadCpuTime() - begin;
-  return std::max(0.0, base::ToSeconds(used - each * kTimes) / kTimes);
+  team.Burn(kThreads * kShare, never);  // finds out how fast the cores are
+  const auto begin = Steady::now();
+  for (int i = 0; i < kTimes; ++i) team.Burn(kThreads * kShare, never);
+  return std::max(0.0, Since(begin) / kTimes - base::ToSeconds(kShare));
 }
 
 std::optional<double> TurnSeconds() {

@@ -15,8 +15,9 @@ double WorkerStartupSeconds();
 /// asleep; median of 200.
 double WakeUpSeconds();
 
-/// Thread CPU time beyond what was asked for, for each of 2,000 burns of 20 us.
-double BurnOverheadSeconds();
+/// What burning on two threads takes beyond each one's share: the second is called for each burn,
+/// and waited for. Mean of 200 burns of 2 x 0.5 ms.
+double BurnHandoverSeconds();
 
 /// For how long a thread that lost its core to an equal one waits for its next turn: two that never
 /// sleep on one processor; median of the gaps of more than 0.2 ms. nullopt without one.

@@ -27,6 +27,7 @@ Machine MachineOf(const spec::MachineFigures& figures) {
   Machine machine;
   machine.worker_startup = ValueOf(figures.worker_startup).value_or(base::Duration::zero());
   machine.wake_up = ValueOf(figures.wake_up).value_or(base::Duration::zero());
+  machine.burn_handover = ValueOf(figures.burn_handover).value_or(base::Duration::zero());
   machine.host_step = ValueOf(figures.host_step).value_or(base::Duration::zero());
   machine.pool_spin = ValueOf(figures.pool_spin);
   machine.barrier_slice = ValueOf(figures.barrier_slice);

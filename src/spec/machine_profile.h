@@ -32,7 +32,7 @@ struct MachineFigures {
 
   MaybeFigure<Duration> worker_startup;    ///< from starting a worker to its first instruction
   MaybeFigure<Duration> wake_up;           ///< from what a thread waits for until it runs
-  MaybeFigure<Duration> burn_overhead;     ///< CPU time of a burn beyond what was asked, each call
+  MaybeFigure<Duration> burn_handover;     ///< two threads burning together, beyond their shares
   MaybeFigure<Duration> host_step;         ///< the training loop's own work for a step
   MaybeFigure<Duration> launch;            ///< host time to launch one kernel on a GPU
   MaybeFigure<Duration> operation;         ///< fixed cost of one operation where the CPU trains
@@ -68,7 +68,7 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("memory", f.memory);
   visit("worker_startup", f.worker_startup);
   visit("wake_up", f.wake_up);
-  visit("burn_overhead", f.burn_overhead);
+  visit("burn_handover", f.burn_handover);
   visit("host_step", f.host_step);
   visit("launch", f.launch);
   visit("operation", f.operation);

@@ -13,7 +13,8 @@ BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker
       rank_(rank),
       account_(account),
       chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
-      burn_threads_(std::max(run.experiment.limits.worker_threads, 1)) {
+      burn_threads_(std::max(run.experiment.limits.worker_threads, 1)),
+      handover_(burn_threads_ > 1 ? run.parts.machine.burn_handover : Duration::zero()) {
   record_.worker = static_cast<std::uint16_t>(worker);
   batch_.maker = worker;
 }
@@ -39,6 +40,11 @@ Wait BatchMaker::Next(Duration contended) {
       return Ask();
     case Stage::kPrepare:
       return Prepare();
+    case Stage::kHandOver:
+      stage_ = Stage::kHandedOver;
+      return Wait::Until(run_.now + handover_);
+    case Stage::kHandedOver:
+      return HandedOver();
     case Stage::kCollate:
     case Stage::kMade:
       break;
@@ -85,7 +91,16 @@ Wait BatchMaker::Prepare() {
   if (run_.experiment.prepare.kind == spec::PrepareKind::kWait) {
     return Wait::Until(run_.now + cost);
   }
+  if (handover_ > Duration::zero()) stage_ = Stage::kHandOver;
   return {.kind = Wait::Kind::kWork, .work = run_.PrepareWork(cost, burn_threads_)};
+}
+
+/// The thread was without work meanwhile, which a run's clocks see as no core.
+Wait BatchMaker::HandedOver() {
+  stage_ = Stage::kRead;
+  account_.Contended(handover_);
+  record_.contended += handover_;
+  return left_ > 0 ? Read() : Collate();
 }
 
 Wait BatchMaker::Collate() {

@@ -20,10 +20,11 @@ class BatchMaker {
   const MadeBatch& batch() const { return batch_; }
 
  private:
-  enum class Stage { kRead, kAsk, kPrepare, kCollate, kMade };
+  enum class Stage { kRead, kAsk, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
   Wait Read();
   Wait Ask();
   Wait Prepare();
+  Wait HandedOver();
   Wait Collate();
 
   VirtualRun& run_;
@@ -31,6 +32,7 @@ class BatchMaker {
   Account& account_;
   std::int64_t chunk_samples_;
   int burn_threads_;
+  base::Duration handover_;  ///< between them, each time they burn
   MadeBatch batch_;
   std::int64_t position_ = 0, left_ = 0;  ///< of samples not yet read
   Stage stage_ = Stage::kMade;

@@ -31,7 +31,7 @@ TEST(MergedProfile, KeepsWhatWasNotMeasuredAgain) {
   const spec::MachineProfile merged = Merged(older, newer);
   EXPECT_EQ(merged.figures.wake_up->how, "newer");
   EXPECT_EQ(merged.figures.worker_startup->how, "older");
-  EXPECT_FALSE(merged.figures.burn_overhead);
+  EXPECT_FALSE(merged.figures.burn_handover);
   ASSERT_EQ(merged.steps.size(), 5u);
   for (const spec::ProfileStep& step : merged.steps)
     EXPECT_EQ(step.time.value, microseconds(step.batch == 2 ? 210 : 100 * step.batch));

@@ -57,6 +57,7 @@ Drawn AnyExperiment() {
   auto& machine = drawn.parts.machine;
   if (yes()) machine.cores = static_cast<double>(in(2, 6)) / 2;
   if (yes()) machine.wake_up = 20us;
+  if (yes()) machine.burn_handover = 40us;
   if (yes()) machine.worker_startup = 1ms;
   if (yes()) machine.host_step = 50us;
   if (yes()) machine.collate_batch = 30us;

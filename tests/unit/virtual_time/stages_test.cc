@@ -36,6 +36,19 @@ TEST(Stages, WithoutWorkersLoadingOverlapsTheDevicesStepsAlone) {
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 3ms);
 }
 
+TEST(Stages, AWorkerOfSeveralThreadsCallsThemForEachBurn) {
+  auto experiment = Stages(1, 1ms, 0s, 100);
+  experiment.prepare.kind = spec::PrepareKind::kBurn;
+  VirtualParts parts;
+  parts.machine.burn_handover = 70us;
+  EXPECT_EQ(TotalIn(Predict(experiment, parts), Role::kWorker, State::kPrepare), 100 * 1ms);
+  experiment.limits.worker_threads = 4;
+  const trace::RunTrace trace = Predict(experiment, parts);
+  EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kPrepare), 100 * 250us);
+  EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kContended), 100 * 70us);
+  EXPECT_EQ(trace.end - trace.begin, 100 * 320us);
+}
+
 TEST(Stages, ReadingEveryResultBackTakesTheOverlapAway) {
   auto experiment = Stages(0, 3ms, 1ms, 101);
   experiment.training.sync_every = 1;
