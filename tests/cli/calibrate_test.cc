@@ -36,8 +36,7 @@ TEST(Calibrate, WritesAProfileThatPredictTakes) {
       RunPipesim({"calibrate", "--device", "emulated", "--out", file.string(), "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* figure :
-       {"worker_startup", "wake_up", "collate_bandwidth", "memory_bandwidth",
-        "decode_bandwidth"}) {
+       {"worker_startup", "wake_up", "collate_bandwidth", "memory_bandwidth", "decode_bandwidth"}) {
     EXPECT_THAT(result.out, HasSubstr(figure));
     EXPECT_THAT(ContentOf(file), HasSubstr(std::string(figure) + ": {value: "));
   }
