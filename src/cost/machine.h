@@ -17,8 +17,7 @@ struct Machine {
 
   base::Duration worker_startup{};  ///< from the run's begin until a worker's first instruction
   base::Duration wake_up{};    ///< from what a waiting thread waits for until it runs on a core
-  base::Duration
-      burn_handover{};         ///< calling a worker's other threads and waiting for them, a burn
+  base::Duration burn_handover{};  ///< each burn of a worker of several threads: calling the others
   base::Duration host_step{};  ///< the consumer's own work for each step, launches not counted
 
   base::Duration collate_batch{};                         ///< fixed part of collating a batch
