@@ -50,7 +50,7 @@ class QueueFeed final : public BatchFeed {
   void BeginEpoch(std::int64_t epoch) override {
     taken_ = 0;
     ready_.BeginEpoch();
-    run_.board.BeginEpoch(epoch, run_.batches_per_epoch, epoch * run_.batches_per_epoch);
+    run_.dispatcher.BeginEpoch(epoch, run_.batches_per_epoch);
   }
 
   std::optional<Taken> Next() override {
@@ -66,13 +66,13 @@ class QueueFeed final : public BatchFeed {
     }
     if (waits_since) {
       const Instant now = timer_.Now();
-      run_.board.ConsumerGoesOn(now);
+      run_.dispatcher.ConsumerGoesOn(now);
       taken.starved = now - *waits_since;
     }
     if (!slot) return std::nullopt;
     ++taken_;
     taken.slot = *slot;
-    run_.board.Taken(run_.ready_pool()[*slot].deal);
+    run_.dispatcher.Taken(run_.ready_pool()[*slot].deal);
     return taken;
   }
 
@@ -85,7 +85,7 @@ class QueueFeed final : public BatchFeed {
         timer_.Enter(State::kStarved);
         timer_.WaitedForOther();
         waits_since = timer_.begun();
-        run_.board.ConsumerWaits(*waits_since);
+        run_.dispatcher.ConsumerWaits(*waits_since);
       }
       // The monitor watches this one: oneTBB's queue has no wait with a time limit.
       run_.consumer_waits_since.store(timer_.Now().time_since_epoch().count());
@@ -93,9 +93,9 @@ class QueueFeed final : public BatchFeed {
       run_.consumer_waits_since.store(0);
       if (!popped) return false;
     }
-    const Deal& deal = run_.ready_pool()[slot].deal;
-    run_.board.Arrived(deal);
-    ready_.Put(deal.index, slot);
+    const Slot& arrived = run_.ready_pool()[slot];
+    run_.dispatcher.Arrived(arrived.worker);
+    ready_.Put(arrived.deal.index, slot);
     return true;
   }
 

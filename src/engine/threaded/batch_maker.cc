@@ -186,6 +186,7 @@ int BatchMaker::Collate(const Task& task) {
   const int slot = run_.pool.Acquire();
   Slot& made = run_.pool[slot];
   made.deal = task.deal;
+  made.worker = worker_;
   made.batch.number = task.number;
   made.batch.epoch = task.epoch;
   made.batch.index = task.deal.index;

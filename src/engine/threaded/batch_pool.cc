@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/rules.h"
+
 namespace pipesim::engine {
 
 SlotCounts CountSlots(const spec::Experiment& experiment, bool pin_stage) {
   const std::int64_t window = experiment.loader.Window();
-  const std::int64_t taken = std::max(experiment.device.in_flight, 1) + 1;
+  const auto taken = static_cast<std::int64_t>(MostInFlight(experiment.device)) + 1;
   const std::int64_t made = std::max<std::int64_t>(window, 1);
   if (!pin_stage) return {.workers = made + taken, .pinned = 0};
   return {.workers = made, .pinned = window + taken};

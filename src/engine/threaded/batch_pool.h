@@ -14,7 +14,8 @@ namespace pipesim::engine {
 
 struct Slot {
   Batch batch;
-  Deal deal;  ///< what it was made for
+  Deal deal;       ///< what it was made for
+  int worker = 0;  ///< that made it
 };
 
 /// How many batches a run may hold at once.

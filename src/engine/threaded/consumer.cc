@@ -1,6 +1,6 @@
 #include "engine/threaded/consumer.h"
 
-#include <algorithm>
+#include "engine/rules.h"
 
 namespace pipesim::engine {
 
@@ -105,12 +105,10 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
                            .done = {},
                            .starved = taken.starved,
                            .loss = std::nullopt};
-  const auto in_flight = static_cast<std::size_t>(std::max(run_.experiment.device.in_flight, 1));
-  FinishDownTo(in_flight - 1);
+  FinishDownTo(MostInFlight(run_.experiment.device) - 1);
   if (gave_up_) return;
 
-  const std::int64_t every = run_.experiment.training.sync_every;
-  const bool read_back = every > 0 && (steps_ + 1) % every == 0;
+  const bool read_back = ReadsBack(run_.experiment.training, steps_);
   trainer_.Submit(batch, steps_, read_back, timer_);
   submitted_.push_back({steps_, batch.number, batch.samples, taken.slot});
   ++steps_;

@@ -1,7 +1,5 @@
 #include "engine/threaded/monitor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -106,14 +104,7 @@ void Monitor::CheckTimeout(Instant now) {
   const Duration timeout = run_.experiment.loader.timeout;
   const Instant since{Duration(run_.consumer_waits_since.load())};
   if (timeout == Duration::zero() || since == Instant{} || now - since < timeout) return;
-  std::string missing = "none was dealt";
-  if (const auto oldest = run_.board.OldestMissing()) {
-    missing = fmt::format("batch {} of epoch {} is missing, ", oldest->index, oldest->epoch);
-    missing += oldest->worker == kAnyWorker ? "which no worker has begun"
-                                            : fmt::format("worker {} has it", oldest->worker);
-  }
-  run_.End(trace::EndReason::kFailed, fmt::format("no batch came within loader.timeout ({} s): {}",
-                                                  base::ToSeconds(timeout), missing));
+  run_.End(trace::EndReason::kFailed, NoBatchWithin(timeout, run_.dispatcher.Missing()));
 }
 
 void Monitor::SampleResources(Instant now) {

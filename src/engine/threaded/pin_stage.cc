@@ -27,6 +27,7 @@ int PinBatch(RunState& run, int slot, ThreadTimer& timer) {
   std::memcpy(pinned.batch.data.data(), made.batch.data.data(), bytes);
   std::copy_n(made.batch.labels.begin(), samples, pinned.batch.labels.begin());
   pinned.deal = made.deal;
+  pinned.worker = made.worker;
   pinned.batch.number = made.batch.number;
   pinned.batch.epoch = made.batch.epoch;
   pinned.batch.index = made.batch.index;
@@ -70,7 +71,7 @@ void RunPinThread(RunState& run) {
     // The queues of a run that ends are closed before its workers leave: account until they do.
     timer.SetBatch(-1, 0);
     timer.Enter(State::kIdle);
-    run.board.AwaitClose();
+    run.dispatcher.AwaitClose();
     timer.Finish();
   } catch (...) {
     EndOnCurrentException(run, "pin thread");

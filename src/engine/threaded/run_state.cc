@@ -5,16 +5,9 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/rules.h"
+
 namespace pipesim::engine {
-namespace {
-
-std::int64_t QueueCapacity(const spec::Loader& loader) {
-  if (loader.workers == 0) return 0;
-  return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
-}
-
-}  // namespace
-
 RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
                    base::Instant at)
     : experiment(of),
@@ -29,7 +22,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
       pool(experiment, CountSlots(experiment, parts.pinned != nullptr).workers,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment),
-      board(experiment.loader),
+      dispatcher(experiment.loader),
       builder(at, experiment.run.seed),
       rings(builder, experiment.loader.workers + 2),
       device_utilization(parts.device_utilization) {
@@ -57,7 +50,7 @@ std::optional<RunState::Ending> RunState::ended() const {
 
 void RunState::Abort() {
   aborted.Set();
-  board.Close();
+  dispatcher.Close();
   ReleaseWaiters();
 }
 
@@ -69,13 +62,6 @@ void RunState::ReleaseWaiters() {
 std::int64_t RunState::queued() const {
   if (!queue) return 0;
   return queue->size() + (pin ? pin->queue->size() + pin->in_hand : 0);
-}
-
-std::int64_t RunState::max_occupancy() const {
-  const std::int64_t window = experiment.loader.Window();
-  // In order, the reorder buffer takes in what the queue has no room for.
-  if (experiment.loader.in_order) return window;
-  return std::min(window, pin ? 2 * queue_capacity + 1 : queue_capacity);
 }
 
 void EndOnCurrentException(RunState& run, const std::string& who) {

@@ -14,13 +14,13 @@
 #include "engine/sampler.h"
 #include "engine/threaded/batch_pool.h"
 #include "engine/threaded/batch_queue.h"
+#include "engine/threaded/locked_dispatcher.h"
 #include "engine/threaded/pin_stage.h"
 #include "engine/threaded/resource_reader.h"
 #include "engine/threaded/sample_pool.h"
 #include "engine/threaded/shared_storage.h"
 #include "engine/threaded/span_rings.h"
 #include "engine/threaded/threaded_executor.h"
-#include "engine/threaded/work_board.h"
 #include "trace/builder.h"
 
 namespace pipesim::engine {
@@ -51,7 +51,6 @@ struct RunState {
   /// Why it ends; nullopt: it does not yet.
   std::optional<Ending> ended() const;
 
-  std::int64_t max_occupancy() const;
   int pin_ring() const { return experiment.loader.workers + 1; }
   /// Where the consumer's batches come from, and the slots that they come in.
   BatchQueue& ready_queue() { return pin ? *pin->queue : *queue; }
@@ -72,7 +71,7 @@ struct RunState {
   BatchPool pool;                 ///< what workers fill
   std::unique_ptr<PinStage> pin;  ///< nullptr: batches are trained on as the workers left them
   SharedStorage storage;
-  WorkBoard board;
+  LockedDispatcher dispatcher;
   std::unique_ptr<BatchQueue> queue;  ///< nullptr at 0 workers
   trace::TraceBuilder builder;        ///< only through rings.With while threads run
   SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread

@@ -45,7 +45,7 @@ void ThreadTimer::Close(Instant when) {
                            .state = state_});
 }
 
-void ThreadTimer::EnterAt(trace::State state, Instant when, bool on_cpu) {
+void ThreadTimer::Enter(trace::State state, Instant when, bool on_cpu) {
   Close(when);
   if (waited_for_other_) {
     lag_ = Duration::zero();

@@ -27,7 +27,7 @@ class ThreadTimer final : public StateTimer {
               trace::State state, base::Instant begin);
 
   void Enter(trace::State state) override {
-    EnterAt(state, clock_.Now(), state == trace::State::kHost && host_on_cpu_);
+    Enter(state, clock_.Now(), state == trace::State::kHost && host_on_cpu_);
   }
   base::Instant scheduled() const override { return begun_ - lag_; }
   /// Whatever comes after `end` in the present state is lateness: enter the next one at once.
@@ -36,7 +36,7 @@ class ThreadTimer final : public StateTimer {
   /// From now on kHost works on a core, too: no driver may put this thread to sleep in it.
   void HostIsCpuWork() { host_on_cpu_ = true; }
   /// Enters a state that works on a core: what it does not get of one is contended.
-  void EnterCpu(trace::State state) { EnterAt(state, clock_.Now(), true); }
+  void EnterCpu(trace::State state) { Enter(state, clock_.Now(), true); }
   /// The present state waits for another thread, not for an instant.
   void WaitedForOther() { waited_for_other_ = true; }
   /// The present state, entered as work on a core, waited for a device in between: what it did not
@@ -44,7 +44,7 @@ class ThreadTimer final : public StateTimer {
   void WaitedForDevice() { on_cpu_ = false; }
   /// Enters `state` as of `when`, which lies between begun() and now: for a wait whose owner is
   /// known only afterwards.
-  void EnterAt(trace::State state, base::Instant when, bool on_cpu = false);
+  void Enter(trace::State state, base::Instant when, bool on_cpu = false);
   /// Sleeps until the present state's emulated end. At once when the schedule is past it.
   /// False: `stop` was set first.
   bool SleepUntil(base::Instant end, const base::StopFlag& stop);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/cpus.h"
+#include "engine/rules.h"
 #include "engine/threaded/consumer.h"
 #include "engine/threaded/crew.h"
 #include "engine/threaded/monitor.h"
@@ -107,7 +108,7 @@ class ThreadedExecutor final : public Executor {
     if (run.disk) effective.disk = run.disk->name;
     effective.pinned = run.pin != nullptr;
     effective.queue_capacity = run.queue_capacity;
-    effective.max_occupancy = run.max_occupancy();
+    effective.max_occupancy = MaxOccupancy(run.experiment.loader, run.pin != nullptr);
     effective.device_memory = info.device_memory;
     effective.model_parameters = info.parameters;
     if (run.utilization.readings > 0)

@@ -33,14 +33,14 @@ class Worker {
     std::int64_t epoch = -1;
     Task task;
     for (;;) {
-      switch (run_.board.Next(worker_, epoch, task, timer_)) {
-        case WorkBoard::Call::kOver:
+      switch (run_.dispatcher.Next(worker_, epoch, task, timer_)) {
+        case LockedDispatcher::Call::kOver:
           return;
-        case WorkBoard::Call::kNewEpoch:
+        case LockedDispatcher::Call::kNewEpoch:
           StartUp(epoch);
           break;
-        case WorkBoard::Call::kWork:
-          if (!MakeAndPush(task)) return run_.board.AwaitClose();
+        case LockedDispatcher::Call::kWork:
+          if (!MakeAndPush(task)) return run_.dispatcher.AwaitClose();
           break;
       }
     }

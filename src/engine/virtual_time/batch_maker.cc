@@ -24,8 +24,9 @@ void BatchMaker::Begin(const Deal& deal) {
   position_ = deal.index * run_.experiment.loader.batch_size;
   left_ = std::min(run_.experiment.loader.batch_size, run_.samples_per_epoch - position_);
   batch_.samples = static_cast<std::int32_t>(left_);
-  record_ = {
-      .batch = rank_.desk.NumberOf(deal), .worker = record_.worker, .samples = batch_.samples};
+  record_ = {.batch = rank_.dispatcher.NumberOf(deal),
+             .worker = record_.worker,
+             .samples = batch_.samples};
   account_.Close(run_.now);  // what was until now belongs to the batch before
   account_.SetBatch(record_.batch, batch_.samples);
   stage_ = Stage::kRead;
@@ -56,7 +57,7 @@ Wait BatchMaker::Next(Duration contended) {
 
 Wait BatchMaker::Read() {
   const std::int64_t samples = std::min(chunk_samples_, left_);
-  demand_ = run_.sampler.Demand(rank_.desk.epoch(), *rank_.order, position_, samples,
+  demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position_, samples,
                                 run_.cache ? &*run_.cache : nullptr);
   position_ += samples;
   left_ -= samples;

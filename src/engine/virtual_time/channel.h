@@ -54,7 +54,6 @@ class Channel {
   /// Who waits to read, once; nullptr: nobody.
   Actor* ReleaseReader() { return std::exchange(reader_, nullptr); }
 
-  const Ring<MadeBatch>& batches() const { return batches_; }
   std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
 
  private:

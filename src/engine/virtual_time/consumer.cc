@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/rules.h"
+
 namespace pipesim::engine::virtual_time {
 
 using base::Duration;
@@ -88,8 +90,13 @@ bool Consumer::BeginEpoch() {
   phase_ = Phase::kLook;
   rank_.order.emplace(run_.sampler.WholeEpochOrder(epoch_, rank_.number));
   ready_.BeginEpoch();
-  rank_.desk.BeginEpoch(epoch_, run_.batches_per_epoch);
+  rank_.dispatcher.BeginEpoch(epoch_, run_.batches_per_epoch,
+                              [this](int worker) { WakeWorker(worker); });
   return true;
+}
+
+void Consumer::WakeWorker(int worker) {
+  run_.Wake(*run_.actors[static_cast<std::size_t>(rank_.first_actor + 1 + worker)]);
 }
 
 bool Consumer::Look() {
@@ -116,6 +123,7 @@ bool Consumer::Receive() {
   waits_since_.reset();
   if (const auto waiting = ready_.Take()) return Received(*waiting);
   while (const auto popped = rank_.ready_channel().Pop()) {
+    rank_.dispatcher.Arrived(popped->batch.maker);
     const bool passes = ready_.Passes(popped->batch.deal.index);
     if (!passes) ready_.Put(popped->batch.deal.index, popped->batch);
     if (popped->released != nullptr) run_.Wake(*popped->released);
@@ -124,10 +132,10 @@ bool Consumer::Receive() {
   if (!starved_since_) {
     account_.Enter(State::kStarved, run_.now);
     starved_since_ = run_.now;
-    rank_.desk.ConsumerWaits();
+    rank_.dispatcher.ConsumerWaits(run_.now);
   }
   if (run_.ending()) {
-    rank_.desk.ConsumerGoesOn();
+    rank_.dispatcher.ConsumerGoesOn(run_.now);
     return EndEpoch();
   }
   waits_since_ = run_.now;
@@ -137,17 +145,17 @@ bool Consumer::Receive() {
 
 bool Consumer::Received(const MadeBatch& batch) {
   const Duration starved = starved_since_ ? run_.now - *starved_since_ : Duration::zero();
-  if (starved_since_) rank_.desk.ConsumerGoesOn();
+  if (starved_since_) rank_.dispatcher.ConsumerGoesOn(run_.now);
   starved_since_.reset();
   Taken(batch, starved);
-  rank_.desk.Taken(batch.deal);
+  rank_.dispatcher.Taken(batch.deal, [this](int worker) { WakeWorker(worker); });
   return Train();
 }
 
 void Consumer::Taken(const MadeBatch& batch, Duration starved) {
   ++taken_;
   batch_ = batch;
-  record_.batch = rank_.desk.NumberOf(batch.deal);
+  record_.batch = rank_.dispatcher.NumberOf(batch.deal);
   record_.samples = batch.samples;
   record_.starved = starved;
   phase_ = Phase::kTrain;
@@ -179,8 +187,7 @@ bool Consumer::Train() {
 }
 
 bool Consumer::MakeRoom() {
-  const auto in_flight = static_cast<std::size_t>(std::max(run_.experiment.device.in_flight, 1));
-  if (!FinishDownTo(in_flight - 1)) return false;
+  if (!FinishDownTo(MostInFlight(run_.experiment.device) - 1)) return false;
   return device_ ? Copy() : Launch();
 }
 
@@ -203,7 +210,8 @@ bool Consumer::Launch() {
 }
 
 bool Consumer::Submit() {
-  const Phase next = ReadsBack() ? Phase::kReadBack : Phase::kEndStep;
+  const bool reads_back = ReadsBack(run_.experiment.training, steps_);
+  const Phase next = reads_back ? Phase::kReadBack : Phase::kEndStep;
   if (!device_) {
     account_.Enter(State::kCompute, run_.now);
     const CpuStep step = run_.parts.cpu_step(batch_.samples);
@@ -233,14 +241,9 @@ bool Consumer::Submit() {
   }
   submitted.batch = record_.batch;
   submitted.samples = batch_.samples;
-  if (!ReadsBack()) return EndStep();
+  if (!reads_back) return EndStep();
   account_.Enter(State::kSync, run_.now);
   return After(Wait::Until(work.end), next);
-}
-
-bool Consumer::ReadsBack() const {
-  const std::int64_t every = run_.experiment.training.sync_every;
-  return every > 0 && (steps_ + 1) % every == 0;
 }
 
 bool Consumer::ReadBack() {

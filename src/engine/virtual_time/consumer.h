@@ -41,6 +41,7 @@ class Consumer final : public Actor {
   };
   bool Go();
   bool BeginEpoch();
+  void WakeWorker(int worker);
   bool Look();
   bool Receive();
   bool Received(const MadeBatch& batch);
@@ -59,7 +60,6 @@ class Consumer final : public Actor {
   bool FinishDownTo(std::size_t most);
   /// Goes to `next` when `wait` is over. False: it waits.
   bool After(const Wait& wait, Phase next);
-  bool ReadsBack() const;
   bool TimeStandsStill();
 
   VirtualRun& run_;

@@ -32,7 +32,7 @@ bool PinThread::Take() {
   batch_ = popped->batch;
   phase_ = Phase::kPinning;
   account_.Enter(State::kPin, run_.now);
-  account_.SetBatch(rank_.desk.NumberOf(batch_.deal), batch_.samples);
+  account_.SetBatch(rank_.dispatcher.NumberOf(batch_.deal), batch_.samples);
   if (popped->released != nullptr) run_.Wake(*popped->released);
   return !run_.Begin(*this, Wait::For(run_.PinWork(batch_.samples)));
 }
@@ -54,10 +54,6 @@ void PinThread::Finish() {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }
   account_.Close(run_.now);
-}
-
-std::optional<MadeBatch> PinThread::task() const {
-  return phase_ == Phase::kTaking ? std::nullopt : std::optional(batch_);
 }
 
 }  // namespace pipesim::engine::virtual_time

@@ -16,7 +16,6 @@ class PinThread final : public Actor {
   void Finish();
   /// Batches it has in hand.
   std::int64_t holds() const { return phase_ == Phase::kTaking ? 0 : 1; }
-  std::optional<MadeBatch> task() const;
 
  private:
   enum class Phase { kTaking, kPinning, kPushing };

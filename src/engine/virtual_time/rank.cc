@@ -1,23 +1,17 @@
 #include "engine/virtual_time/rank.h"
 
-#include <algorithm>
-
+#include "engine/rules.h"
 #include "engine/virtual_time/virtual_run.h"
 #include "trace/keepers.h"
 
 namespace pipesim::engine::virtual_time {
-
-std::int64_t QueueCapacity(const spec::Loader& loader) {
-  if (loader.workers == 0) return 0;
-  return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
-}
 
 Rank::Rank(VirtualRun& run, int of_number)
     : number(of_number),
       workers(run.experiment.loader.workers),
       first_actor(of_number * run.threads_of_rank),
       recorder(of_number == 0 ? &run.builder : nullptr),
-      desk(run, *this, run.experiment.loader) {
+      dispatcher(run.experiment.loader) {
   if (workers == 0) return;
   queue.emplace(QueueCapacity(run.experiment.loader));
   if (run.pins) pinned.emplace(QueueCapacity(run.experiment.loader));

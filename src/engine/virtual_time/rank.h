@@ -5,9 +5,9 @@
 
 #include <optional>
 
+#include "engine/dispatcher.h"
 #include "engine/sampler.h"
 #include "engine/virtual_time/channel.h"
-#include "engine/virtual_time/work_desk.h"
 #include "trace/builder.h"
 
 namespace pipesim::engine::virtual_time {
@@ -33,15 +33,12 @@ struct Rank {
   trace::TraceBuilder* const recorder;
   trace::Progress progress;             ///< without a recorder
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
-  WorkDesk desk;
+  Dispatcher dispatcher;
   std::optional<Channel> queue;   ///< behind the workers, if there are any
   std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
 
  private:
   std::int64_t steps_ = 0, samples_ = 0;  ///< without a recorder
 };
-
-/// As many batches as the queue of `loader` holds; 0 at 0 workers.
-std::int64_t QueueCapacity(const spec::Loader& loader);
 
 }  // namespace pipesim::engine::virtual_time

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/rules.h"
 #include "engine/virtual_time/consumer.h"
 #include "engine/virtual_time/pin_thread.h"
 #include "engine/virtual_time/virtual_run.h"
@@ -65,7 +66,7 @@ class RankThreads {
     At(actor) = &actor;
     run_.events.Push(after.count(), actor.id());
   }
-  /// The oldest batch that is dealt and has not come, in the words of the threaded engine.
+  /// Names the batch that its consumer has waited for longest.
   std::string Missing() const;
 
   VirtualRun& run_;
@@ -78,23 +79,7 @@ class RankThreads {
 };
 
 std::string RankThreads::Missing() const {
-  std::optional<std::int64_t> oldest = rank_.desk.OldestUnbegun();
-  std::optional<int> maker;
-  const auto consider = [&](const MadeBatch& batch) {
-    if (oldest && *oldest <= batch.deal.index) return;
-    oldest = batch.deal.index;
-    maker = batch.maker;
-  };
-  for (const auto& worker : workers_) {
-    if (const auto task = worker->task()) consider(*task);
-  }
-  if (pin_ && pin_->task()) consider(*pin_->task());
-  for (std::size_t i = 0; i < rank_.queue->batches().size(); ++i) {
-    consider(rank_.queue->batches()[i]);
-  }
-  if (!oldest) return "none was dealt";
-  return fmt::format("batch {} of epoch {} is missing, ", *oldest, rank_.desk.epoch()) +
-         (maker ? fmt::format("worker {} has it", *maker) : "which no worker has begun") +
+  return rank_.dispatcher.Missing() +
          (run_.ranks.size() > 1 ? fmt::format(", accelerator {}", rank_.number) : "");
 }
 
@@ -151,10 +136,7 @@ trace::Effective Threads::Effective() const {
   }
   effective.pinned = run_.pins;
   effective.queue_capacity = QueueCapacity(loader);
-  // In order, the reorder buffer takes in what the queue has no room for; the pin thread holds one
-  // and fills a queue of its own.
-  const std::int64_t room = run_.pins ? 2 * effective.queue_capacity + 1 : effective.queue_capacity;
-  effective.max_occupancy = loader.in_order ? loader.Window() : std::min(loader.Window(), room);
+  effective.max_occupancy = MaxOccupancy(loader, run_.pins);
   return effective;
 }
 

@@ -1,7 +1,5 @@
 #include "engine/virtual_time/watchers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -49,8 +47,7 @@ void Timeout::Resume(Duration) {
   const Instant deadline = consumer_.waits_since().value_or(run_.now) + timeout;
   if (run_.Sleep(*this, deadline)) return;
   --run_.watchers;
-  run_.End(trace::EndReason::kFailed, fmt::format("no batch came within loader.timeout ({} s): {}",
-                                                  base::ToSeconds(timeout), missing_()));
+  run_.End(trace::EndReason::kFailed, NoBatchWithin(timeout, missing_()));
 }
 
 }  // namespace pipesim::engine::virtual_time

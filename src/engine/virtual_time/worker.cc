@@ -24,17 +24,19 @@ void Worker::Resume(Duration contended) {
 }
 
 bool Worker::Look() {
-  while (rank_.desk.epoch() != epoch_) {
-    rank_.desk.Settle(worker_, account_);
-    epoch_ = rank_.desk.epoch();
+  Dispatcher& dispatcher = rank_.dispatcher;
+  while (dispatcher.epoch() != epoch_) {
+    dispatcher.Settle(worker_, account_, run_.now);
+    epoch_ = dispatcher.epoch();
     if (StartUp()) return false;
   }
-  const std::optional<Deal> deal = rank_.desk.Take(worker_);
+  const std::optional<Deal> deal = dispatcher.Take(worker_);
   if (!deal) {
-    rank_.desk.Await(worker_, account_);
+    dispatcher.Await(worker_, account_, run_.now);
+    account_.SetBatch(-1, 0);
     return false;
   }
-  rank_.desk.Settle(worker_, account_);
+  dispatcher.Settle(worker_, account_, run_.now);
   maker_.Begin(*deal);
   phase_ = Phase::kMaking;
   return true;
@@ -66,15 +68,11 @@ bool Worker::Make(Duration contended) {
 }
 
 void Worker::Finish() {
-  rank_.desk.Settle(worker_, account_);
+  rank_.dispatcher.Settle(worker_, account_, run_.now);
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }
   account_.Close(run_.now);
-}
-
-std::optional<MadeBatch> Worker::task() const {
-  return phase_ == Phase::kLooking ? std::nullopt : std::optional(maker_.batch());
 }
 
 }  // namespace pipesim::engine::virtual_time

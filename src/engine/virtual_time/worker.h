@@ -12,8 +12,6 @@ class Worker final : public Actor {
   void Resume(base::Duration contended) override;
   /// The run is over: the account covers it to the end.
   void Finish();
-  /// What it is making; nullopt: nothing.
-  std::optional<MadeBatch> task() const;
 
  private:
   enum class Phase { kLooking, kMaking, kPushing };

@@ -1,0 +1,163 @@
+// Hands batches out to workers, and says why a worker has none to make: the Dealer's decisions, the
+// queues of dealt indices, who waits, and which batches are missing. Free of threads and of time:
+// the virtual engine uses it as it is, the threaded engine under a lock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/dealer.h"
+#include "engine/ring.h"
+#include "engine/state_history.h"
+#include "spec/experiment.h"
+
+namespace pipesim::engine {
+
+/// Of one consumer and its workers. Where a call takes `wake`, it calls wake(worker) for each
+/// worker that is to look again, in order; that worker may call back at once. With `dispatch:
+/// shared` workers are served in the order in which they began to wait. Not thread-safe.
+class Dispatcher {
+ public:
+  explicit Dispatcher(const spec::Loader& loader);
+
+  // The consumer's side.
+  /// Deals the first window of `epoch`, which has `batches` batches like every other.
+  template <class Wake>
+  void BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wake);
+  /// A batch that `worker` made has reached the consumer, whether it is its turn or not. One
+  /// worker's batches arrive in the order in which it took them.
+  void Arrived(int worker) { SeatOf(worker).unfinished.pop_front(); }
+  /// The batch was taken: its index is free to be dealt again.
+  template <class Wake>
+  void Taken(const Deal& taken, Wake&& wake);
+  void ConsumerWaits(base::Instant since) { consumer_waits_since_ = since; }
+  void ConsumerGoesOn(base::Instant now);
+
+  std::int64_t epoch() const { return epoch_; }  ///< -1 before the first
+  /// The running number over the run of a batch of the present epoch.
+  std::int64_t NumberOf(const Deal& deal) const { return first_number_ + deal.index; }
+
+  // A worker's side. `account` is its own: it has state() and Enter(state, instant).
+  /// The batch to make next; nullopt: there is none now.
+  std::optional<Deal> Take(int worker);
+  /// There was none: the account enters kIdle when this epoch has nothing more for the worker, else
+  /// a blocked state that Settle names. The worker waits until it is woken.
+  template <class Account>
+  void Await(int worker, Account& account, base::Instant now);
+  /// It has not been woken since it began to wait.
+  bool waits(int worker) const { return seats_[static_cast<std::size_t>(worker)].waits; }
+  /// The wait is over. The part of a blocked wait in which the consumer was waiting, too, becomes
+  /// kBlockedOnOrder (the window is full because an earlier batch is unfinished), the rest is
+  /// kBlockedOnConsumer.
+  template <class Account>
+  void Settle(int worker, Account& account, base::Instant now);
+
+  /// Names the oldest batch that was dealt and has not arrived, and who makes it.
+  std::string Missing() const;
+
+ private:
+  struct Seat {
+    bool waits = false;
+    std::optional<base::Instant> blocked_since;  ///< not yet settled
+    Ring<std::int64_t> unfinished;               ///< indices taken and not arrived
+  };
+  Seat& SeatOf(int worker) { return seats_[static_cast<std::size_t>(worker)]; }
+  Ring<Deal>& QueueOf(int worker) {
+    return queues_[queues_.size() == 1 ? 0 : static_cast<std::size_t>(worker)];
+  }
+  template <class Wake>
+  void WakeOne(int worker, Wake&& wake);
+  template <class Wake>
+  void WakeAll(Wake&& wake);
+  void ForgetOldWaits(base::Instant now);
+
+  Dealer dealer_;
+  std::vector<Ring<Deal>> queues_;  ///< round robin: one a worker; shared: one
+  std::vector<Seat> seats_;         ///< by worker
+  Ring<int> line_;                  ///< shared: who waits, the first first
+  std::int64_t epoch_ = -1, first_number_ = 0;
+  StateHistory consumer_waits_;
+  std::size_t waits_kept_ = 0;  ///< after the last clearing
+  std::optional<base::Instant> consumer_waits_since_;
+};
+
+/// Why a run ends whose consumer waited for `timeout`.
+std::string NoBatchWithin(base::Duration timeout, const std::string& missing);
+
+template <class Wake>
+void Dispatcher::BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wake) {
+  epoch_ = epoch;
+  first_number_ = epoch * batches;
+  dealer_.BeginEpoch(batches);
+  while (const std::optional<Deal> deal = dealer_.Next()) QueueOf(deal->worker).push_back(*deal);
+  WakeAll(wake);
+}
+
+template <class Wake>
+void Dispatcher::Taken(const Deal& taken, Wake&& wake) {
+  dealer_.Taken(taken);
+  bool dealt = false;
+  while (const std::optional<Deal> deal = dealer_.Next()) {
+    QueueOf(deal->worker).push_back(*deal);
+    dealt = true;
+    if (deal->worker != kAnyWorker) {
+      if (waits(deal->worker)) WakeOne(deal->worker, wake);
+    } else if (!line_.empty()) {
+      const int worker = line_.front();
+      line_.pop_front();
+      WakeOne(worker, wake);
+    }
+  }
+  // Those who still wait are idle from now on.
+  if (dealt && dealer_.DealtOut()) WakeAll(wake);
+}
+
+template <class Wake>
+void Dispatcher::WakeOne(int worker, Wake&& wake) {
+  SeatOf(worker).waits = false;
+  wake(worker);
+}
+
+template <class Wake>
+void Dispatcher::WakeAll(Wake&& wake) {
+  line_ = {};
+  const auto workers = static_cast<int>(seats_.size());
+  for (int worker = 0; worker < workers; ++worker) {
+    if (waits(worker)) WakeOne(worker, wake);
+  }
+}
+
+template <class Account>
+void Dispatcher::Await(int worker, Account& account, base::Instant now) {
+  Seat& seat = SeatOf(worker);
+  if (dealer_.NoMoreFor(worker)) {
+    Settle(worker, account, now);
+    if (account.state() != trace::State::kIdle) account.Enter(trace::State::kIdle, now);
+  } else if (!seat.blocked_since) {
+    account.Enter(trace::State::kBlockedOnConsumer, now);
+    seat.blocked_since = now;
+  }
+  seat.waits = true;
+  if (queues_.size() == 1) line_.push_back(worker);
+}
+
+template <class Account>
+void Dispatcher::Settle(int worker, Account& account, base::Instant now) {
+  Seat& seat = SeatOf(worker);
+  if (!seat.blocked_since) return;
+  const base::Instant begin = *seat.blocked_since;
+  seat.blocked_since.reset();
+  const auto enter = [&](trace::State state, base::Instant when, base::Instant) {
+    if (state != account.state()) account.Enter(state, when);
+  };
+  // Until now every wait of the consumer counts, the present one too.
+  const base::Instant known =
+      consumer_waits_since_ ? std::clamp(*consumer_waits_since_, begin, now) : now;
+  consumer_waits_.Over(begin, known, trace::State::kBlockedOnConsumer, enter);
+  if (known < now) enter(trace::State::kBlockedOnOrder, known, now);
+}
+
+}  // namespace pipesim::engine

@@ -1,0 +1,35 @@
+// Rules that follow from an experiment's settings alone and hold in every engine.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "spec/experiment.h"
+
+namespace pipesim::engine {
+
+/// As many batches as the workers' queue holds, and the pin thread's; 0 at 0 workers.
+inline std::int64_t QueueCapacity(const spec::Loader& loader) {
+  if (loader.workers == 0) return 0;
+  return std::max<std::int64_t>(loader.queue_capacity.value_or(loader.Window()), 1);
+}
+
+/// The most batches that may be made and not yet taken. In order, the reorder buffer takes in what
+/// the queue has no room for; a pin thread (`pins`) holds one and fills a queue of its own.
+inline std::int64_t MaxOccupancy(const spec::Loader& loader, bool pins) {
+  if (loader.in_order) return loader.Window();
+  const std::int64_t capacity = QueueCapacity(loader);
+  return std::min(loader.Window(), pins ? 2 * capacity + 1 : capacity);
+}
+
+/// Steps that may be submitted and not done, the one about to be submitted included.
+inline std::size_t MostInFlight(const spec::Device& device) {
+  return static_cast<std::size_t>(std::max(device.in_flight, 1));
+}
+
+/// Whether the host waits for the result of step `step`, counted from 0.
+inline bool ReadsBack(const spec::Training& training, std::int64_t step) {
+  return training.sync_every > 0 && (step + 1) % training.sync_every == 0;
+}
+
+}  // namespace pipesim::engine
