@@ -374,7 +374,8 @@ spec::MachineProfile Calibration::Profile() const {
   profile.date = context.date.substr(0, 10);
   if (TrainsForReal() && !OnCpu()) {
     const auto devices = LoadTorch().devices();
-    profile.gpu = devices.at(static_cast<std::size_t>(plan_.experiment.device.cuda_index)).name;
+    profile.gpu =
+        devices.at(static_cast<std::size_t>(plan_.experiment.device.cuda_index)).device_name;
   }
   profile.source = fmt::format("pipesim calibrate {} ({}), medians of {} to {} rounds",
                                context.version, context.commit, kRounds, kMostRounds);
@@ -393,16 +394,16 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
     const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
     if (!time) continue;
     const spec::Experiment natural = ExperimentOf(key.model);
-    profile.steps.push_back({.model = natural.model.name,
-                             .shape = natural.dataset.shape,
-                             .device = OnCpu() ? "cpu" : "cuda:0",
-                             .threads = key.threads,
-                             .omp_wait = key.threads > 1 ? experiment.limits.omp_wait
-                                                         : spec::OmpWait::kDefault,
-                             .precision = experiment.training.precision,
-                             .optimizer = experiment.training.optimizer,
-                             .batch = key.batch,
-                             .time = *time});
+    profile.steps.push_back(
+        {.model = natural.model.name,
+         .shape = natural.dataset.shape,
+         .device = experiment.device.Id(),
+         .threads = key.threads,
+         .omp_wait = key.threads > 1 ? experiment.limits.omp_wait : spec::OmpWait::kDefault,
+         .precision = experiment.training.precision,
+         .optimizer = experiment.training.optimizer,
+         .batch = key.batch,
+         .time = *time});
   }
 }
 

@@ -48,10 +48,6 @@ Changes Files(const std::filesystem::path& folder, const char* cache, int worker
   return changes;
 }
 
-std::string DeviceText(const spec::Device& device) {
-  return device.kind == spec::DeviceKind::kCuda ? fmt::format("cuda:{}", device.cuda_index) : "cpu";
-}
-
 std::optional<ProbeRuns::Step> StepIn(const std::optional<measure::Measurement>& measured) {
   if (!measured) return std::nullopt;
   return ProbeRuns::Step{measured->demands.step_s.value_or(0),
@@ -160,7 +156,7 @@ std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int t
                         setting("model.precision"),
                         setting("model.optimizer"),
                         setting("limits.omp_wait"),
-                        Change("device", DeviceText(base_.device)),
+                        Change("device", spec::ToText(base_.device.Id())),
                         Change("limits.compute_threads", std::to_string(threads)),
                         Change("loader.workers", "0"),
                         Change("loader.batch_size", std::to_string(batch)),
@@ -221,7 +217,7 @@ std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
 std::optional<ProbeRuns::Copying> ProbeRuns::CopyToDevice() const {
   const auto with = [&](std::int64_t batch) {
     Changes changes = Loading(1, kPhotos);
-    changes.push_back(Change("device", DeviceText(base_.device)));
+    changes.push_back(Change("device", spec::ToText(base_.device.Id())));
     changes.push_back(Change("loader.pin_memory", "true"));
     changes.push_back(Change("loader.batch_size", std::to_string(batch)));
     changes.push_back(Change("run.duration", "1s"));

@@ -83,7 +83,7 @@ MeasuredRun ReadMeasuredRun(const std::string& file) {
         fmt::format("{}: holds no experiment to predict; give a file written by --export json=FILE",
                     base::Printable(file)));
   const View effective = view.At("effective");
-  run.device = effective.At("device").Text();
+  run.device = spec::ParseDevice(effective.At("device").Text()).value_or(spec::DeviceId{});
   run.device_name = effective.At("device_name").Text();
   run.compute_threads = static_cast<int>(effective.At("compute_threads").NumberOr(0));
   run.pinned = effective.At("pinned").IsTrue();

@@ -21,7 +21,7 @@ struct MeasuredRun {
   std::vector<spec::Override> settings;
   std::map<std::string, std::string> texts;  ///< every setting of the run as the report spells it
 
-  std::string device;       ///< "cpu", "cuda:0", "emulated"
+  spec::DeviceId device;    ///< not chosen: the report names none
   std::string device_name;  ///< "NVIDIA H200"
   int compute_threads = 0;  ///< 0: unknown
   bool pinned = false;

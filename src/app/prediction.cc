@@ -50,8 +50,8 @@ trace::RunTrace Execute(const PredictionCosts& costs, const Basis& basis,
 
 /// The engine knows one asynchronous device, the described one.
 void NameDevice(trace::Effective& effective, const spec::Device& device) {
-  if (device.kind != DeviceKind::kCuda || effective.device.empty()) return;
-  effective.device = fmt::format("cuda:{}", device.cuda_index);
+  if (device.kind != DeviceKind::kCuda || !effective.device.IsChosen()) return;
+  effective.device = device.Id();
 }
 
 /// Keys that the executed experiment has and the asked one does not: real files were put in terms

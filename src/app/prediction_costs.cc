@@ -34,13 +34,6 @@ std::vector<std::string> With(std::vector<std::string> paths, std::string path) 
   return paths;
 }
 
-/// As a report names it.
-std::string NameOf(const spec::Device& device) {
-  if (device.kind == DeviceKind::kCpu) return "cpu";
-  if (device.kind == DeviceKind::kEmulated) return "emulated";
-  return fmt::format("cuda:{}", device.cuda_index);
-}
-
 /// Fills one PredictionCosts part by part.
 class Lookup {
  public:
@@ -97,7 +90,7 @@ class Lookup {
   void FindCpuStep();
   void FindGpuStep();
   /// The run's own step, then the profile's; empty: neither.
-  std::vector<spec::StepPoint> StepTable(const std::string& device, int threads);
+  std::vector<spec::StepPoint> StepTable(spec::DeviceId device, int threads);
   void WarnBeyond(const std::vector<spec::StepPoint>& table);
 
   const Experiment& asked_;
@@ -198,9 +191,9 @@ void Lookup::FindPrepare() {
 
 DeviceKind Lookup::ChosenDevice() {
   if (asked_.device.kind != DeviceKind::kAuto) return asked_.device.kind;
-  if (run() != nullptr && !run()->device.empty())
-    return run()->device.starts_with("cuda") ? DeviceKind::kCuda : DeviceKind::kCpu;
-  const bool gpu = !cost::StepsOf(basis_.profile, asked_, "cuda:0", 1).empty();
+  if (run() != nullptr && run()->device.IsChosen())
+    return run()->device.IsCuda() ? DeviceKind::kCuda : DeviceKind::kCpu;
+  const bool gpu = !cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cuda(0), 1).empty();
   return gpu ? DeviceKind::kCuda : DeviceKind::kCpu;
 }
 
@@ -211,9 +204,9 @@ int Lookup::Threads() const {
   return std::max(1, static_cast<int>(out_.notes.cores));
 }
 
-std::vector<spec::StepPoint> Lookup::StepTable(const std::string& device, int threads) {
+std::vector<spec::StepPoint> Lookup::StepTable(spec::DeviceId device, int threads) {
   const std::vector<std::string> hangs_on{"model", "dataset.shape", "dataset.classes"};
-  const bool same_threads = device != "cpu" || (run() && run()->compute_threads == threads);
+  const bool same_threads = !device.IsCpu() || (run() && run()->compute_threads == threads);
   if (run() != nullptr && run()->device == device && same_threads) {
     if (const auto step_s = Measured(&MeasuredRun::step_s, hangs_on); step_s && *step_s > 0) {
       out_.notes.step = StepCost::kMeasured;
@@ -252,13 +245,13 @@ void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
 void Lookup::FindCpuStep() {
   const int threads = Threads();
   out_.executed.limits.compute_threads = threads;
-  std::vector<spec::StepPoint> points = StepTable("cpu", threads);
+  std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (!points.empty()) {
     WarnBeyond(points);
     out_.parts.cpu_step = [table = cost::StepTable(points), threads](std::int64_t samples) {
       return engine::CpuStep{table.At(samples), threads};
     };
-    const auto one = cost::StepsOf(basis_.profile, asked_, "cpu", 1);
+    const auto one = cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), 1);
     if (threads > 1 && !one.empty())
       out_.parts.step_on_one_thread = cost::StepTable(one).At(asked_.loader.batch_size);
     return;
@@ -284,11 +277,11 @@ void Lookup::FindCpuStep() {
 }
 
 void Lookup::FindGpuStep() {
-  const std::string device = NameOf(out_.executed.device);
+  const spec::DeviceId device = out_.executed.device.Id();
   std::vector<spec::StepPoint> points = StepTable(device, 1);
   if (points.empty()) {
     Refuse(fmt::format("a step of {} on {} has no cost: profile {} has no such steps",
-                       asked_.model.name, device, basis_.profile.reference),
+                       asked_.model.name, spec::ToText(device), basis_.profile.reference),
            "a preset: --device rtx-4060, or a profile of a machine with that GPU: --profile FILE");
   }
   WarnBeyond(points);
@@ -317,7 +310,7 @@ void Lookup::FindDevice() {
   if (out.kind == DeviceKind::kCuda) FindGpuStep();
   if (out.kind == DeviceKind::kEmulated)
     out_.notes.step = out.preset ? StepCost::kRoofline : StepCost::kStated;
-  if (run() == nullptr || run()->device != NameOf(out)) return;
+  if (run() == nullptr || run()->device != out.Id()) return;
   const auto host_s = Measured(&MeasuredRun::host_s, {"model", "device.emulated"});
   if (!host_s) return;
   // What was measured holds the launches; the engine adds those that it knows of itself.

@@ -37,7 +37,7 @@ struct StepTable {
 std::string NameOf(const spec::ProfileStep& step) {
   return fmt::format("{} {}, {}, {} on {}{}", step.model, spec::ToText(step.shape),
                      spec::WordOf(spec::kPrecisions, step.precision),
-                     spec::WordOf(spec::kOptimizers, step.optimizer), step.device,
+                     spec::WordOf(spec::kOptimizers, step.optimizer), spec::ToText(step.device),
                      step.omp_wait == spec::OmpWait::kDefault ? "" : ", omp_wait passive");
 }
 

@@ -42,12 +42,12 @@ Machine MachineOf(const spec::MachineFigures& figures) {
 }
 
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
-                                     const spec::Experiment& experiment, std::string_view device,
+                                     const spec::Experiment& experiment, spec::DeviceId device,
                                      int threads) {
   std::vector<spec::StepPoint> points;
   for (const spec::ProfileStep& step : profile.steps) {
-    const bool waits_alike = device != "cpu" || threads == 1 ||
-                             step.omp_wait == experiment.limits.omp_wait;
+    const bool waits_alike =
+        !device.IsCpu() || threads == 1 || step.omp_wait == experiment.limits.omp_wait;
     const bool same = waits_alike && step.model == experiment.model.name &&
                       step.shape == experiment.dataset.shape && step.device == device &&
                       step.threads == threads && step.precision == experiment.training.precision &&

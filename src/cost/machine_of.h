@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "cost/machine.h"
@@ -16,9 +15,9 @@ namespace pipesim::cost {
 Machine MachineOf(const spec::MachineFigures& figures);
 
 /// The profile's steps of this very training: model, sample shape, precision, optimizer, `device`
-/// ("cpu", "cuda:0") and `threads`. Ascending; empty when it has none.
+/// and `threads`. Ascending; empty when it has none.
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
-                                     const spec::Experiment& experiment, std::string_view device,
+                                     const spec::Experiment& experiment, spec::DeviceId device,
                                      int threads);
 
 /// The profile's CPU with `threads` of its cores as a device for the roofline: dense products as

@@ -69,7 +69,7 @@ Recommendation CheaperPrepare(const Question& q, const std::vector<WhatIf>& rows
 
 Recommendation FasterCopies(const Question& q, const std::vector<WhatIf>& rows) {
   const auto& effective = q.measurement.effective;
-  if (!effective.device.starts_with("cuda") || effective.pinned) {
+  if (!effective.device.IsCuda() || effective.pinned) {
     return FromRow("fewer bytes to copy (uint8 samples, cast on the device); free copies", rows,
                    kFreeCopies);
   }

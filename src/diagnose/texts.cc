@@ -77,8 +77,8 @@ std::string SecondsText(double seconds) {
 }
 
 std::string_view TrainerWord(const measure::Measurement& measurement) {
-  if (measurement.effective.device.starts_with("cuda")) return "GPU";
-  return measurement.effective.device == "emulated" ? "emulated device" : "CPU";
+  if (measurement.effective.device.IsCuda()) return "GPU";
+  return measurement.effective.device.IsEmulated() ? "emulated device" : "CPU";
 }
 
 std::string TrainerUse(const measure::Measurement& measurement) {

@@ -31,7 +31,7 @@ class StateTimer {
 };
 
 struct TrainerInfo {
-  std::string device;  ///< "cpu", "cuda:0", "emulated"
+  spec::DeviceId device;
   std::string device_name;
   bool asynchronous = false;
   int compute_threads = 0;

@@ -122,7 +122,7 @@ void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& windo
     const auto alone_s = Alone(demands, experiment, effective.device_step);
     demands.step_s = std::min(measured_s, alone_s.value_or(measured_s));
     demands.step_one_thread_s = Alone(demands, experiment, effective.step_on_one_thread);
-  } else if (effective.device != "emulated" && effective.device_step) {
+  } else if (!effective.device.IsEmulated() && effective.device_step) {
     demands.step_s = Alone(demands, experiment, effective.device_step);
   } else {
     demands.step_s = MeanSeconds(trace, Series::kDeviceStep, window);
@@ -134,7 +134,7 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
                                   double steps) {
   const bool own_clock = trace.effective.device_asynchronous;
   if (const auto copies = MeanSeconds(trace, Series::kTransferTime, window)) return copies;
-  if (own_clock && trace.effective.device != "emulated") return std::nullopt;
+  if (own_clock && !trace.effective.device.IsEmulated()) return std::nullopt;
   const Duration waited =
       trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kTransfer, window.from, window.to);
   return base::ToSeconds(waited) / steps;

@@ -127,7 +127,7 @@ std::optional<Device> DeviceTime(const trace::RunTrace& trace, const Window& win
                   [](const trace::ThreadTotals& t) { return t.role == Role::kDevice; });
   if (!trace.effective.device_asynchronous || !recorded) return std::nullopt;
   const auto in = [&](State state) { return Seconds(trace, Role::kDevice, state, window); };
-  const bool emulated = trace.effective.device == "emulated";
+  const bool emulated = trace.effective.device.IsEmulated();
   Device d;
   d.clock = emulated ? "emulated" : "cuda events";
   d.wall_s = Wall(window);

@@ -267,7 +267,7 @@ Found LaunchUnmeasured(const Case& c) {
       "launch-unmeasured",
       fmt::format("The step could not be replayed alone on {}, so its busy time includes gaps "
                   "in which it waits for the host to launch, and utilization is not known.",
-                  c.trace.effective.device)};
+                  spec::ToText(c.trace.effective.device))};
 }
 
 std::string EpochsText(const EpochRange& epochs) {

@@ -5,9 +5,11 @@
 
 namespace pipesim::report {
 
-std::string DeviceWord(View document) {
-  return document.At("effective.device").Text().starts_with("cuda") ? "GPU" : "device";
+spec::DeviceId DeviceOf(View document) {
+  return spec::ParseDevice(document.At("effective.device").Text()).value_or(spec::DeviceId{});
 }
+
+std::string DeviceWord(View document) { return DeviceOf(document).IsCuda() ? "GPU" : "device"; }
 
 std::int64_t Accelerators(View document) {
   const double most = 1e6;  // keeps what a foreign file says in range

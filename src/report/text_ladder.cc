@@ -25,24 +25,24 @@ std::string NvmlText(View document) {
 }
 
 std::string GpuText(View document) {
-  const std::string device = document.At("effective.device").Text();
+  const spec::DeviceId device = DeviceOf(document);
   const std::string name = document.At("effective.device_name").Text();
   const auto busy = document.At("result.accelerator_utilization").Number();
   const std::int64_t accelerators = Accelerators(document);
   const std::string which =
       accelerators > 1 ? ", each of " + WithCommas(accelerators) : std::string();
   const std::string share = (busy ? Percent(*busy) + " busy" : "n/a") + which;
-  if (device.starts_with("cuda")) return share + NvmlText(document) + GpuMemory(document);
-  if (device == "emulated") {
+  if (device.IsCuda()) return share + NvmlText(document) + GpuMemory(document);
+  if (device.IsEmulated()) {
     const bool named = !name.empty() && name != "emulated";
     return share + " (emulated" + (named ? " " + name : "") + ")" + GpuMemory(document);
   }
-  if (device.empty()) return "n/a, no device was opened";
+  if (!device.IsChosen()) return "n/a, no device was opened";
   const bool chosen = document.At("effective.device_requested").Text() == "auto";
   if (chosen && document.At("prediction").IsPresent())
-    return "none known of, device auto stands for " + device;
-  return chosen ? "none visible, device auto chose " + device
-                : "not used, device " + device + " was asked for";
+    return "none known of, device auto stands for " + spec::ToText(device);
+  return chosen ? "none visible, device auto chose " + spec::ToText(device)
+                : "not used, device " + spec::ToText(device) + " was asked for";
 }
 
 std::string CpuText(View document) {

@@ -37,6 +37,8 @@ void AddMore(const Sheet& sheet);  ///< commands that tell more
 
 /// "GPU", or "device" when it is an emulated one.
 std::string DeviceWord(View document);
+/// What trained; not chosen where the document does not say.
+spec::DeviceId DeviceOf(View document);
 /// Equal trainers that the document is about: 1 unless it says more.
 std::int64_t Accelerators(View document);
 /// Whether any step was measured.

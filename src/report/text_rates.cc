@@ -115,10 +115,11 @@ std::string HowCosted(View effective) {
   return cost == "measured" ? " (as measured)" : "";
 }
 
-std::string DevicePart(View effective) {
-  const std::string device = effective.At("device").Text();
-  if (device.starts_with("cuda")) return "GPU step" + HowCosted(effective);
-  if (device == "emulated") {
+std::string DevicePart(View document) {
+  const View effective = document.At("effective");
+  const spec::DeviceId device = DeviceOf(document);
+  if (device.IsCuda()) return "GPU step" + HowCosted(effective);
+  if (device.IsEmulated()) {
     const std::string name = effective.At("device_name").Text();
     const bool estimated = effective.At("device_cost").Text() == "roofline";
     if (name.empty() || name == "emulated") return "device";
@@ -139,7 +140,7 @@ Parts PartsOf(View document) {
   parts.Add(reality.At("prepare").Text(), PreparePart(effective.At("prepare").Text()));
   parts.Add(engine, workers ? "queue" : "");
   if (effective.At("device_asynchronous").IsTrue()) parts.Add(device, "copies");
-  parts.Add(device, DevicePart(effective));
+  parts.Add(device, DevicePart(document));
   parts.Add(reality.At("storage").Text(), StoragePart(effective));
   return parts;
 }

@@ -82,9 +82,8 @@ std::vector<TimeRow> DeviceRows(View document) {
 }
 
 std::string ConsumerTitle(View document) {
-  const std::string device = document.At("effective.device").Text();
-  return device == "cpu" ? "Where a step goes (consumer, device cpu)"
-                         : "Where a step goes (host, the consumer)";
+  return DeviceOf(document).IsCpu() ? "Where a step goes (consumer, device cpu)"
+                                    : "Where a step goes (host, the consumer)";
 }
 
 }  // namespace

@@ -59,18 +59,7 @@ std::string_view TextOf(spec::FileCacheState state) {
 std::string RequestedDevice(const spec::Experiment& experiment) {
   const auto setting = experiment.settings.find("device.name");
   if (setting != experiment.settings.end()) return setting->second.text;
-  const spec::Device& device = experiment.device;
-  switch (device.kind) {
-    case spec::DeviceKind::kAuto:
-      return "auto";
-    case spec::DeviceKind::kCpu:
-      return "cpu";
-    case spec::DeviceKind::kCuda:
-      return "cuda:" + std::to_string(device.cuda_index);
-    case spec::DeviceKind::kEmulated:
-      break;
-  }
-  return "emulated";
+  return spec::ToText(experiment.device.Id());
 }
 
 std::string_view TextOf(StepCost cost) {
@@ -164,7 +153,7 @@ Document RepeatsSection(const std::vector<measure::Result>& repeats) {
 Document EffectiveSection(const RunReport& report) {
   const spec::Experiment& asked = report.experiment;
   const trace::Effective& effective = report.measurement.effective;
-  const bool known = !effective.device.empty();  // the run got as far as having a device
+  const bool known = effective.device.IsChosen();  // the run got as far as having a device
   return {{"workers", asked.loader.workers},
           {"batch_size", asked.loader.batch_size},
           {"prefetch_factor", asked.loader.prefetch_factor},
@@ -174,7 +163,7 @@ Document EffectiveSection(const RunReport& report) {
           {"model_parameters",
            effective.model_parameters > 0 ? Document(effective.model_parameters) : nullptr},
           {"device_requested", RequestedDevice(asked)},
-          {"device", TextOrNull(effective.device)},
+          {"device", known ? TextValue(spec::ToText(effective.device)) : nullptr},
           {"device_name", TextOrNull(effective.device_name)},
           {"device_asynchronous", known ? Document(effective.device_asynchronous) : nullptr},
           {"device_cost", DeviceCost(report)},

@@ -39,23 +39,12 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
 
 /// The word after `device:`; any that is no device is a preset's name.
 void ReadName(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
-  constexpr std::string_view kCudaPrefix = "cuda:";
   const std::string& name = node.text;
-  if (name == "auto" || name == "cpu") {
-    out.kind = name == "cpu" ? DeviceKind::kCpu : DeviceKind::kAuto;
-  } else if (name == "emulated") {
-    out.kind = DeviceKind::kEmulated;
-  } else if (name == "cuda") {
-    out.kind = DeviceKind::kCuda;
-  } else if (name.starts_with(kCudaPrefix)) {
-    const auto index = ParseCount(std::string_view(name).substr(kCudaPrefix.size()));
-    const auto* number = std::get_if<std::int64_t>(&index);
-    if (number == nullptr || *number > 1023) {
-      reading.Problem(node.place, "device: '" + name + "' names no GPU", "cuda:0");
-      return;
-    }
-    out.kind = DeviceKind::kCuda;
-    out.cuda_index = static_cast<int>(*number);
+  if (const auto id = ParseDevice(name)) {
+    out.kind = id->kind;
+    out.cuda_index = id->index;
+  } else if (name.starts_with("cuda:")) {
+    reading.Problem(node.place, "device: '" + name + "' names no GPU", "cuda:0");
   } else if (name == "gpu" || name == "GPU") {
     reading.Problem(node.place, "device: 'gpu' is no device", "cuda:0");
   } else {

@@ -13,6 +13,7 @@
 
 #include "base/drawn.h"
 #include "base/units.h"
+#include "spec/device_id.h"
 #include "spec/model.h"
 
 namespace pipesim::spec {
@@ -128,7 +129,6 @@ struct Training {  ///< the file's `model:` beside the layers themselves
   bool cuda_graph = false;
 };
 
-enum class DeviceKind { kAuto, kCpu, kCuda, kEmulated };
 /// A device preset's figures (configs/devices), for the roofline. All per second or bytes.
 struct DevicePreset {
   std::string name;
@@ -159,6 +159,8 @@ struct Device {
   /// Measured steps by batch size, ascending: in place of the preset's roofline. No key of the file:
   /// predict takes them from a machine profile or a report.
   std::vector<StepPoint> step_table;
+
+  DeviceId Id() const { return {kind, kind == DeviceKind::kCuda ? cuda_index : 0}; }
 };
 
 struct Run {

@@ -217,19 +217,7 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      [](const Experiment& e) -> Text { return YesNo(e.training.cuda_graph); }},
     {{"device", "auto|cpu|cuda:N|emulated|preset|map", "auto", "short for device.name"}, nullptr},
     {{"device.name", "auto|cpu|cuda:N|emulated|preset", "auto", "auto: cuda:0 if there is one"},
-     [](const Experiment& e) -> Text {
-       switch (e.device.kind) {
-         case DeviceKind::kAuto:
-           return "auto";
-         case DeviceKind::kCpu:
-           return "cpu";
-         case DeviceKind::kCuda:
-           return "cuda:" + Number(e.device.cuda_index);
-         case DeviceKind::kEmulated:
-           return "emulated";
-       }
-       return std::nullopt;
-     }},
+     [](const Experiment& e) -> Text { return ToText(e.device.Id()); }},
     {{"device.in_flight", "count", "2", "steps submitted and not done, at most"},
      [](const Experiment& e) -> Text { return Number(e.device.in_flight); }},
     {{"device.emulated.preset", "preset", "rtx-4060",

@@ -57,13 +57,26 @@ void ReadFigures(Reading& reading, const Node& section, MachineFigures& out) {
   reader.Finish();
 }
 
+bool ReadDevice(Reading& reading, MapReader& reader, DeviceId& out) {
+  std::string name;
+  if (!reader.Text("device", name)) return false;
+  const auto device = ParseDevice(name);
+  if (device && (device->IsCpu() || device->IsCuda())) {
+    out = *device;
+    return true;
+  }
+  reading.Problem(reader.Peek("device")->place, "'" + name + "' is no device of a measured step",
+                  "cpu, or cuda:0");
+  return true;
+}
+
 ProfileStep ReadStep(Reading& reading, const Node& node, const std::string& path) {
   MapReader reader(reading, node, path);
   ProfileStep step;
   int read = 0;
   read += reader.Text("model", step.model) ? 1 : 0;
   read += reader.Sizes("shape", step.shape) ? 1 : 0;
-  read += reader.Text("device", step.device) ? 1 : 0;
+  read += ReadDevice(reading, reader, step.device) ? 1 : 0;
   read += reader.Count("batch", step.batch, 1, std::int64_t{1} << 31) ? 1 : 0;
   read += reader.Time("time", step.time.value) ? 1 : 0;
   reader.Count("threads", step.threads, 1, 4096);
@@ -153,7 +166,8 @@ std::string StepText(const ProfileStep& step) {
     sizes += std::to_string(size);
   }
   return "  - {model: " + QuoteYaml(step.model) + ", shape: [" + sizes +
-         "], device: " + QuoteYaml(step.device) + ", threads: " + std::to_string(step.threads) +
+         "], device: " + QuoteYaml(ToText(step.device)) +
+         ", threads: " + std::to_string(step.threads) +
          (step.omp_wait == OmpWait::kDefault ? "" : ", omp_wait: passive") +
          ", precision: " + WordOf(kPrecisions, step.precision) +
          ", optimizer: " + WordOf(kOptimizers, step.optimizer) +

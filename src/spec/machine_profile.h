@@ -97,7 +97,7 @@ void ForEachFigure(Figures& f, Visit&& visit) {
 struct ProfileStep {
   std::string model;   ///< as in models/
   Shape shape;         ///< of a sample
-  std::string device;  ///< "cpu", "cuda:0"
+  DeviceId device;
   int threads = 1;     ///< LibTorch's; 1 on a GPU
   OmpWait omp_wait = OmpWait::kDefault;  ///< of several threads on the CPU
   Precision precision = Precision::kFp32;

@@ -11,6 +11,7 @@
 
 #include "base/disk.h"
 #include "base/units.h"
+#include "spec/device_id.h"
 #include "trace/span.h"
 
 namespace pipesim::trace {
@@ -128,7 +129,7 @@ struct Effective {
   double cores = 0;
   std::vector<int> cpus;
   int compute_threads = 0;  ///< of the trainer; 0: it has none (emulated)
-  std::string device;       ///< "cpu", "cuda:0", "emulated"
+  spec::DeviceId device;    ///< not chosen: the run did not get as far as having one
   std::string device_name;  ///< marketing name or preset
   bool device_asynchronous = false;
   /// Real files: the block device that holds them (empty: unknown), and the share of their bytes

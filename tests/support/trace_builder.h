@@ -235,7 +235,7 @@ class PipelineRecorder {
   void SetEffective(trace::Effective& effective) const {
     effective.cores = 8;
     effective.compute_threads = p_.asynchronous ? 0 : 1;
-    effective.device = p_.asynchronous ? "emulated" : "cpu";
+    effective.device = p_.asynchronous ? spec::DeviceId::Emulated() : spec::DeviceId::Cpu();
     effective.device_asynchronous = p_.asynchronous;
     effective.queue_capacity = effective.max_occupancy = p_.Window();
   }

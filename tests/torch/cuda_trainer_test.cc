@@ -167,7 +167,7 @@ TEST_F(Cuda, ReportsItsPeakOfDeviceMemory) {
   Consumer consumer(OnGpu(SmallMlp()));
   consumer.Train(2);
   const auto info = consumer.trainer().info();
-  EXPECT_EQ(info.device, "cuda:0");
+  EXPECT_EQ(info.device, spec::DeviceId::Cuda(0));
   EXPECT_TRUE(info.asynchronous);
   EXPECT_GT(consumer.trainer().DeviceMemoryPeak().value().count, 4 * info.parameters);
   EXPECT_LT(consumer.trainer().DeviceMemoryPeak().value(), info.device_memory.value());

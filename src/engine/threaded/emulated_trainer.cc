@@ -17,7 +17,7 @@ class EmulatedTrainer final : public Trainer {
       : experiment_(experiment), clock_(clock), device_(experiment) {}
 
   TrainerInfo info() const override {
-    TrainerInfo info{.device = "emulated",
+    TrainerInfo info{.device = spec::DeviceId::Emulated(),
                      .device_name = "emulated",
                      .asynchronous = true,
                      .device_memory = std::nullopt};

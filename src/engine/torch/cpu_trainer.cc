@@ -33,7 +33,7 @@ class CpuTrainer final : public Trainer {
 
   TrainerInfo info() const override {
     TrainerInfo info;
-    info.device = "cpu";
+    info.device = spec::DeviceId::Cpu();
     info.device_name = base::CpuModelName();
     info.compute_threads = threads_.effective();
     info.parameters = step_.parameters();

@@ -21,7 +21,7 @@ TorchDevice Describe(c10::DeviceIndex index) {
   C10_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), index));
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  return {.name = "cuda:" + std::to_string(index),
+  return {.name = spec::ToText(spec::DeviceId::Cuda(index)),
           .device_name = properties.name,
           .memory = {static_cast<std::int64_t>(total)},
           .memory_free = {static_cast<std::int64_t>(free)},

@@ -41,7 +41,7 @@ struct Slot {
   torch::Tensor graph_loss;
 };
 
-std::string DeviceName(int index) { return "cuda:" + std::to_string(index); }
+std::string DeviceName(int index) { return spec::ToText(spec::DeviceId::Cuda(index)); }
 
 std::string FreeDeviceMemory(int index) {
   std::size_t free = 0, total = 0;
@@ -112,7 +112,7 @@ class CudaTrainer final : public Trainer {
       cudaDeviceProp properties{};
       C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, device_));
       TrainerInfo info;
-      info.device = DeviceName(device_);
+      info.device = spec::DeviceId::Cuda(device_);
       info.device_name = properties.name;
       info.asynchronous = true;
       info.compute_threads = threads_.effective();

@@ -121,8 +121,9 @@ trace::Effective Threads::Effective() const {
   trace::Effective effective;
   effective.cores = run_.cores;
   effective.device_asynchronous = consumer.asynchronous();
-  effective.device = effective.device_asynchronous ? "emulated" : "cpu";
-  effective.device_name = effective.device;
+  effective.device =
+      effective.device_asynchronous ? spec::DeviceId::Emulated() : spec::DeviceId::Cpu();
+  effective.device_name = spec::ToText(effective.device);
   if (const auto& preset = experiment.device.preset) {
     effective.device_name = preset->name;
     effective.device_memory = preset->memory;

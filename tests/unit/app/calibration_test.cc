@@ -11,7 +11,10 @@ using base::Duration;
 using std::chrono::microseconds;
 
 spec::ProfileStep Step(std::int64_t batch, Duration time) {
-  return {.model = "mlp", .shape = {1, 28, 28}, .device = "cpu", .batch = batch,
+  return {.model = "mlp",
+          .shape = {1, 28, 28},
+          .device = spec::DeviceId::Cpu(),
+          .batch = batch,
           .time = {time, 0.1, "measured"}};
 }
 

@@ -53,7 +53,7 @@ TEST(Prediction, AMeasuredStepOfTheCpuIsWhatLimitsItAlone) {
                               FreeMachine(kLinearSteps), nullptr);
   EXPECT_EQ(report.prediction->step, StepCost::kTable);
   EXPECT_NEAR(*report.measurement.result.samples_per_s, 6400, 1);
-  EXPECT_EQ(report.measurement.effective.device, "cpu");
+  EXPECT_EQ(report.measurement.effective.device, spec::DeviceId::Cpu());
   EXPECT_EQ(report.measurement.effective.compute_threads, 2);
   EXPECT_EQ(report.engine, report::Reality::kPredicted);
 }
@@ -62,7 +62,7 @@ TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
   const auto report =
       Predict(Read(std::string(kTrainOnly) + "device: cuda:0\n"), FreeMachine(kLinearSteps), nullptr);
   EXPECT_NEAR(*report.measurement.result.samples_per_s, 16000, 5);
-  EXPECT_EQ(report.measurement.effective.device, "cuda:0");
+  EXPECT_EQ(report.measurement.effective.device, spec::DeviceId::Cuda(0));
   EXPECT_TRUE(report.measurement.device);
   EXPECT_EQ(report::ToJson(report)["effective"]["device_cost"], "table");
 }
@@ -215,7 +215,7 @@ MeasuredRun RunOf(const spec::Experiment& experiment) {
   MeasuredRun run;
   run.source = "before.json";
   for (const auto& [path, setting] : experiment.settings) run.texts[path] = setting.text;
-  run.device = "cpu";
+  run.device = spec::DeviceId::Cpu();
   run.compute_threads = 2;
   run.cores = 6;
   run.batch_samples = 64;

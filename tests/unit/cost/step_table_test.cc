@@ -115,12 +115,12 @@ TEST(MachineOf, TakesOnlyStepsOfTheSameTraining) {
   spec::Experiment experiment;
   experiment.model.name = "m";
   experiment.dataset.shape = {8};
-  const auto points = StepsOf(EightCores(), experiment, "cpu", 2);
+  const auto points = StepsOf(EightCores(), experiment, spec::DeviceId::Cpu(), 2);
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[0].samples, 16);
   EXPECT_EQ(points[1].time, 2ms);
-  EXPECT_EQ(StepsOf(EightCores(), experiment, "cuda:0", 1).size(), 1u);
-  EXPECT_TRUE(StepsOf(EightCores(), experiment, "cpu", 3).empty());
+  EXPECT_EQ(StepsOf(EightCores(), experiment, spec::DeviceId::Cuda(0), 1).size(), 1u);
+  EXPECT_TRUE(StepsOf(EightCores(), experiment, spec::DeviceId::Cpu(), 3).empty());
 }
 
 TEST(MachineOf, TheCpuGrowsFromOneCoreToAllAndItsMemoryNoFurther) {

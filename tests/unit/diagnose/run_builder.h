@@ -81,7 +81,7 @@ class RunBuilder {
     m.demands = demands_;
     m.resources.cores = m.effective.cores = cores_;
     m.effective.device_asynchronous = gpu_;
-    m.effective.device = gpu_ ? "cuda:0" : "cpu";
+    m.effective.device = gpu_ ? spec::DeviceId::Cuda(0) : spec::DeviceId::Cpu();
     m.effective.pinned = gpu_;
     m.effective.compute_threads = threads_;
     m.resources.trainer_contended_fraction = pool_contended_;

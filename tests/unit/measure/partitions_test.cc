@@ -273,7 +273,7 @@ TEST(DeviceTime, OfAnEmulatedDeviceIsAsRecorded) {
 /// Events see a bracket of 9 ms around each step, 1 ms of gap before it.
 trace::RunTrace OnCuda(const Pipeline& pipeline, std::optional<Duration> replay) {
   trace::RunTrace trace = TraceOf(pipeline);
-  trace.effective.device = "cuda:0";
+  trace.effective.device = spec::DeviceId::Cuda(0);
   trace.effective.device_step = replay;
   return trace;
 }

@@ -80,7 +80,7 @@ void SetGpu(RunReport& report) {
   effective.cores = 8;
   effective.cpus = {0, 1, 2, 3, 4, 5, 6, 7};
   effective.compute_threads = 1;
-  effective.device = "cuda:0";
+  effective.device = spec::DeviceId::Cuda(0);
   effective.device_name = "Example GPU 8 GiB";
   effective.device_asynchronous = true;
   report.measurement.resources.cores = 8;
@@ -234,7 +234,7 @@ RunReport ComputeBound() {
   measure::Measurement& m = report.measurement;
   m.effective.cores = 8;
   m.effective.compute_threads = 8;
-  m.effective.device = "cpu";
+  m.effective.device = spec::DeviceId::Cpu();
   m.result = Window(3'333, 3.0 * kMs, 0.004);
   m.result.step_time->p50_s = 2.98 * kMs;
   m.result.step_time->p95_s = 3.21 * kMs;
@@ -371,7 +371,7 @@ RunReport NoWorkers() {
   RunReport report = IoBound();
   report.device = report::Reality::kEmulated;
   report.experiment.device.kind = spec::DeviceKind::kEmulated;
-  report.measurement.effective.device = "emulated";
+  report.measurement.effective.device = spec::DeviceId::Emulated();
   report.measurement.effective.device_name = "rtx-4060";
   report.measurement.resources.gpu_utilization_nvml = std::nullopt;
   SetLoader(report, 0, Origin::kFlag);

@@ -54,7 +54,7 @@ TEST(MachineProfile, HoldsEachFigureWithItsSpreadAndHowItCameAbout) {
 TEST(MachineProfile, HoldsMeasuredSteps) {
   const MachineProfile profile = Profile(kSmall);
   ASSERT_EQ(profile.steps.size(), 3u);
-  EXPECT_EQ(profile.steps[0].device, "cpu");
+  EXPECT_TRUE(profile.steps[0].device.IsCpu());
   EXPECT_EQ(profile.steps[0].threads, 2);
   EXPECT_EQ(profile.steps[0].shape, (Shape{1, 28, 28}));
   EXPECT_EQ(profile.steps[0].time.value, 1200us);
@@ -114,6 +114,15 @@ TEST(MachineProfile, JsonIsReadToo) {
                      "how": "measured"}]})");
   EXPECT_EQ(profile.figures.wake_up->value, 40us);
   EXPECT_EQ(profile.steps.at(0).batch, 1);
+}
+
+TEST(MachineProfile, AStepOnWhatIsNoDeviceIsRefusedAtItsPlace) {
+  const auto problems = ProblemsIn(
+      "context: {cores: 2}\nsteps:\n"
+      "  - {model: mlp, shape: [784], device: gpu, batch: 1, time: 1ms, how: measured}\n");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].line, 3);
+  EXPECT_THAT(problems[0].what, HasSubstr("'gpu' is no device of a measured step"));
 }
 
 TEST(MachineProfile, AFigureOfUnknownBirthIsRefusedAtItsPlace) {

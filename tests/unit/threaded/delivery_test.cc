@@ -207,7 +207,7 @@ TEST(Delivery, EffectiveValuesAreTold) {
   const auto effective = RunEmulated(experiment).effective;
   EXPECT_EQ(effective.queue_capacity, 4);
   EXPECT_EQ(effective.max_occupancy, 6);  // in order: the reorder buffer takes the rest
-  EXPECT_EQ(effective.device, "emulated");
+  EXPECT_EQ(effective.device, spec::DeviceId::Emulated());
   EXPECT_TRUE(effective.device_asynchronous);
   EXPECT_GT(effective.cores, 0);
 }

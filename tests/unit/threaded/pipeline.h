@@ -61,7 +61,8 @@ class RecordingTrainer final : public Trainer {
   explicit RecordingTrainer(std::function<void(std::int64_t step)> in_step = {})
       : in_step_(std::move(in_step)) {}
   TrainerInfo info() const override {
-    return {.device = "recording", .device_name = "recording", .device_memory = std::nullopt};
+    return {
+        .device = spec::DeviceId::Cpu(), .device_name = "recording", .device_memory = std::nullopt};
   }
   void Submit(const Batch& batch, std::int64_t step, bool, StateTimer& timer) override {
     timer.Enter(State::kForward);
