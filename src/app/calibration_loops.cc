@@ -81,7 +81,7 @@ double WakeUpSeconds() {
 double BurnHandoverSeconds() {
   constexpr int kThreads = 2, kTimes = 200;
   constexpr base::Duration kShare = std::chrono::microseconds(500);
-  engine::BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
+  engine::threaded::BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
   const base::StopFlag never;
   team.Burn(kThreads * kShare, never);  // finds out how fast the cores are
   const auto begin = Steady::now();

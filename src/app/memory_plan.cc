@@ -154,7 +154,8 @@ double MemoryPlan::Total() const {
 
 MemoryPlan PlanMemory(const Experiment& experiment) {
   MemoryPlan plan;
-  const engine::SlotCounts slots = engine::CountSlots(experiment, PinsBatches(experiment));
+  const engine::threaded::SlotCounts slots =
+      engine::threaded::CountSlots(experiment, PinsBatches(experiment));
   const std::string batch = report::Amount(BatchBytes(experiment));
   Add(plan, fmt::format("{} batches of {}", slots.workers, batch),
       static_cast<double>(slots.workers) * BatchBytes(experiment));
@@ -167,7 +168,7 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
         makers * BatchBytes(experiment));
   }
   Add(plan, "generated samples",
-      static_cast<double>(engine::SamplePool::SizeFor(experiment).count));
+      static_cast<double>(engine::threaded::SamplePool::SizeFor(experiment).count));
   if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
   if (experiment.device.kind == spec::DeviceKind::kCuda)
     plan.left_out.emplace_back("what CUDA takes for itself");

@@ -106,9 +106,9 @@ void RecordABatch(benchmark::State& state) {
   const RecordsOfABatch records = CountRecords();
   const base::SystemClock clock;
   trace::TraceBuilder builder(clock.Now(), 1);
-  engine::SpanRings rings(builder, 2);
-  engine::ThreadTimer timer(clock, rings.ring(1), trace::Role::kWorker, 0, trace::State::kRead,
-                            clock.Now());
+  engine::threaded::SpanRings rings(builder, 2);
+  engine::threaded::ThreadTimer timer(clock, rings.ring(1), trace::Role::kWorker, 0,
+                                      trace::State::kRead, clock.Now());
   double spans = 0, cpu_spans = 0;
   trace::BatchRecord batch;
   trace::StepRecord step;

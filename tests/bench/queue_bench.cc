@@ -15,9 +15,10 @@ namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-std::unique_ptr<engine::BatchQueue> QueueOf(const benchmark::State& state, std::int64_t capacity) {
+std::unique_ptr<engine::threaded::BatchQueue> QueueOf(const benchmark::State& state,
+                                                      std::int64_t capacity) {
   const auto kind = static_cast<spec::QueueKind>(state.range(0));
-  return engine::MakeBatchQueue(kind, capacity);
+  return engine::threaded::MakeBatchQueue(kind, capacity);
 }
 
 const char* NameOf(std::int64_t kind) {

@@ -3,7 +3,7 @@
 #include "engine/order_buffer.h"
 #include "engine/threaded/batch_maker.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 using base::Instant;
@@ -112,4 +112,4 @@ std::unique_ptr<BatchFeed> MakeBatchFeed(RunState& run, ThreadTimer& timer, trac
   return std::make_unique<QueueFeed>(run, timer);
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -7,7 +7,7 @@
 #include "engine/threaded/run_state.h"
 #include "engine/threaded/thread_timer.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Used by the consumer thread alone.
 class BatchFeed {
@@ -29,4 +29,4 @@ class BatchFeed {
 /// `timer` and `sink` are the consumer's and outlive the feed.
 std::unique_ptr<BatchFeed> MakeBatchFeed(RunState& run, ThreadTimer& timer, trace::SpanSink& sink);
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <thread>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Duration;
 using base::Instant;
@@ -208,4 +208,4 @@ int BatchMaker::Collate(const Task& task) {
   return slot;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -10,7 +10,7 @@
 #include "engine/threaded/run_state.h"
 #include "engine/threaded/thread_timer.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Belongs to one thread, whose timer and sink it uses.
 class BatchMaker {
@@ -56,4 +56,4 @@ class BatchMaker {
   std::vector<std::byte> decoded_;  ///< prepared samples of a real data set, before collate
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -5,7 +5,7 @@
 
 #include "engine/rules.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 SlotCounts CountSlots(const spec::Experiment& experiment, bool pin_stage) {
   const std::int64_t window = experiment.loader.Window();
@@ -62,4 +62,4 @@ void BatchPool::Leave() {
   for (Entry& entry : entries_) entry.data = nullptr;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

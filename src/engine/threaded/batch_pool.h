@@ -10,7 +10,7 @@
 #include "engine/dealer.h"
 #include "spec/experiment.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 struct Slot {
   Batch batch;
@@ -65,4 +65,4 @@ class BatchPool {
   std::vector<int> free_;  ///< the last released is used first: it is warm
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <stdexcept>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 class TbbQueue final : public BatchQueue {
@@ -229,4 +229,4 @@ std::unique_ptr<BatchQueue> MakeBatchQueue(spec::QueueKind kind, std::int64_t ca
   throw std::invalid_argument("no such queue");
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

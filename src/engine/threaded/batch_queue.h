@@ -6,7 +6,7 @@
 
 #include "spec/experiment.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Any number of pushing threads, one that pops. First in, first out.
 class BatchQueue {
@@ -31,4 +31,4 @@ class BatchQueue {
 /// semaphores; mutex: one mutex, two condition variables.
 std::unique_ptr<BatchQueue> MakeBatchQueue(spec::QueueKind kind, std::int64_t capacity);
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

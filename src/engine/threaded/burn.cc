@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Duration;
 
@@ -43,4 +43,4 @@ void Burner::Burn(Duration cost, const base::StopFlag& stop) {
   owed_ = target - now;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

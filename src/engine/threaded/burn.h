@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Belongs to one thread.
 class Burner {
@@ -28,4 +28,4 @@ class Burner {
   std::uint64_t value_ = 1;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -1,6 +1,6 @@
 #include "engine/threaded/burn_team.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 BurnTeam::BurnTeam(int threads, const std::function<void()>& on_start) {
   try {
@@ -60,4 +60,4 @@ void BurnTeam::Help(const std::function<void()>& on_start) {
   }
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -11,7 +11,7 @@
 
 #include "engine/threaded/burn.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Belongs to one thread, the caller of Burn, which takes its share; `threads` − 1 more are
 /// started.
@@ -43,4 +43,4 @@ class BurnTeam {
   std::vector<std::thread> helpers_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Thrown in a worker that comes back from a call after the run has gone on without it: it must
 /// leave at once and touch nothing but the run's shared state.
@@ -39,4 +39,4 @@ class CallGuard {
   std::atomic<int> place_{kOutside};
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -2,7 +2,7 @@
 
 #include "engine/rules.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Instant;
 using trace::State;
@@ -140,4 +140,4 @@ std::optional<double> Consumer::FinishDownTo(std::size_t most) {
   return loss;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -12,7 +12,7 @@
 #include "engine/threaded/thread_timer.h"
 #include "engine/trainer.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Lives in the consumer thread.
 class Consumer {
@@ -52,4 +52,4 @@ class Consumer {
   bool gave_up_ = false;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

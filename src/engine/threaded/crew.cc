@@ -4,7 +4,7 @@
 
 #include "engine/threaded/worker.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 Crew::Crew(std::shared_ptr<RunState> run) {
   EndingOnFailure(*run, "starting the workers", [&] {
@@ -73,4 +73,4 @@ std::vector<int> Crew::Join(base::Duration grace) {
   return left_behind;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

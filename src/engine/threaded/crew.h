@@ -10,7 +10,7 @@
 #include "engine/threaded/call_guard.h"
 #include "engine/threaded/run_state.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 class Crew {
  public:
@@ -44,4 +44,4 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

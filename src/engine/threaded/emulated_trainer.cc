@@ -6,6 +6,7 @@
 #include "engine/threaded/threaded_executor.h"
 
 namespace pipesim::engine {
+namespace threaded {
 namespace {
 
 using base::Instant;
@@ -79,10 +80,11 @@ class EmulatedTrainer final : public Trainer {
 };
 
 }  // namespace
+}  // namespace threaded
 
 std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
                                              const base::Clock& clock) {
-  return std::make_unique<EmulatedTrainer>(experiment, clock);
+  return std::make_unique<threaded::EmulatedTrainer>(experiment, clock);
 }
 
 }  // namespace pipesim::engine

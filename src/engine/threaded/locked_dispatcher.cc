@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Instant;
 
@@ -77,4 +77,4 @@ std::string LockedDispatcher::Missing() const {
   return dispatcher_.Missing();
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

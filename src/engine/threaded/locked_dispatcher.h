@@ -12,7 +12,7 @@
 #include "engine/threaded/thread_timer.h"
 #include "spec/experiment.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// One batch to make.
 struct Task {
@@ -62,4 +62,4 @@ class LockedDispatcher {
   bool closed_ = false;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

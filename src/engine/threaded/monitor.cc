@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Duration;
 using base::Instant;
@@ -154,4 +154,4 @@ void Monitor::ReportProgress(Instant now) {
   control_.on_progress(progress);
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -14,7 +14,7 @@
 #include "engine/threaded/resource_reader.h"
 #include "engine/threaded/run_state.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 class Monitor {
  public:
@@ -56,4 +56,4 @@ class Monitor {
   std::thread thread_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

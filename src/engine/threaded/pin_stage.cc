@@ -5,7 +5,7 @@
 
 #include "engine/threaded/run_state.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using trace::State;
 
@@ -78,4 +78,4 @@ void RunPinThread(RunState& run) {
   }
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

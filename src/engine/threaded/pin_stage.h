@@ -10,7 +10,7 @@
 #include "engine/threaded/batch_queue.h"
 #include "engine/threaded/thread_timer.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 struct RunState;
 
@@ -31,4 +31,4 @@ int PinBatch(RunState& run, int slot, ThreadTimer& timer);
 /// The pin thread: returns when the run is over or has failed here.
 void RunPinThread(RunState& run);
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Duration;
 
@@ -164,4 +164,4 @@ trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::Storag
   return sample;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

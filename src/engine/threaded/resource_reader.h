@@ -15,7 +15,7 @@
 #include "cost/storage.h"
 #include "trace/run_trace.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// The threads of a run as the kernel knows them. Thread-safe.
 class ThreadIds {
@@ -71,4 +71,4 @@ class ResourceReader {
   Counters begin_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -7,7 +7,7 @@
 
 #include "engine/rules.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
                    base::Instant at)
     : experiment(of),
@@ -80,4 +80,4 @@ void EndOnCurrentException(RunState& run, const std::string& who) {
   }
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -23,7 +23,7 @@
 #include "engine/threaded/threaded_executor.h"
 #include "trace/builder.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Kept alive by every thread of the run: one that hangs may outlive the run itself.
 ///
@@ -107,4 +107,4 @@ void EndingOnFailure(RunState& run, const std::string& who, Work&& work) {
   }
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

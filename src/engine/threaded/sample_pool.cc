@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 template <class Value, class Make>
@@ -78,4 +78,4 @@ std::span<const std::byte> SamplePool::operator[](std::int64_t sample) const {
   return std::span(data_).subspan(static_cast<std::size_t>(sample % samples_) * size, size);
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

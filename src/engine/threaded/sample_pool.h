@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "spec/experiment.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Thread-safe: nothing changes after construction.
 class SamplePool {
@@ -32,4 +32,4 @@ class SamplePool {
   std::vector<std::byte> data_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

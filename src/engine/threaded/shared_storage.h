@@ -9,7 +9,7 @@
 #include "cost/storage.h"
 #include "engine/sampler.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Thread-safe.
 class SharedStorage {
@@ -46,4 +46,4 @@ class SharedStorage {
   cost::StorageUse real_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

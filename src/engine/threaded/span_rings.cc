@@ -1,6 +1,6 @@
 #include "engine/threaded/span_rings.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 SpanRings::SpanRings(trace::TraceBuilder& builder, int threads, std::size_t capacity)
     : builder_(builder) {
@@ -30,4 +30,4 @@ void SpanRings::DrainLocked() {
   rings_.front()->Pass(consumer, builder_);
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

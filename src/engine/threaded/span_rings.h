@@ -11,7 +11,7 @@
 #include "trace/builder.h"
 #include "trace/span.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 class SpanRings {
  public:
@@ -60,4 +60,4 @@ class SpanRings {
   std::mutex mutex_;
 };
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

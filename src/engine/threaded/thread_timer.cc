@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 using base::Duration;
 using base::Instant;
@@ -17,7 +17,7 @@ ThreadTimer::ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace:
       begun_(begin) {}
 
 bool ThreadTimer::SleepUntil(Instant end, const base::StopFlag& stop) {
-  return engine::SleepUntil(clock_, *this, end, stop);
+  return threaded::SleepUntil(clock_, *this, end, stop);
 }
 
 Duration ThreadTimer::ContendedBy(Instant when) const {
@@ -84,4 +84,4 @@ bool SleepUntil(const base::Clock& clock, StateTimer& timer, Instant end,
   return true;
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -9,7 +9,7 @@
 #include "engine/trainer.h"
 #include "trace/span.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Belongs to one thread. Records into `sink`, which outlives it.
 ///
@@ -91,4 +91,4 @@ class ThreadTimer final : public StateTimer {
 bool SleepUntil(const base::Clock& clock, StateTimer& timer, base::Instant end,
                 const base::StopFlag& stop);
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

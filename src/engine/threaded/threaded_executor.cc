@@ -16,6 +16,7 @@
 #include "engine/threaded/run_state.h"
 
 namespace pipesim::engine {
+namespace threaded {
 namespace {
 
 using base::Instant;
@@ -145,9 +146,10 @@ class ThreadedExecutor final : public Executor {
 };
 
 }  // namespace
+}  // namespace threaded
 
 std::unique_ptr<Executor> MakeThreadedExecutor(const ThreadedParts& parts) {
-  return std::make_unique<ThreadedExecutor>(parts);
+  return std::make_unique<threaded::ThreadedExecutor>(parts);
 }
 
 }  // namespace pipesim::engine

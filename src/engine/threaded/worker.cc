@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 using trace::State;
@@ -85,4 +85,4 @@ void RunWorker(RunState& run, int worker, CallGuard& guard) {
   }
 }
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

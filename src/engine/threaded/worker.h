@@ -5,10 +5,10 @@
 #include "engine/threaded/call_guard.h"
 #include "engine/threaded/run_state.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 
 /// Runs in a thread of its own; returns when the run is over, or has failed here. Throws
 /// LeftBehind.
 void RunWorker(RunState& run, int worker, CallGuard& guard);
 
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

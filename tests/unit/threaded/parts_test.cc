@@ -10,7 +10,7 @@
 #include "pipeline.h"
 #include "support/sanitized.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 class EachQueue : public testing::TestWithParam<spec::QueueKind> {};
@@ -270,4 +270,4 @@ TEST(ThreadTimer, ADeviceThatWasDoneLongAgoMakesNobodyLate) {
 }
 
 }  // namespace
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -18,7 +18,7 @@
 #define PIPESIM_QUEUE_ITEMS 100'000
 #endif
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 constexpr std::int64_t kItems = PIPESIM_QUEUE_ITEMS;  // in each test: two of them a queue
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 }  // namespace
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

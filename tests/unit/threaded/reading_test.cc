@@ -4,7 +4,7 @@
 #include "engine/threaded/burn.h"
 #include "pipeline.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 void BurnFor(Duration cost) {
@@ -52,4 +52,4 @@ TEST(RealReads, ThatSleptWaitedForTheDevice) {
 }
 
 }  // namespace
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded

@@ -9,7 +9,7 @@
 #include "engine/threaded/sample_pool.h"
 #include "pipeline.h"
 
-namespace pipesim::engine {
+namespace pipesim::engine::threaded {
 namespace {
 
 spec::Experiment Drawn() {
@@ -150,4 +150,4 @@ TEST(SamplePool, TokensStayBelowTheVocabulary) {
 }
 
 }  // namespace
-}  // namespace pipesim::engine
+}  // namespace pipesim::engine::threaded
