@@ -263,7 +263,17 @@ bool Consumer::EndStep() {
   const auto& limit = run_.experiment.run.steps;
   if (rank_.is_first() && limit && steps_ >= *limit) {
     run_.End(trace::EndReason::kSteps);
-  } else if (TimeStandsStill()) {
+    return true;
+  }
+  steps_at_once_ = run_.now == last_step_ ? steps_at_once_ + 1 : 0;
+  last_step_ = run_.now;
+  return rank_.is_first() ? TimePasses() : Rests();
+}
+
+bool Consumer::TimePasses() {
+  constexpr std::int64_t kMostAtOnce = 1'000'000;
+  const spec::Run& limits = run_.experiment.run;
+  if (steps_at_once_ > kMostAtOnce && !limits.steps && !limits.epochs) {
     run_.End(trace::EndReason::kFailed,
              "virtual time stands still: every stage of the pipeline is free, so that no duration "
              "ever passes; give a stage a cost, or the run a number of steps");
@@ -271,13 +281,17 @@ bool Consumer::EndStep() {
   return true;
 }
 
-bool Consumer::TimeStandsStill() {
-  constexpr std::int64_t kStepsAtOnce = 1'000'000;
-  steps_at_once_ = run_.now == last_step_ ? steps_at_once_ + 1 : 0;
-  last_step_ = run_.now;
-  const spec::Run& limits = run_.experiment.run;
-  const bool ends = rank_.is_first() && (limits.steps || limits.epochs);
-  return steps_at_once_ > kStepsAtOnce && !ends;
+// It has no limit of its own, so that where nothing costs it time it would train for ever at one
+// instant, while the first waits for a later one: for its workers to start up, for reads that this
+// one finds in the cache. More steps than the window holds were not waiting to be taken: they took
+// no time to make. The rests grow with the run, as the monitor's do: their number is its logarithm.
+bool Consumer::Rests() {
+  constexpr std::int64_t kMostAtOnce = 1000;
+  constexpr Duration kLeast = std::chrono::milliseconds(1);
+  constexpr int kPartOfElapsed = 128;
+  if (steps_at_once_ <= kMostAtOnce + run_.experiment.loader.Window()) return true;
+  const Duration elapsed = run_.now.time_since_epoch();
+  return !run_.Sleep(*this, run_.now + std::max(kLeast, elapsed / kPartOfElapsed));
 }
 
 bool Consumer::EndEpoch() {

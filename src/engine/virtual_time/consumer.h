@@ -60,7 +60,10 @@ class Consumer final : public Actor {
   bool FinishDownTo(std::size_t most);
   /// Goes to `next` when `wait` is over. False: it waits.
   bool After(const Wait& wait, Phase next);
-  bool TimeStandsStill();
+  /// Of the first: ends a run that would never end.
+  bool TimePasses();
+  /// Of the others: lets time pass where their steps take none.
+  bool Rests();
 
   VirtualRun& run_;
   Rank& rank_;

@@ -152,6 +152,37 @@ TEST(Accelerators, RunOnUntilTheFirstHasComeToItsLimit) {
   }
 }
 
+TEST(Accelerators, OneWhoseStepsTakeNoTimeDoesNotHoldTheClockWhileTheFirstStartsUp) {
+  auto experiment = On(2, Stages(1, 0s, 0s, 0));
+  experiment.loader.worker_startup = Exponential(3ms);
+  experiment.loader.persistent_workers = true;
+  experiment.dataset.samples = 2;  // an epoch of one batch each
+  experiment.run.steps.reset();
+  experiment.run.epochs = 1;
+  for (experiment.run.seed = 1; experiment.run.seed <= 8; ++experiment.run.seed) {
+    const trace::RunTrace trace = Predict(experiment);
+    EXPECT_EQ(trace.end_reason, EndReason::kEpochs) << trace.failure;
+    EXPECT_EQ(trace.steps, 1);
+  }
+}
+
+TEST(Accelerators, OneWhoseSamplesAreAllCachedDoesNotHoldTheClockWhileTheFirstReads) {
+  auto experiment = On(2, Stages(1, 0s, 0s, 0));
+  experiment.loader.shuffle = false;  // each epoch the same samples
+  experiment.dataset.samples = 20;
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.storage.latency = Exponential(1ms);
+  experiment.storage.cache.policy = spec::CachePolicy::kLru;
+  experiment.storage.cache.size = base::Bytes{1 << 20};
+  experiment.run.steps.reset();
+  experiment.run.epochs = 3;
+  for (experiment.run.seed = 1; experiment.run.seed <= 8; ++experiment.run.seed) {
+    const trace::RunTrace trace = Predict(experiment);
+    EXPECT_EQ(trace.end_reason, EndReason::kEpochs) << trace.failure;
+    EXPECT_EQ(trace.steps, 3 * 10);
+  }
+}
+
 TEST(Accelerators, AWaitBeyondItsTimeoutEndsTheRunAndNamesWhoWaits) {
   auto experiment = On(2, Stages(2, 50ms, 1ms, kSteps));
   experiment.loader.timeout = 20ms;
