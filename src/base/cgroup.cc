@@ -37,10 +37,10 @@ std::string OwnGroup(const fs::path& root, bool version_2, std::string_view cont
   return {};
 }
 
-// What one line of mountinfo mounts, if it is a cgroup hierarchy with `controller` in it: "31 23
-// 0:28 <root> <mount point> <options> [<optional>…] - <type> <source> <options>".
+// Parses one line of mountinfo; nullopt unless it mounts a cgroup hierarchy with `controller`: "31
+// 23 0:28 <root> <mount point> <options> [<optional>…] - <type> <source> <options>".
 struct Mount {
-  std::string top;  // the cgroup that is seen at `point`
+  std::string top;  // the cgroup mounted at `point`
   std::string point;
   bool version_2 = false;
 };
@@ -57,7 +57,7 @@ std::optional<Mount> ParseMount(const std::string& line, std::string_view contro
   return std::nullopt;
 }
 
-// Where the process's cgroup is seen, and each above it, up to the mount point.
+// The folders of the process's cgroup and its ancestors up to the mount point.
 std::vector<Folder> Folders(const fs::path& root, std::string_view controller) {
   std::vector<Folder> folders;
   std::ifstream file(root / "proc/self/mountinfo");
@@ -67,8 +67,8 @@ std::vector<Folder> Folders(const fs::path& root, std::string_view controller) {
     const std::string group = OwnGroup(root, mount->version_2, controller);
     if (group.empty()) continue;
     const fs::path point = root / fs::path(mount->point).relative_path();
-    // In a container the mount shows the container's own cgroup as its top; a group outside of what
-    // is mounted cannot be seen, and the top stands for it.
+    // In a container the mount's root is the container's own cgroup. A cgroup outside the mount is
+    // not visible; the mount's root stands in for it.
     fs::path inside = fs::path(group).lexically_relative(mount->top);
     if (inside.empty() || *inside.begin() == "..") inside = ".";
     fs::path at = point;
@@ -98,10 +98,10 @@ std::optional<std::int64_t> ReadEntry(const fs::path& path, std::string_view nam
   return std::nullopt;
 }
 
-// What a memory cgroup's file pages take: the kernel drops them before it refuses or kills. Dirty
-// ones have to be written first and count all the same.
+// Page cache charged to a memory cgroup: the kernel reclaims it before it refuses or kills. Dirty
+// pages count too, although they must be written first.
 Bytes FilePages(const Folder& folder) {
-  // Version 1 counts a group alone under these names and with those below it under total_*.
+  // In version 1 these names cover the cgroup alone, total_* also its descendants.
   const std::string prefix = folder.version_2 ? "" : "total_";
   Bytes pages;
   for (const char* name : {"active_file", "inactive_file"})
@@ -160,7 +160,7 @@ std::vector<CgroupMemory> CgroupMemoryLimits(const fs::path& root) {
     const auto limit = ReadNumber(
         folder.path / (v2 ? "memory.max" : "memory.limit_in_bytes"));  // "max": no number
     const auto used = ReadNumber(folder.path / (v2 ? "memory.current" : "memory.usage_in_bytes"));
-    // Version 1 shows the largest number of whole pages for "no limit".
+    // Version 1 reports "no limit" as the largest multiple of the page size.
     if (!limit || !used || *limit >= std::int64_t{1} << 62) continue;
     limits.push_back({folder.path, {*limit}, Bytes{*used} - FilePages(folder)});
   }
@@ -172,7 +172,7 @@ std::optional<std::int64_t> CgroupOomKills(const fs::path& root) {
   for (const Folder& folder : Folders(root, "memory")) {
     const auto count = ReadEntry(
         folder.path / (folder.version_2 ? "memory.events" : "memory.oom_control"), "oom_kill");
-    if (count) kills = count;  // the last folder is the process's own
+    if (count) kills = count;  // the last folder is the process's own cgroup
   }
   return kills;
 }

@@ -1,6 +1,5 @@
-// The limits of CPU and memory that cgroups set for this process, version 1 and 2, found through
-// /proc/self/cgroup and /proc/self/mountinfo under `root`. Reads only what the kernel shows; knows
-// no container runtime.
+// CPU and memory limits that cgroups v1 and v2 set for this process, found through
+// /proc/self/cgroup and /proc/self/mountinfo under `root`. Knows no container runtime.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +12,28 @@
 
 namespace pipesim::base {
 
-/// The smallest quota, in cores, of the process's cgroup and those above it; nullopt when none is
+/// The smallest quota, in cores, of the process's cgroup and its ancestors; nullopt when none is
 /// set. Source: Linux, Documentation/admin-guide/cgroup-v2.rst (cpu.max) and
 /// scheduler/sched-bwc.rst (cpu.cfs_quota_us).
 std::optional<double> CgroupCpuQuota(const std::filesystem::path& root);
 
-/// Summed over the same cgroups (cpu.stat); nullopt when none of them counts it.
+/// Summed over the same cgroups (cpu.stat); nullopt when none reports it.
 std::optional<Throttling> CgroupThrottling(const std::filesystem::path& root);
 
 struct CgroupMemory {
   std::filesystem::path folder;
   Bytes limit;
-  Bytes used;  ///< without pages of files, which the kernel gives up first
+  Bytes used;  ///< without the page cache, which the kernel reclaims first
 };
 
-/// Each memory limit over this process, from the top down. Source: Linux,
+/// Each memory limit of this process and its ancestor cgroups, root first. Source: Linux,
 /// Documentation/admin-guide/cgroup-v2.rst (memory.max, memory.current, memory.stat) and
 /// cgroup-v1/memory.rst (memory.limit_in_bytes, memory.usage_in_bytes, memory.stat).
 std::vector<CgroupMemory> CgroupMemoryLimits(const std::filesystem::path& root);
 
-/// How many processes of this process's own cgroup the kernel has killed for want of memory, be it
-/// the group's, a group's above it or the machine's; nullopt when nobody counts. Source: the same
-/// (memory.events, memory.oom_control: oom_kill).
+/// OOM kills in this process's own cgroup, whether the cgroup, an ancestor or the machine ran out
+/// of memory; nullopt when the kernel does not report them. Source: the same (memory.events,
+/// memory.oom_control: oom_kill).
 std::optional<std::int64_t> CgroupOomKills(const std::filesystem::path& root);
 
 }  // namespace pipesim::base

@@ -11,7 +11,7 @@
 namespace pipesim::base {
 namespace {
 
-// How late a set stop flag may be noticed.
+// Longest delay between setting a stop flag and noticing it.
 constexpr Duration kLongestSlice = std::chrono::milliseconds(50);
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
@@ -38,7 +38,7 @@ bool SystemClock::SleepUntil(Instant when, const StopFlag& stop) const {
     const Instant now = Now();
     if (when <= now) return true;
     if (stop.IsSet()) return false;
-    // Absolute, so that neither a signal nor the slicing moves the end.
+    // An absolute deadline: neither signals nor slicing shift it.
     const timespec until = ToTimespec(when - now > kLongestSlice ? now + kLongestSlice : when);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
   }
@@ -58,7 +58,7 @@ Duration ThreadRunQueueWait() {
   const ssize_t size = read(fd, text, sizeof text);
   close(fd);
   if (size <= 0) return kUnknown;
-  // "<ns on a core> <ns runnable without one> <slices>"
+  // "<ns on a core> <ns in the run queue> <slices>"
   const char* end = text + size;
   const char* second = std::find<const char*>(text, end, ' ');
   if (second == end) return kUnknown;

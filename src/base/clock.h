@@ -1,5 +1,5 @@
-// The clock of a run and the one way to wait on it. Passed in wherever time is read, so that tests
-// and the virtual-time engine can bring their own.
+// The clock of a run, and sleeping on it. It is passed in wherever time is read, so that tests and
+// the virtual-time engine can supply their own.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace pipesim::base {
 
-/// Set once, from any thread or a signal handler; every long wait watches one.
+/// Set once, from any thread or a signal handler. Every long wait checks one.
 class StopFlag {
  public:
   void Set() noexcept { set_.store(true, std::memory_order_release); }
@@ -36,8 +36,8 @@ class SystemClock final : public Clock {
   bool SleepUntil(Instant when, const StopFlag& stop) const override;
 };
 
-/// Sets the calling thread's timer slack to 1 ns (PR_SET_TIMERSLACK); the default of 50 us is most
-/// of a sleep's overshoot. Each thread that sleeps in an emulation calls it once.
+/// Sets the calling thread's timer slack to 1 ns (PR_SET_TIMERSLACK); the default of 50 us causes
+/// most of a sleep's overshoot. Every thread that emulates a delay calls it once.
 void UseFinestTimerSlack();
 
 /// CPU time consumed by the calling thread (CLOCK_THREAD_CPUTIME_ID; about 0.4 us a read).
@@ -46,8 +46,8 @@ Duration ThreadCpuTime();
 /// CPU time consumed by the whole process, user and system.
 Duration ProcessCpuTime();
 
-/// Time the calling thread has waited runnable for a core (/proc/thread-self/schedstat, field 2).
-/// Negative when the kernel does not tell.
+/// Run-queue wait of the calling thread (/proc/thread-self/schedstat, field 2). Negative when the
+/// kernel does not report it.
 Duration ThreadRunQueueWait();
 
 }  // namespace pipesim::base

@@ -29,7 +29,7 @@ struct CpuSetFree {
 using CpuSet = std::unique_ptr<cpu_set_t, CpuSetFree>;
 
 std::vector<int> AffinityCpus() {
-  // The kernel refuses (EINVAL) a set smaller than its own: grow until it fits.
+  // The kernel refuses (EINVAL) a set smaller than its own mask: grow until it fits.
   for (int room = 1024; room <= 1 << 20; room *= 2) {
     const CpuSet set(CPU_ALLOC(room));
     const std::size_t size = CPU_ALLOC_SIZE(room);
@@ -53,7 +53,7 @@ struct TopologyFree {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
 
-// Only cores and processors: leaving the rest out makes loading several times faster.
+// Filters out everything but cores and processors, which makes loading several times faster.
 std::unique_ptr<hwloc_topology, TopologyFree> LoadTopology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return nullptr;
@@ -94,14 +94,14 @@ CpuAllowance ReadCpuAllowance(const fs::path& root) {
 
 std::vector<std::vector<int>> PhysicalCores(const std::vector<int>& cpus) {
   const auto topology = LoadTopology();
-  std::map<int, std::vector<int>> by_first;  // of each core, by its lowest processor
+  std::map<int, std::vector<int>> by_first;  // processors of a core, keyed by the lowest one
   for (const int cpu : std::set<int>(cpus.begin(), cpus.end())) {
     int first = cpu;
     if (topology) {
       hwloc_obj* unit = hwloc_get_pu_obj_by_os_index(topology.get(), static_cast<unsigned>(cpu));
       hwloc_obj* core =
           unit ? hwloc_get_ancestor_obj_by_type(topology.get(), HWLOC_OBJ_CORE, unit) : nullptr;
-      // Without a known core the processor stands for itself.
+      // A processor without a known core counts as a core of its own.
       if (core) first = hwloc_bitmap_first(core->cpuset);
     }
     by_first[first].push_back(cpu);
@@ -138,8 +138,8 @@ void PinProcess(const std::vector<int>& cpus) {
   const std::size_t size = CPU_ALLOC_SIZE(room);
   CPU_ZERO_S(size, set.get());
   for (const int cpu : cpus) CPU_SET_S(cpu, size, set.get());
-  // A thread inherits its creator's mask: once a pass meets no thread that it has not seen, all
-  // later ones come out of pinned threads.
+  // A thread inherits its creator's mask. Once a pass finds no new thread, all threads are pinned,
+  // and so is every thread they will create.
   std::set<pid_t> pinned;
   for (bool found = true; found;) {
     found = false;

@@ -12,8 +12,9 @@ namespace pipesim::base {
 namespace fs = std::filesystem;
 namespace {
 
-// /proc/self/mountinfo, "31 23 0:28 <root> <mount point> <options> [<optional>…] - <type> <source>
-// <options>": the source of a file system whose own device number is none of a disk (btrfs).
+// The source of a mounted file system whose device number is not a disk's (btrfs), from
+// /proc/self/mountinfo: "31 23 0:28 <root> <mount point> <options> [<optional>…] - <type> <source>
+// <options>".
 std::string MountSource(dev_t device) {
   const std::string wanted = fmt::format("{}:{}", major(device), minor(device));
   std::ifstream mounts("/proc/self/mountinfo");
@@ -49,7 +50,7 @@ std::string FirstLine(const fs::path& path) {
 
 std::optional<DiskCounters> ParseDiskStat(std::string_view text) {
   std::istringstream fields{std::string(text)};
-  constexpr std::int64_t kSectorBytes = 512;  // whatever the device's own sectors are
+  constexpr std::int64_t kSectorBytes = 512;  // the kernel's unit, not the device's sector size
   std::int64_t reads = 0, merged = 0, sectors = 0, read_ms = 0, writes = 0, writes_merged = 0,
                write_sectors = 0, write_ms = 0, in_flight = 0, busy_ms = 0, queued_ms = 0;
   fields >> reads >> merged >> sectors >> read_ms >> writes >> writes_merged >> write_sectors >>
@@ -70,7 +71,7 @@ std::optional<Disk> DiskOf(const fs::path& path) {
   fs::path folder =
       fs::canonical(fmt::format("/sys/dev/block/{}:{}", major(*device), minor(*device)), error);
   if (error) return std::nullopt;
-  // A partition lies in its disk's folder.
+  // A partition's folder lies in its disk's folder.
   if (fs::exists(folder / "partition", error)) folder = folder.parent_path();
   const Disk disk{folder.filename().string(), folder / "stat"};
   if (!ReadDiskCounters(disk)) return std::nullopt;

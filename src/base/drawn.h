@@ -1,4 +1,5 @@
-// A quantity with a unit that is a number or a distribution: `Drawn<Duration>`, `Drawn<Bytes>`.
+// A random quantity with a unit: a fixed value or a distribution. `Drawn<Duration>`,
+// `Drawn<Bytes>`.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace pipesim::base {
 
-/// As std::llround does it, without a call: the nearest, halves upward. `value` >= 0.
+/// std::llround for `value` >= 0, inlined: halves round up.
 inline std::int64_t RoundToInteger(double value) {
   const auto whole = static_cast<std::int64_t>(value);
   return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
@@ -31,7 +32,7 @@ struct Drawn {
   Distribution in_units;
   bool operator==(const Drawn&) const = default;
 
-  /// The draw of this key, as an integer amount.
+  /// The draw for the stream's key, rounded to an integer amount.
   Unit Draw(KeyedStream stream) const {
     if (IsFixed()) return Mean();
     return UnitTraits<Unit>::From(base::Draw(in_units, stream));

@@ -10,7 +10,7 @@
 namespace pipesim::base {
 namespace {
 
-// A longer source line is shown as this many columns around the caret.
+// Longer source lines are cut to this many columns around the caret.
 constexpr std::size_t kWindow = 80;
 constexpr std::size_t kTabColumns = 4;
 constexpr std::string_view kCut = "...";
@@ -20,7 +20,7 @@ struct Cell {
   std::size_t width = 0;
 };
 
-// One cell for each character of the line, as it will be shown.
+// The line as displayed: one cell per character.
 std::vector<Cell> CellsOf(std::string_view line) {
   std::vector<Cell> cells;
   while (!line.empty() && line != "\n" && line != "\r\n") {
@@ -42,7 +42,7 @@ std::size_t WidthOf(const std::vector<Cell>& cells, std::size_t first, std::size
   return width;
 }
 
-// The cells [first, last) that are shown: all, or a window with the caret near its middle.
+// The cells [first, last) to show: all, or a window with the caret near its middle.
 std::pair<std::size_t, std::size_t> WindowOf(const std::vector<Cell>& cells, std::size_t caret) {
   if (WidthOf(cells, 0, cells.size()) <= kWindow) return {0, cells.size()};
   const std::size_t room = kWindow - 2 * kCut.size();

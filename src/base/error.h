@@ -1,4 +1,4 @@
-// Errors that reach the user, and the exit codes they end in.
+// Errors shown to the user, and the exit codes of the process.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 namespace pipesim::base {
 
-/// The process's exit codes; part of the command line's contract.
+/// Part of the command line's contract.
 enum class ExitCode : int {
   kOk = 0,             ///< any verdict
   kInternal = 1,       ///< a bug in pipesim
@@ -19,18 +19,18 @@ enum class ExitCode : int {
   kInterrupted = 130,
 };
 
-/// One thing that is wrong with what the user wrote, and where.
+/// One mistake in the user's input, and where it is.
 struct Problem {
   std::string source;       ///< file name, or "command line"
   int line = 0;             ///< from 1; 0 when the source has no lines
   int column = 0;           ///< from 1, in characters
   std::string source_line;  ///< the text of that line, for the caret; may be empty
-  int width = 1;            ///< characters the caret underlines
+  int width = 1;            ///< characters underlined
   std::string what;         ///< one sentence, no full stop
   std::string suggestion;   ///< what to write instead; may be empty
 };
 
-/// Thrown with every problem found, never with only the first.
+/// Carries every problem found, not only the first.
 class ConfigError : public std::runtime_error {
  public:
   explicit ConfigError(std::vector<Problem> problems);
@@ -43,14 +43,15 @@ class ConfigError : public std::runtime_error {
 /// `file:line:column: error: what`, the source line, a caret, the suggestion; problems in order.
 std::string FormatProblems(const std::vector<Problem>& problems);
 
-/// A usage error: the message names the flag or command and what to do.
+/// The message names the flag or command and says what to do.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The environment refused something the command needs (a file, a library, memory): the message
-/// says what, where and what to do. Ends in kConfiguration unless it came out of a run.
+/// The environment lacks or refuses something that the command needs (a file, a library, memory).
+/// The message says what, where and what to do. The exit code is kConfiguration unless a run
+/// failed.
 class EnvironmentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

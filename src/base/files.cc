@@ -15,23 +15,23 @@ namespace pipesim::base {
 namespace fs = std::filesystem;
 namespace {
 
-// What the user can do about the error.
+// What the user can do about errno `error`.
 std::string AdviceFor(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return "create the folder first, or name another place";
+      return "create the folder first, or choose another path";
     case EISDIR:
       return "name a file in it";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "name a place that you may write to";
+      return "choose a path that you may write to";
     case ENOSPC:
     case EDQUOT:
-      return "free some space, or name a place on another disk";
+      return "free some space, or choose a path on another disk";
     default:
-      return "name another place";
+      return "choose another path";
   }
 }
 
@@ -40,14 +40,14 @@ std::string AdviceFor(int error) {
                                      AdviceFor(error)));
 }
 
-// Written in place: devices and pipes, and whatever /dev/stdout and its like stand for, since a
-// file put in its place would never reach who holds it open.
+// Devices and pipes are written in place, and so is the target of /dev/stdout and its like: a
+// renamed file would never reach the process that holds the old one open.
 bool IsWrittenInPlace(const fs::path& path, const struct stat& status) {
   const std::string text = path.string();
   return !S_ISREG(status.st_mode) || text.starts_with("/dev/") || text.starts_with("/proc/");
 }
 
-// Returns the errno, or 0.
+// Returns errno, or 0.
 int WriteAll(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = write(fd, content.data(), content.size());
@@ -58,8 +58,8 @@ int WriteAll(int fd, std::string_view content) {
   return 0;
 }
 
-// Makes the rename itself last; some file systems cannot sync a folder, and the file is whole
-// anyway.
+// Makes the rename durable. Errors are ignored: some file systems cannot sync a folder, and the
+// file is complete either way.
 void SyncFolder(const fs::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -107,14 +107,14 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), target_(path_) {
   if (!exists && errno != ENOENT) ThrowCannotWrite(path_, errno);
   if (exists && S_ISDIR(status.st_mode)) ThrowCannotWrite(path_, EISDIR);
   if (exists && IsWrittenInPlace(path_, status)) {
-    // O_APPEND: what stands in a redirected /dev/stdout stays.
+    // O_APPEND keeps what a redirected /dev/stdout already holds.
     fd_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd_ < 0) ThrowCannotWrite(path_, errno);
     return;
   }
-  // A file that is write-protected is meant to stay, although a rename could replace it.
+  // A rename could replace a write-protected file, but its owner wants it kept.
   if (exists && access(path_.c_str(), W_OK) != 0) ThrowCannotWrite(path_, errno);
-  if (exists) {  // a link stays a link
+  if (exists) {  // keep a symbolic link, replace what it points to
     std::error_code ignored;
     const fs::path real = fs::canonical(path_, ignored);
     if (!real.empty()) target_ = real;
@@ -125,7 +125,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), target_(path_) {
 }
 
 void OutputFile::CreateTemporary() {
-  // A short name of its own, so that a target's name of the greatest length still works.
+  // A short name, not the target's plus a suffix: the target's may have the maximum length.
   for (int attempt = 0; fd_ < 0; ++attempt) {
     temporary_ = FolderOf(target_) / fmt::format(".pipesim-{}-{}.tmp", getpid(), attempt);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -152,7 +152,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::Commit(std::string_view content) {
   int error = WriteAll(fd_, content);
-  // Pipes and devices cannot be synced, and need not be.
+  // Pipes and devices cannot be synced.
   if (error == 0 && fsync(fd_) != 0 && !temporary_.empty()) error = errno;
   if (close(std::exchange(fd_, -1)) != 0 && error == 0) error = errno;
   if (error != 0) ThrowCannotWrite(path_, error);

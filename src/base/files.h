@@ -1,4 +1,4 @@
-// Reading and writing whole files without losing what was there before.
+// Reading whole files, and replacing them atomically.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@ namespace pipesim::base {
 /// The file's content. Throws EnvironmentError naming the file and the reason.
 std::string ReadFile(const std::filesystem::path& path);
 
-/// Opened before a long run so that a bad path fails at once; written after it. The content goes to
-/// a temporary file beside the target, is synced, and replaces the target in one rename, so an
-/// interrupted or failed write leaves the old file whole, and its permissions stay. Devices and
-/// pipes (/dev/stdout) are written in place. Not thread-safe.
+/// Opened before a long run, so that a bad path fails early, and written after it. Commit writes a
+/// temporary file beside the target, syncs it and renames it over the target, so an interrupted or
+/// failed write leaves the old file intact. The target's permissions are kept. Devices and pipes
+/// (/dev/stdout) are written in place. Not thread-safe.
 class OutputFile {
  public:
   /// Throws EnvironmentError when the path cannot be written.
@@ -30,7 +30,7 @@ class OutputFile {
   void CreateTemporary();
 
   std::filesystem::path path_;
-  std::filesystem::path target_;     ///< path_ with its links followed
+  std::filesystem::path target_;     ///< path_ with symbolic links resolved
   std::filesystem::path temporary_;  ///< empty: written in place, or done
   int fd_ = -1;
 };

@@ -77,8 +77,8 @@ bool LimitOwnData(Bytes more) {
 }
 
 void KeepFreedMemory() {
-  // The largest arrays of a prediction's trace are trace::kKeptSpans spans, 5 MB; all of a run with
-  // 64 workers is some 15 MB. glibc's defaults (mallopt(3)) give back what exceeds 128 KiB.
+  // The largest array of a prediction's trace holds trace::kKeptSpans spans, 5 MB; a prediction
+  // with 64 workers needs about 15 MB. By default glibc returns more than 128 KiB (mallopt(3)).
   constexpr int kLargestKept_bytes = 8 << 20, kKept_bytes = 64 << 20;
   mallopt(M_MMAP_THRESHOLD, kLargestKept_bytes);
   mallopt(M_TRIM_THRESHOLD, kKept_bytes);

@@ -18,7 +18,7 @@ constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr std::uint64_t kFractionMask = (std::uint64_t{1} << 52) - 1;
 constexpr int kExponentBias = 1023;
 
-// Even and odd powers side by side: half the latency of Horner's chain.
+// Evaluates even and odd powers in parallel: half the latency of Horner's scheme.
 template <int N>
 constexpr double Polynomial(const double (&coefficients)[N], double x) {
   static_assert(N % 2 == 0);
@@ -77,7 +77,7 @@ constexpr double kMiddleBottom[] = {1.0,
                                     1.51986665636164571966e-2,
                                     5.47593808499534494600e-4,
                                     1.05075007164441684324e-9};
-// Beyond.
+// AS 241: farther out.
 constexpr double kFarTop[] = {6.65790464350110377720e0,  5.46378491116411436990e0,
                               1.78482653991729133580e0,  2.96560571828504891230e-1,
                               2.65321895265761230930e-2, 1.24266094738807843860e-3,
@@ -116,11 +116,11 @@ double PortableLog(double x) {
 double PortableExp(double x) {
   if (x < -708) return 0;
   if (x > 709) return std::numeric_limits<double>::infinity();
-  // To the nearest whole number, by losing all fraction bits beside 1.5 × 2^52.
+  // Rounds to the nearest integer: adding 1.5 × 2^52 drops all fraction bits.
   constexpr double kRounder = 0x1.8p52;
   const double k = (x * kLog2E + kRounder) - kRounder;
   const double r = (x - k * kLn2High) - k * kLn2Low;
-  // 2^k in two factors: k may be 1024 and -1022 at the ends.
+  // 2^k as two factors: k may reach 1024 and -1022.
   const int whole = static_cast<int>(k);
   const auto power = [](int e) {
     return std::bit_cast<double>(static_cast<std::uint64_t>(e + kExponentBias) << 52);

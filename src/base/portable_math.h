@@ -1,6 +1,6 @@
-// Logarithm, exponential and the normal quantile from IEEE + - * / and sqrt alone, which are
-// correctly rounded everywhere: keyed draws must not depend on the machine's libm. Accurate to a
-// few units in the last place, which is all a draw needs; not a replacement for <cmath> elsewhere.
+// Logarithm, exponential and normal quantile computed with IEEE + - * / and sqrt alone, which are
+// correctly rounded on every machine, so that keyed draws do not depend on the machine's libm.
+// Accurate to a few units in the last place: enough for random draws, no replacement for <cmath>.
 // Needs -ffp-contract=off.
 #pragma once
 

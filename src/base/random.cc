@@ -9,16 +9,15 @@
 namespace pipesim::base {
 namespace {
 
-// Rounds of the Feistel network. Halves of four bits and more look uniform after six, single items
-// and pairs alike; smaller ones only after many more (chi-square over 40,000 keys; a round on one
-// bit mixes little). See Luby and Rackoff, SIAM J. Comput. 17(2), 1988, for why three are too few
-// anyway.
+// Rounds of the Feistel network. With halves of at least four bits, items and pairs look uniform
+// after six rounds; smaller halves need many more (chi-square over 40,000 keys). Luby and Rackoff,
+// SIAM J. Comput. 17(2), 1988, show why three are too few.
 constexpr int kRounds = 6;
 constexpr int kRoundsWhenSmall = 24;
 constexpr int kSmallBits = 8;
 
-// The round function: the upper `bits` bits of a keyed multiplicative mix, in which each depends on
-// all of `value`.
+// The round function: the upper `bits` bits of a keyed multiplicative hash, each of which depends
+// on every bit of `value`.
 std::uint64_t Round(std::uint64_t value, std::uint64_t key, int bits) {
   std::uint64_t x = (value + key) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 32)) * 0x94D049BB133111EB;
@@ -43,17 +42,17 @@ std::uint64_t Shuffle::Network(std::uint64_t position) const {
   const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1;
   std::uint64_t high = position >> low_bits_;
   std::uint64_t low = position & low_mask;
-#pragma GCC unroll 3  // of six: neighbours overlap better without a loop inside theirs
+#pragma GCC unroll 3  // of six rounds: neighbouring positions then overlap better
   for (int round = 0; round < kTimes; round += 2) {
     high ^= Round(low, keys_[round], high_bits_);
-    // Of two items there are no low bits: all of the round's are masked away.
+    // With two items there are no low bits: the mask clears the round's result.
     low ^= Round(high, keys_[round + 1], low_bits_) & low_mask;
   }
   return (high << low_bits_) | low;
 }
 
-// The network permutes the next power of two, less than twice `size`: walking on from an image
-// outside comes back inside, and that is a permutation of the inside.
+// Cycle walking. The network permutes the next power of two, which is less than twice `size`.
+// Applying it until the image lies below `size` permutes [0, size).
 std::uint64_t Shuffle::WalkOn(std::uint64_t position) const {
   while (position >= size_) {
     position = small_ ? Network<kRoundsWhenSmall>(position) : Network<kRounds>(position);
@@ -112,7 +111,7 @@ void Shuffle::Range(std::uint64_t first, std::span<std::uint64_t> items,
     first += kAtOnce;
   }
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = permute(first + i);
-  // Those outside walk on together, found without a branch that chance would decide.
+  // Collects the positions that must walk on without an unpredictable branch.
   std::array<std::uint16_t, kAtOnce> outside;
   std::size_t left = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -164,7 +163,7 @@ double Distribution::Stdev() const {
   }
 }
 
-Drawer::Drawer(const Distribution& distribution)
+DistributionSampler::DistributionSampler(const Distribution& distribution)
     : kind_(distribution.kind),
       mean_(distribution.mean),
       stdev_(distribution.stdev),
@@ -179,7 +178,7 @@ Drawer::Drawer(const Distribution& distribution)
   log_shift_ = sigma2 / 2;
 }
 
-double Drawer::operator()(KeyedStream& stream) const {
+double DistributionSampler::operator()(KeyedStream& stream) const {
   switch (kind_) {
     case DistributionKind::kFixed:
       return mean_;
@@ -206,7 +205,7 @@ double Drawer::operator()(KeyedStream& stream) const {
 }
 
 // Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000.
-double Drawer::Gamma(KeyedStream& stream) const {
+double DistributionSampler::Gamma(KeyedStream& stream) const {
   if (mean_ <= 0) return 0;
   if (stdev_ <= 0) return mean_;
   const double shape = (mean_ / stdev_) * (mean_ / stdev_);
@@ -227,7 +226,7 @@ double Drawer::Gamma(KeyedStream& stream) const {
 }
 
 double Draw(const Distribution& distribution, KeyedStream& stream) {
-  return Drawer(distribution)(stream);
+  return DistributionSampler(distribution)(stream);
 }
 
 }  // namespace pipesim::base

@@ -1,6 +1,6 @@
-// Keyed random streams: a draw depends on its key (seed, stage, a, b) alone, never on which thread
-// asks or when. All arithmetic is exact or correctly rounded on every machine: no libm, whose log
-// and exp differ between versions.
+// Keyed random streams: a draw depends only on its key (seed, stage, a, b), not on the calling
+// thread or the order of calls. All arithmetic is exact or correctly rounded on every machine; libm
+// is not used, because its log and exp differ between versions.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace pipesim::base {
 
-/// What a stream is for. The values are part of every result's identity: never renumber.
+/// The purpose of a stream. Every result depends on these values: never renumber.
 enum class Stage : std::uint64_t {
   kSampleSize = 1,      ///< (seed, stage, sample)
   kPrepare = 2,         ///< (seed, stage, sample): the same every epoch
@@ -26,26 +26,26 @@ enum class Stage : std::uint64_t {
   kWorkerStartup = 12,  ///< (seed, stage, epoch, worker)
 };
 
-/// A mix of 64 bits in which every input bit reaches every output bit (SplitMix64's finalizer).
+/// A 64-bit hash in which every input bit affects every output bit (SplitMix64's finalizer).
 constexpr std::uint64_t Mix64(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
   return value ^ (value >> 31);
 }
 
-/// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to make; not shared
-/// between threads.
+/// A 64-bit counter-based generator (SplitMix64 over a hashed key). Cheap to construct; not
+/// thread-safe.
 class KeyedStream {
  public:
   KeyedStream(std::uint64_t seed, Stage stage, std::uint64_t a = 0, std::uint64_t b = 0)
-      // Mixed after each part, so that (a, b) and (b, a), or seed + 1 and a + 1, never share a
-      // stream.
+      // Hashed after each part, so that (a, b) and (b, a), or seed + 1 and a + 1, give different
+      // streams.
       : state_(Mix64(Mix64(Mix64(seed + static_cast<std::uint64_t>(stage) * kGolden) + a) + b)) {}
   std::uint64_t Next() {
     state_ += kGolden;
     return Mix64(state_);
   }
-  /// Uniform in the open interval (0, 1), 52 bits: the middles of 2^52 equal cells, exact.
+  /// Uniform in the open interval (0, 1): the midpoint of one of 2^52 equal cells, exact.
   double NextUnit() { return (static_cast<double>(Next() >> 12) + 0.5) * 0x1p-52; }
 
  private:
@@ -56,18 +56,18 @@ class KeyedStream {
   std::uint64_t state_;
 };
 
-/// A permutation of [0, size) that needs no memory: a keyed Feistel network with cycle walking.
+/// A permutation of [0, size) computed without a table: a keyed Feistel network with cycle walking.
 /// Thread-safe. Source: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
 class Shuffle {
  public:
   Shuffle(std::uint64_t seed, std::uint64_t epoch, std::uint64_t size);
   /// The item at `position` < size.
   std::uint64_t operator()(std::uint64_t position) const;
-  /// Works out all that the rounds can ask for, where that is at most 48 KiB: worth it for some
-  /// thousand items. The permutation stays the same.
+  /// Precomputes the round functions where that takes at most 48 KiB. Pays off from some thousand
+  /// items on. The permutation stays the same.
   void Tabulate();
-  /// The items at the positions from `first` on, as many as `items` has room for: faster than
-  /// one by one, because the networks of neighbours are worked out side by side.
+  /// Fills `items` with the items at positions `first`, `first` + 1, ... Faster than one call per
+  /// position, because the networks of neighbouring positions are computed in parallel.
   void Range(std::uint64_t first, std::span<std::uint64_t> items) const;
 
  private:
@@ -80,9 +80,9 @@ class Shuffle {
 
   std::uint64_t size_;
   int high_bits_ = 0, low_bits_ = 0;
-  std::vector<std::uint16_t> table_;      ///< of each round's function; empty: not tabulated
-  bool small_ = false;                    ///< so few bits that they need more rounds
-  std::array<std::uint64_t, 24> keys_{};  ///< one a round
+  std::vector<std::uint16_t> table_;      ///< round functions; empty: not tabulated
+  bool small_ = false;                    ///< so few bits that more rounds are needed
+  std::array<std::uint64_t, 24> keys_{};  ///< one per round
 };
 
 enum class DistributionKind {
@@ -95,8 +95,8 @@ enum class DistributionKind {
   kEmpirical
 };
 
-/// A distribution over non-negative numbers, in the unit of whoever holds it. Draws below 0 are cut
-/// to 0 (only `normal` has them). Parameters are checked by spec before they get here.
+/// A distribution over non-negative numbers, in the caller's unit. Draws below 0 (possible with
+/// `normal` only) become 0. spec validates the parameters.
 struct Distribution {
   DistributionKind kind = DistributionKind::kFixed;
   double mean = 0;               ///< fixed, normal, lognormal, exponential, gamma
@@ -106,17 +106,17 @@ struct Distribution {
   bool operator==(const Distribution&) const = default;
 
   static Distribution Fixed(double value) { return {.mean = value}; }
-  /// Of the distribution itself: the cut of `normal` at 0 is not counted.
+  /// Of the distribution itself; ignores that `normal` is cut at 0.
   double Mean() const;
   double Stdev() const;
   bool IsZero() const { return kind == DistributionKind::kFixed && mean == 0; }
 };
 
-/// Draws from one distribution: what depends on its parameters alone is worked out once. Immutable;
-/// thread-safe.
-class Drawer {
+/// Draws from one distribution, with everything that depends only on its parameters precomputed.
+/// Immutable; thread-safe.
+class DistributionSampler {
  public:
-  explicit Drawer(const Distribution& distribution);
+  explicit DistributionSampler(const Distribution& distribution);
   double operator()(KeyedStream& stream) const;
 
  private:
@@ -128,7 +128,7 @@ class Drawer {
   std::vector<double> values_;
 };
 
-/// Drawer(distribution)(stream).
+/// DistributionSampler(distribution)(stream).
 double Draw(const Distribution& distribution, KeyedStream& stream);
 
 }  // namespace pipesim::base

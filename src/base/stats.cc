@@ -70,8 +70,8 @@ std::size_t Mser5(std::span<const double> values) {
   const std::size_t count = values.size() / kGroup;
   std::size_t best = 0;
   double best_score = 0;
-  // From the end towards the front: each step adds one mean to the kept ones (Welford's update, so
-  // that a long constant tail scores exactly 0).
+  // From the end towards the front: each step adds one batch mean to the kept ones. Welford's
+  // update makes a long constant tail score exactly 0.
   double mean = 0, squares = 0, kept = 0;
   for (std::size_t first = count; first-- > 0;) {
     const double value = Mean(values.subspan(first * kGroup, kGroup));
@@ -81,7 +81,7 @@ std::size_t Mser5(std::span<const double> values) {
     squares += from_mean * (value - mean);
     if (first > count / 2) continue;
     const double score = squares / (kept * kept);
-    // Ties keep more data; the first score seen is that of the largest cut.
+    // Ties keep more data: the loop starts with the largest cut.
     if (first == count / 2 || score <= best_score) {
       best = first;
       best_score = score;

@@ -1,5 +1,4 @@
-// The statistics the measurements stand on. Pure functions over plain numbers; knows nothing of
-// where they came from.
+// Statistics for measurements: pure functions over plain numbers.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace pipesim::base {
 namespace {
 
-// Optimal string alignment distance: insert, delete, replace and swap of neighbours cost one each.
+// Optimal string alignment distance: insert, delete, replace and swapping neighbours cost one each.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -56,7 +56,7 @@ constexpr std::array<Range, 10> kWide = {{{0x1100, 0x115F},
                                           {0xFFE0, 0xFFE6},
                                           {0x1F300, 0x1FAFF},
                                           {0x20000, 0x3FFFD}}};
-// C0, DEL and C1; line and paragraph separators; the marks that reorder what follows them.
+// C0, DEL and C1; line and paragraph separators; bidirectional controls.
 constexpr std::array<Range, 6> kUnprintable = {{{0x0000, 0x001F},
                                                 {0x007F, 0x009F},
                                                 {0x200E, 0x200F},
@@ -72,8 +72,8 @@ std::optional<std::string> Nearest(std::string_view word, std::span<const std::s
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
     std::size_t distance = EditDistance(word, candidate);
-    // One slip for every three letters still looks like the word; a stem of three letters and more
-    // counts as one slip ("batch" for "batch_size").
+    // Accepts one edit per three letters. A stem of at least three letters counts as one edit
+    // ("batch" for "batch_size").
     if (word.size() >= 3 && candidate.starts_with(word))
       distance = std::min<std::size_t>(1, distance);
     if (distance > std::max<std::size_t>(1, longer / 3) || distance >= longer) continue;
@@ -160,7 +160,7 @@ Utf8Char FirstChar(std::string_view text) {
     if ((byte & 0xC0) != 0x80) return kInvalid;
     code = code << 6 | (byte & 0x3F);
   }
-  // Longer than needed, half of a surrogate pair, beyond Unicode.
+  // Overlong forms, surrogates, code points beyond Unicode.
   const char32_t least = size == 4 ? 0x10000 : size == 3 ? 0x800 : 0x80;
   if (code < least || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return kInvalid;
   return {code, size, true};

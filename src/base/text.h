@@ -9,11 +9,11 @@
 
 namespace pipesim::base {
 
-/// The candidate nearest to `word` by edit distance (transpositions count one), or nullopt when
-/// none is near enough to be a likely slip.
+/// The candidate nearest to `word` by edit distance (a transposition counts as one edit), or
+/// nullopt when none is close enough to be a likely typo.
 std::optional<std::string> Nearest(std::string_view word, std::span<const std::string> candidates);
 
-/// The word as a POSIX shell takes it back: quoted only when it must be.
+/// Quotes `word` for a POSIX shell, only where needed.
 std::string ShellQuote(std::string_view word);
 std::string ShellJoin(std::span<const std::string> words);
 
@@ -25,7 +25,7 @@ std::string_view Trim(std::string_view text);
 /// print.
 std::string Printable(std::string_view text);
 
-/// The first character of `text` (not empty) as UTF-8. An invalid byte is one character by itself.
+/// The first UTF-8 character of `text` (not empty). An invalid byte counts as one character.
 struct Utf8Char {
   char32_t code = 0;     ///< U+FFFD when invalid
   std::size_t size = 1;  ///< bytes
@@ -33,7 +33,7 @@ struct Utf8Char {
 };
 Utf8Char FirstChar(std::string_view text);
 
-/// Columns that a terminal gives the character: 0 (combining), 1 or 2 (East Asian wide).
+/// Terminal columns of the character: 0 (combining), 1 or 2 (East Asian wide).
 /// Source: the ranges of Markus Kuhn's wcwidth, shortened to whole blocks.
 int DisplayWidth(char32_t code);
 std::size_t DisplayWidth(std::string_view text);

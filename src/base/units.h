@@ -1,6 +1,5 @@
-// The quantities every layer speaks in: durations, instants, bytes and rates. Time is integer
-// nanoseconds, so that a run in virtual time is exact and repeatable. Knows nothing of pipelines
-// and does no parsing or printing (spec/units_text.h does).
+// Durations, instants, bytes and rates. Time is integer nanoseconds, so that a run in virtual time
+// is exact and repeatable. No parsing or printing (see spec/units_text.h).
 #pragma once
 
 #include <chrono>
@@ -12,8 +11,8 @@ namespace pipesim::base {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The timeline of one run: CLOCK_MONOTONIC when threads run, virtual time when events do.
-/// Only differences and order carry meaning.
+/// The timeline of one run: CLOCK_MONOTONIC in the threaded engine, virtual time in the other.
+/// Only differences and order have meaning.
 struct RunTimeline {
   using rep = Duration::rep;
   using period = Duration::period;
@@ -52,7 +51,7 @@ struct BytesPerSecond {
   constexpr auto operator<=>(const BytesPerSecond&) const = default;
 };
 
-/// The time that `amount` takes at `rate`, to the nearest nanosecond.
+/// Time to move `amount` at `rate`, rounded to the nearest nanosecond.
 inline Duration operator/(Bytes amount, BytesPerSecond rate) {
   return FromSeconds(static_cast<double>(amount.count) / rate.per_s);
 }

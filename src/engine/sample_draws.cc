@@ -9,7 +9,7 @@ namespace pipesim::engine {
 SampleDraws::SampleDraws(const base::Distribution& distribution, std::uint64_t seed,
                          base::Stage stage, std::int64_t samples, bool keep)
     : distribution_(distribution),
-      drawer_(distribution),
+      sampler_(distribution),
       seed_(seed),
       stage_(stage),
       samples_(samples) {
@@ -21,7 +21,7 @@ SampleDraws::SampleDraws(const base::Distribution& distribution, std::uint64_t s
 
 std::int64_t SampleDraws::Draw(std::int64_t sample) const {
   base::KeyedStream stream(seed_, stage_, static_cast<std::uint64_t>(sample));
-  return base::RoundToInteger(drawer_(stream));
+  return base::RoundToInteger(sampler_(stream));
 }
 
 }  // namespace pipesim::engine

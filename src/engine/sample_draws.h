@@ -42,7 +42,7 @@ class SampleDraws {
   std::int64_t Draw(std::int64_t sample) const;
 
   base::Distribution distribution_;
-  base::Drawer drawer_;
+  base::DistributionSampler sampler_;
   std::uint64_t seed_;
   base::Stage stage_;
   std::int64_t samples_;

@@ -24,7 +24,7 @@ void DrawUnlessFixed(const base::Drawn<Unit>& cost, Stage stage, const spec::Exp
 }  // namespace
 
 Sampler::Placed::Placed(const base::Drawn<base::Duration>& cost) : fixed(cost.Mean()) {
-  if (!cost.IsFixed()) drawer.emplace(cost.in_units);
+  if (!cost.IsFixed()) sampler.emplace(cost.in_units);
 }
 
 Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
@@ -116,9 +116,9 @@ void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t posi
 
 base::Duration Sampler::At(const Placed& cost, Stage stage, std::int64_t epoch,
                            std::int64_t position) const {
-  if (!cost.drawer) return cost.fixed;
+  if (!cost.sampler) return cost.fixed;
   KeyedStream stream(seed_, stage, Key(epoch), Key(position));
-  return base::Duration(base::RoundToInteger((*cost.drawer)(stream)));
+  return base::Duration(base::RoundToInteger((*cost.sampler)(stream)));
 }
 
 void Sampler::Epoch::Range(std::int64_t position, std::span<std::uint64_t> samples) const {

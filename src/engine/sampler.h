@@ -82,7 +82,7 @@ class Sampler {
  private:
   struct Placed {
     explicit Placed(const base::Drawn<base::Duration>& cost);
-    std::optional<base::Drawer> drawer;  ///< nullopt: fixed
+    std::optional<base::DistributionSampler> sampler;  ///< nullopt: fixed
     base::Duration fixed;
   };
   ChunkDemand SumOfEach(std::int64_t epoch, const Epoch& order, std::int64_t position,

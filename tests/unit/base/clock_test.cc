@@ -22,7 +22,7 @@ TEST(SystemClockTest, NeverWakesBeforeTheInstant) {
 TEST(SystemClockTest, ReturnsAtOnceWhenTheInstantHasPassed) {
   const SystemClock clock;
   StopFlag stop;
-  stop.Set();  // and says so even then: nothing was waited for
+  stop.Set();  // still returns true: there was nothing to wait for
   EXPECT_TRUE(clock.SleepUntil(clock.Now() - milliseconds(1), stop));
 }
 
@@ -39,7 +39,7 @@ TEST(SystemClockTest, ASetFlagEndsALongSleep) {
   setter.join();
 }
 
-TEST(SystemClockTest, AFlagThatIsSetAlreadyIsNoticedFirst) {
+TEST(SystemClockTest, AnAlreadySetFlagIsNoticedFirst) {
   const SystemClock clock;
   StopFlag stop;
   stop.Set();

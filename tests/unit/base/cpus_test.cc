@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-// A made-up /proc and /sys/fs/cgroup.
+// A fake /proc and /sys/fs/cgroup.
 class CgroupTest : public testing::Test {
  public:
   CgroupTest& With(const std::string& path, const std::string& content) {
@@ -48,7 +48,7 @@ class CgroupTest : public testing::Test {
   const fs::path root_ = temporary_.path();
 };
 
-TEST_F(CgroupTest, Version2TakesTheSmallestQuotaOnTheWayUp) {
+TEST_F(CgroupTest, Version2TakesTheSmallestQuotaOfAllAncestors) {
   Version2("/user/job");
   EXPECT_EQ(Quota(), std::nullopt);
   With("sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
@@ -59,7 +59,7 @@ TEST_F(CgroupTest, Version2TakesTheSmallestQuotaOnTheWayUp) {
   EXPECT_EQ(Quota(), 0.5);
 }
 
-TEST_F(CgroupTest, Version2InAContainerSeesItsOwnTop) {
+TEST_F(CgroupTest, Version2InAContainerUsesTheMountsRoot) {
   Version2("/").With("sys/fs/cgroup/cpu.max", "150000 100000\n");
   EXPECT_EQ(Quota(), 1.5);
 }
@@ -73,14 +73,14 @@ TEST_F(CgroupTest, Version1FollowsTheMountedRoot) {
   EXPECT_EQ(Quota(), std::nullopt);
 }
 
-TEST_F(CgroupTest, Version1WalksUp) {
+TEST_F(CgroupTest, Version1TakesTheSmallestQuotaOfAllAncestors) {
   Version1("/slurm/job", "/");
   With("sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_quota_us", "300000\n");
   With("sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(Quota(), 3);
 }
 
-TEST_F(CgroupTest, AGroupOutsideTheMountIsSeenAsItsTop) {
+TEST_F(CgroupTest, AGroupOutsideTheMountUsesTheMountsRoot) {
   Version2("/../sibling").With("sys/fs/cgroup/cpu.max", "200000 100000\n");
   EXPECT_EQ(Quota(), 2);
 }
@@ -90,19 +90,19 @@ TEST_F(CgroupTest, WithoutCgroupsThereIsNoQuota) {
   EXPECT_FALSE(ReadThrottling(root_).has_value());
 }
 
-TEST_F(CgroupTest, NonsenseIsNoQuota) {
+TEST_F(CgroupTest, GarbageIsNoQuota) {
   Version2("/").With("sys/fs/cgroup/cpu.max", "what 100000\n");
   EXPECT_EQ(Quota(), std::nullopt);
   With("sys/fs/cgroup/cpu.max", "100000 0\n");
   EXPECT_EQ(Quota(), std::nullopt);
 }
 
-TEST_F(CgroupTest, ThrottlingIsSummedOnTheWayUp) {
+TEST_F(CgroupTest, ThrottlingIsSummedOverAllAncestors) {
   Version2("/a/b");
   With("sys/fs/cgroup/a/cpu.stat",
        "usage_usec 9\nnr_periods 10\nnr_throttled 2\nthrottled_usec 7\n");
   With("sys/fs/cgroup/a/b/cpu.stat", "nr_throttled 1\nthrottled_usec 3\n");
-  With("sys/fs/cgroup/cpu.stat", "usage_usec 100\n");  // the root counts none
+  With("sys/fs/cgroup/cpu.stat", "usage_usec 100\n");  // the root has no throttling counters
   const auto throttling = ReadThrottling(root_);
   ASSERT_TRUE(throttling.has_value());
   EXPECT_EQ(throttling->periods_throttled, 3);
@@ -115,7 +115,7 @@ TEST_F(CgroupTest, ThrottlingOfVersion1IsInNanoseconds) {
   EXPECT_EQ(ReadThrottling(root_)->throttled, Duration(123456789));
 }
 
-TEST_F(CgroupTest, TheProcessorIsNamed) {
+TEST_F(CgroupTest, ReadsTheProcessorsModelName) {
   With("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\n");
   EXPECT_EQ(CpuModelName(root_), "Some CPU @ 3 GHz");
   With("proc/cpuinfo", "processor\t: 0\n");
@@ -147,7 +147,7 @@ TEST(PhysicalCoresTest, HoldsEveryProcessorOnce) {
   EXPECT_EQ(ChooseCpus(allowed, 1).size(), 1u);
 }
 
-// In a process of its own, since pinning cannot be undone for certain.
+// In a separate process, because pinning cannot always be undone.
 template <class Check>
 void ExpectInChild(Check check) {
   const pid_t child = fork();
@@ -157,7 +157,7 @@ void ExpectInChild(Check check) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(PinProcessTest, ReachesThreadsThatRunAlready) {
+TEST(PinProcessTest, PinsRunningThreads) {
   const int target = ReadCpuAllowance().cpus.back();
   ExpectInChild([target] {
     std::atomic<bool> pinned{false};
@@ -176,7 +176,7 @@ TEST(PinProcessTest, ReachesThreadsThatRunAlready) {
   });
 }
 
-TEST(PinProcessTest, ProcessorsThatAreNotThereAreRefused) {
+TEST(PinProcessTest, MissingProcessorsAreRefused) {
   ExpectInChild([] {
     try {
       PinProcess({1 << 14});

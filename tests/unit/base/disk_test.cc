@@ -14,7 +14,7 @@ constexpr std::string_view kStat =
     "   93211    12876  7201736    28134    96217   184923 19840123   210745        0    81344   "
     "250212     2345        0  1234567      890     1711    11333\n";
 
-TEST(DiskStat, HoldsReadsInSectorsOf512BytesAndTimesInMilliseconds) {
+TEST(DiskStat, CountsSectorsOf512BytesAndMilliseconds) {
   const auto counters = ParseDiskStat(kStat);
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->reads, 93'211);
@@ -24,7 +24,7 @@ TEST(DiskStat, HoldsReadsInSectorsOf512BytesAndTimesInMilliseconds) {
   EXPECT_EQ(counters->queued, milliseconds(250'212));
 }
 
-TEST(DiskStat, OfOldKernelsHasElevenFields) {
+TEST(DiskStat, ReadsTheElevenFieldsOfOldKernels) {
   EXPECT_TRUE(ParseDiskStat("1 2 3 4 5 6 7 8 9 10 11"));
   EXPECT_FALSE(ParseDiskStat("1 2 3 4 5 6 7 8 9 10"));
   EXPECT_FALSE(ParseDiskStat("no numbers"));
@@ -33,9 +33,9 @@ TEST(DiskStat, OfOldKernelsHasElevenFields) {
 
 TEST(DiskOf, IsNoneForFileSystemsInMemory) { EXPECT_FALSE(DiskOf("/proc/self")); }
 
-TEST(DiskOf, IsNoneForAPathThatIsNot) { EXPECT_FALSE(DiskOf("/no/such/path")); }
+TEST(DiskOf, IsNoneForAMissingPath) { EXPECT_FALSE(DiskOf("/no/such/path")); }
 
-TEST(DiskOf, NamesAWholeDeviceWhoseCountersNeverFall) {
+TEST(DiskOf, NamesTheWholeDeviceWhoseCountersNeverDecrease) {
   const auto disk = DiskOf(std::filesystem::current_path());
   if (!disk) GTEST_SKIP() << "the tests do not lie on a block device";
   EXPECT_FALSE(std::filesystem::exists(disk->stat.parent_path() / "partition"));

@@ -45,7 +45,7 @@ TEST(FormatProblemsTest, KeepsTheOrder) {
   EXPECT_EQ(FormatProblems({first, second}), "a:2: error: x\na:1: error: y\n  suggestion: z\n");
 }
 
-// The text above the caret and its underline: what a reader takes to be meant.
+// The text above the caret and its underline.
 std::string MarkedText(const std::string& formatted) {
   const std::vector<std::string> lines = Split(formatted, '\n');
   const std::string &source = lines.at(1), &caret = lines.at(2);
@@ -79,7 +79,7 @@ TEST(FormatProblemsTest, TheCaretStandsUnderTheRightCharacter) {
   EXPECT_EQ(Marked("\u4E2D\u6587: 1", 1, 2), "\u4E2D\u6587");
 }
 
-TEST(FormatProblemsTest, TheCaretStaysAtTheLine) {
+TEST(FormatProblemsTest, TheCaretStaysWithinTheLine) {
   EXPECT_EQ(Marked("short: oops", 8, 400), "oops");
   const std::string beyond = Format({.source = "f",
                                      .line = 1,
@@ -108,7 +108,7 @@ TEST(FormatProblemsTest, ALongLineIsShownAroundTheCaret) {
   }
 }
 
-TEST(FormatProblemsTest, NothingFromTheFileReachesTheTerminalRaw) {
+TEST(FormatProblemsTest, ControlCharactersFromTheFileAreReplaced) {
   const std::string text = Format({.source = "f\x1b]0;x\x07",
                                    .line = 1,
                                    .column = 1,

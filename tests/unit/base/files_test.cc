@@ -59,7 +59,7 @@ TEST_F(FilesTest, AMissingFileIsNamedWithTheReason) {
   EXPECT_THAT(ErrorOf([&] { ReadFile(folder_); }), HasSubstr("Is a directory"));
 }
 
-TEST_F(FilesTest, TheOldFileStandsUntilTheCommit) {
+TEST_F(FilesTest, TheOldFileStaysUntilTheCommit) {
   const fs::path path = Write("report.json", "old");
   {
     OutputFile file(path);
@@ -100,21 +100,21 @@ TEST_F(FilesTest, ALinkStaysALink) {
   EXPECT_EQ(ReadFile(path), "new");
 }
 
-TEST_F(FilesTest, TwoAtOnceDoNotMeet) {
+TEST_F(FilesTest, TwoConcurrentWritersDoNotCollide) {
   OutputFile a(folder_ / "a"), b(folder_ / "b");
   b.Commit("b");
   a.Commit("a");
   EXPECT_EQ(ReadFile(folder_ / "a") + ReadFile(folder_ / "b"), "ab");
 }
 
-TEST_F(FilesTest, AMovedFileIsCommittedOnce) {
+TEST_F(FilesTest, AMovedOutputFileCommitsOnce) {
   OutputFile a(folder_ / "a");
   OutputFile b(std::move(a));
   b.Commit("x");
   EXPECT_EQ(ReadFile(folder_ / "a"), "x");
 }
 
-TEST_F(FilesTest, ABadPlaceFailsBeforeTheRun) {
+TEST_F(FilesTest, ABadPathFailsBeforeTheRun) {
   EXPECT_THAT(
       ErrorOf([&] { OutputFile(folder_ / "no" / "out.json"); }),
       AllOf(HasSubstr("out.json"), HasSubstr("No such file"), HasSubstr("create the folder")));
@@ -125,14 +125,14 @@ TEST_F(FilesTest, ABadPlaceFailsBeforeTheRun) {
   EXPECT_EQ(FilesHere(), 1);
 }
 
-TEST_F(FilesTest, AProtectedFileIsRefused) {
+TEST_F(FilesTest, AWriteProtectedFileIsRefused) {
   const fs::path path = Write("keep", "old");
   ASSERT_EQ(chmod(path.c_str(), 0444), 0);
   if (access(path.c_str(), W_OK) == 0) GTEST_SKIP() << "root may write everything";
   EXPECT_THAT(ErrorOf([&] { const OutputFile file(path); }), HasSubstr("Permission denied"));
 }
 
-TEST_F(FilesTest, AFullDiskIsNamedAndTheTargetKept) {
+TEST_F(FilesTest, AFullDiskIsReportedAndTheTargetKept) {
   // A device that is always full, written in place.
   OutputFile device("/dev/full");
   EXPECT_THAT(

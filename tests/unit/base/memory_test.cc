@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A made-up /proc and /sys/fs/cgroup.
+/// A fake /proc and /sys/fs/cgroup.
 class MemoryTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& content) {
@@ -35,7 +35,7 @@ class MemoryTest : public testing::Test {
           "34 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
           "35 32 0:32 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
   }
-  /// Free bytes by each bound of `root_`; the process's own limits are left out.
+  /// Free bytes per bound of `root_`, without the process's own limits.
   std::vector<std::int64_t> Free() {
     std::vector<std::int64_t> free;
     for (const MemoryBound& bound : ReadMemoryBounds(root_)) free.push_back(bound.free.count);
@@ -52,12 +52,12 @@ TEST_F(MemoryTest, NothingIsKnownWhereNothingCanBeRead) {
   EXPECT_EQ(OomKills(root_), std::nullopt);
 }
 
-TEST_F(MemoryTest, TheMachineGivesWhatTheKernelCallsAvailable) {
+TEST_F(MemoryTest, TheMachinesBoundIsMemAvailable) {
   Write("proc/meminfo", "MemTotal:  100 kB\nMemFree:  10 kB\nMemAvailable:  40 kB\n");
   EXPECT_THAT(Free(), ElementsAre(40 * 1024));
 }
 
-TEST_F(MemoryTest, Version2CountsPagesOfFilesAsFreeAndEveryLimitOnTheWayUp) {
+TEST_F(MemoryTest, Version2CountsPageCacheAsFreeAndEveryAncestorsLimit) {
   Version2("/user/job");
   Write("sys/fs/cgroup/user/memory.max", "5000\n");
   Write("sys/fs/cgroup/user/memory.current", "4500\n");
@@ -72,7 +72,7 @@ TEST_F(MemoryTest, Version2CountsPagesOfFilesAsFreeAndEveryLimitOnTheWayUp) {
   EXPECT_THAT(tightest->name, HasSubstr("cgroup/user"));
 }
 
-TEST_F(MemoryTest, Version1KnowsTheNumberThatMeansNoLimit) {
+TEST_F(MemoryTest, Version1RecognizesTheValueForNoLimit) {
   Version1("/job");
   Write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   Write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1\n");
@@ -83,7 +83,7 @@ TEST_F(MemoryTest, Version1KnowsTheNumberThatMeansNoLimit) {
   EXPECT_THAT(Free(), ElementsAre(1000 - (900 - 150)));
 }
 
-TEST_F(MemoryTest, KillsAreCountedByTheOwnCgroupElseByTheMachine) {
+TEST_F(MemoryTest, OomKillsComeFromTheOwnCgroupElseTheMachine) {
   Write("proc/vmstat", "pgfault 5\noom_kill 7\n");
   EXPECT_EQ(OomKills(root_), 7);
   Version2("/user/job");
@@ -97,8 +97,8 @@ TEST_F(MemoryTest, KillsAreCountedByTheOwnCgroupElseByTheMachine) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Sanitizers reserve address space as they like.
-TEST(LimitOwnData, MakesAnAllocationFailInThisProcessAlone) {
+// Not under sanitizers, which reserve large address ranges.
+TEST(LimitOwnData, MakesAnAllocationFailInThisProcessOnly) {
   const pid_t child = fork();
   if (child == 0) {
     if (!LimitOwnData({64 << 20})) _exit(2);

@@ -30,7 +30,7 @@ RC_GTEST_PROP(PortableMath, ExpIsWithinAFewUlpsOfLibm, (std::uint64_t bits)) {
   RC_ASSERT(std::abs(PortableExp(x) / std::exp(x) - 1) < 1e-15);
 }
 
-TEST(PortableMath, KnowsItsEnds) {
+TEST(PortableMath, HandlesTheEndsOfItsRange) {
   EXPECT_EQ(PortableLog(1), 0);
   EXPECT_EQ(PortableExp(0), 1);
   EXPECT_LT(ErrorOf(PortableLog(5e-324), std::log(5e-324)), 4e-16);  // the smallest subnormal
@@ -51,15 +51,15 @@ TEST(PortableMath, NormalQuantileReachesTheFarTail) {
   EXPECT_NEAR(NormalQuantile(1e-300), -37.0470962993612, 1e-12);
 }
 
-TEST(KeyedStream, IsTheSameEverywhereForEver) {
-  // Pinned: a change of these numbers changes every result that was ever made from a seed.
+TEST(KeyedStream, IsIdenticalOnEveryMachine) {
+  // Pinned: changing these numbers would change every seeded result.
   KeyedStream stream(1, Stage::kPrepare, 7, 3);
   EXPECT_EQ(stream.Next(), 0x8970D7333235BC55);
   EXPECT_EQ(stream.Next(), 0x0B8688CD39FE18D0);
   EXPECT_EQ(KeyedStream(2, Stage::kStorageLatency, 1, 12345).Next(), 0x1A38224A94636C86);
 }
 
-TEST(KeyedStream, DrawsAreTheSameEverywhereForEver) {
+TEST(KeyedStream, DrawsAreIdenticalOnEveryMachine) {
   const auto draw = [](DistributionKind kind) {
     const Drawn<Duration> cost{
         {.kind = kind, .mean = 2e6, .stdev = 1e6, .low = 1e6, .high = 3e6, .values = {1, 2, 3}}};
@@ -74,7 +74,7 @@ TEST(KeyedStream, DrawsAreTheSameEverywhereForEver) {
   EXPECT_EQ(draw(DistributionKind::kEmpirical), 1);
 }
 
-TEST(KeyedStream, EveryPartOfTheKeyMakesAStreamOfItsOwn) {
+TEST(KeyedStream, EveryPartOfTheKeySelectsAnotherStream) {
   std::set<std::uint64_t> first;
   int streams = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed)
@@ -85,7 +85,7 @@ TEST(KeyedStream, EveryPartOfTheKeyMakesAStreamOfItsOwn) {
   EXPECT_EQ(first.size(), static_cast<std::size_t>(streams));
 }
 
-TEST(KeyedStream, UnitsLieInsideTheOpenInterval) {
+TEST(KeyedStream, UnitDrawsLieInsideTheOpenInterval) {
   double least = 1, most = 0;
   for (std::uint64_t key = 0; key < 100'000; ++key) {
     const double unit = KeyedStream(3, Stage::kStep, key).NextUnit();
@@ -115,7 +115,7 @@ Moments MomentsOf(const Distribution& distribution, int draws) {
 }
 
 class Moment : public testing::TestWithParam<Distribution> {};
-TEST_P(Moment, OfManyDrawsAreTheStatedOnes) {
+TEST_P(Moment, OfManyDrawsMatchTheParameters) {
   const Moments moments = MomentsOf(GetParam(), 400'000);
   // Five standard errors of the mean; the deviation's are wider for heavy tails.
   EXPECT_NEAR(moments.mean, GetParam().Mean(), 5 * GetParam().Stdev() / std::sqrt(400'000.0));
@@ -173,7 +173,7 @@ TEST(ShuffleTest, IsAPermutationAroundPowersOfTwo) {
   }
 }
 
-TEST(ShuffleTest, GivesARangeAsItGivesEachPosition) {
+TEST(ShuffleTest, ARangeEqualsItsSinglePositions) {
   for (const std::uint64_t size : {1, 2, 7, 300, 1000, 65537, 1'281'167, 20'000'000}) {
     const Shuffle plain(3, 4, size);
     Shuffle tabulated(3, 4, size);
@@ -187,7 +187,7 @@ TEST(ShuffleTest, GivesARangeAsItGivesEachPosition) {
   }
 }
 
-TEST(ShuffleTest, StaysInsideHugeSizes) {
+TEST(ShuffleTest, StaysInRangeForHugeSizes) {
   const std::uint64_t size = (std::uint64_t{1} << 62) + 1;
   const Shuffle shuffle(1, 0, size);
   std::set<std::uint64_t> items;
@@ -209,14 +209,14 @@ TEST(ShuffleTest, DiffersByEpochAndBySeed) {
   EXPECT_EQ(same_places(Shuffle(1, 0, 1000), Shuffle(1, 0, 1000)), 1000);
 }
 
-// How far counts are from all alike, in deviations of chi-square with `degrees` of freedom.
+// How far counts are from uniform, in standard deviations of chi-square with `degrees` of freedom.
 double ChiSquareScore(const std::vector<int>& counts, double expected, double degrees) {
   double chi2 = 0;
   for (const int count : counts) chi2 += (count - expected) * (count - expected) / expected;
   return (chi2 - degrees) / std::sqrt(2 * degrees);
 }
 
-TEST(ShuffleTest, SendsEachPositionAndEachPairEverywhereAlike) {
+TEST(ShuffleTest, DistributesPositionsAndPairsUniformly) {
   for (const std::size_t size : {3, 5, 6, 10, 37, 260}) {
     const int epochs = 20'000;
     std::vector<int> places(size * size), pairs(size * size);
@@ -228,14 +228,14 @@ TEST(ShuffleTest, SendsEachPositionAndEachPairEverywhereAlike) {
     }
     const auto n = static_cast<double>(size);
     EXPECT_LT(ChiSquareScore(places, epochs / n, (n - 1) * (n - 1)), 5) << "size " << size;
-    for (std::size_t item = size; item-- > 0;)  // no pair holds one item twice
+    for (std::size_t item = size; item-- > 0;)  // a pair has two different items
       pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(item * (size + 1)));
     EXPECT_LT(ChiSquareScore(pairs, epochs / (n * (n - 1)), n * (n - 1) - 1), 5) << "size " << size;
   }
 }
 
-TEST(ShuffleTest, BreaksUpNeighbours) {
-  // Chance that two neighbours stay neighbours in the same order: (n - 1) pairs × 1 / n each.
+TEST(ShuffleTest, SeparatesNeighbours) {
+  // Expected neighbours that stay neighbours in the same order: (n - 1) pairs × 1 / n each.
   int kept = 0;
   for (std::uint64_t epoch = 0; epoch < 2000; ++epoch) {
     const Shuffle shuffle(9, epoch, 1000);
@@ -245,7 +245,7 @@ TEST(ShuffleTest, BreaksUpNeighbours) {
   EXPECT_NEAR(kept / 2000.0, 1, 0.15);
 }
 
-TEST(DrawnTest, OfBytesIsAWholeNumber) {
+TEST(DrawnTest, BytesAreWholeNumbers) {
   const Drawn<Bytes> size{{.kind = DistributionKind::kUniform, .low = 10, .high = 11}};
   for (std::uint64_t key = 0; key < 100; ++key) {
     const Bytes drawn = size.Draw(KeyedStream(1, Stage::kSampleSize, key));

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Normal noise around 0, deviation 1.
+// Standard normal noise.
 std::vector<double> Noise(std::size_t count, std::uint64_t seed = 1) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i)
@@ -29,7 +29,7 @@ TEST(Stats, MeanAndStdevOfAKnownSample) {
   EXPECT_DOUBLE_EQ(Stdev(values), std::sqrt(32.0 / 7));
 }
 
-TEST(Stats, AreDefinedForTooFewValues) {
+TEST(Stats, AreDefinedForFewValues) {
   const std::vector<double> none, one = {3};
   EXPECT_EQ(Mean(none), 0);
   EXPECT_EQ(Stdev(one), 0);
@@ -71,7 +71,7 @@ TEST(StudentTTest, MatchesTheTables) {
   EXPECT_NEAR(StudentT(0.95, 1'000'000), 1.959966, 1e-5);  // the normal's
 }
 
-TEST(HalfWidthTest, CoversTheTrueMeanAsOftenAsItSays) {
+TEST(HalfWidthTest, CoversTheTrueMeanAtItsLevel) {
   int covered = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const std::vector<double> sample = Noise(8, seed);
@@ -80,7 +80,7 @@ TEST(HalfWidthTest, CoversTheTrueMeanAsOftenAsItSays) {
   EXPECT_NEAR(covered / 2000.0, 0.95, 0.02);  // 4 standard errors
 }
 
-TEST(Mser5Test, CutsAStartThatIsSlower) {
+TEST(Mser5Test, CutsASlowerStart) {
   std::vector<double> values = Noise(500);
   for (std::size_t i = 0; i < 60; ++i) values[i] += 20;
   EXPECT_EQ(Mser5(values), 60u);
@@ -91,7 +91,7 @@ TEST(Mser5Test, CutsADecayingStart) {
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] += 50 * std::exp(-static_cast<double>(i) / 40);
   const std::size_t cut = Mser5(values);
-  EXPECT_GE(cut, 100u);  // where 4 deviations are left
+  EXPECT_GE(cut, 100u);  // the transient has decayed to 4 deviations
   EXPECT_LE(cut, 400u);
 }
 
@@ -118,7 +118,7 @@ RC_GTEST_PROP(BatchMeansTest, MakesAtLeastTwoAndDropsLessThanABatch, (std::vecto
   RC_ASSERT(values.size() - count * size <= size);
 }
 
-TEST(Autocorrelation, TellsRunsFromAlternation) {
+TEST(Autocorrelation, SeparatesTrendsFromAlternation) {
   EXPECT_NEAR(Autocorrelation1(Noise(10'000)), 0, 0.05);
   std::vector<double> alternating, constant(100, 3.0);
   for (int i = 0; i < 1000; ++i) alternating.push_back(i % 2);

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 const std::vector<std::string> kKeys = {"workers", "batch_size", "prefetch_factor",
                                         "shuffle", "timeout",    "queue"};
 
-TEST(NearestTest, FindsALikelySlip) {
+TEST(NearestTest, FindsALikelyTypo) {
   EXPECT_EQ(Nearest("wrokers", kKeys), "workers");  // two letters swapped
   EXPECT_EQ(Nearest("worker", kKeys), "workers");   // one left out
   EXPECT_EQ(Nearest("prefech_factor", kKeys), "prefetch_factor");
@@ -23,7 +23,7 @@ TEST(NearestTest, FindsALikelySlip) {
   EXPECT_EQ(Nearest("batch", kKeys), "batch_size");  // a stem
 }
 
-TEST(NearestTest, IsSilentWhenNothingIsNear) {
+TEST(NearestTest, FindsNothingWhenNothingIsNear) {
   EXPECT_EQ(Nearest("colour", kKeys), std::nullopt);
   EXPECT_EQ(Nearest("x", kKeys), std::nullopt);
   EXPECT_EQ(Nearest("", kKeys), std::nullopt);
@@ -49,7 +49,7 @@ std::string WhatTheShellSees(const std::string& line) {
   return seen;
 }
 
-TEST(ShellQuoteTest, IsTakenBackByARealShell) {
+TEST(ShellQuoteTest, IsParsedBackByARealShell) {
   for (const std::string word : {"plain", "a b", "$HOME", "`id`", "x'y\"z", "\\n", "~", "*",
                                  "{a,b}", "!1", "#", "a\nb", "é", "-n"})
     EXPECT_EQ(WhatTheShellSees(ShellQuote(word)), word);
@@ -64,20 +64,20 @@ RC_GTEST_PROP(SplitTest, JoinPutsItBack, (std::string text)) {
   RC_ASSERT(Join(Split(text, ','), ",") == text);
 }
 
-TEST(TrimTest, TakesOffWhatCannotBeSeen) {
+TEST(TrimTest, RemovesWhitespace) {
   EXPECT_EQ(Trim(" \t a b \r\n"), "a b");
   EXPECT_EQ(Trim(" \n"), "");
 }
 
-TEST(PrintableTest, ReplacesWhatCouldHarmATerminal) {
+TEST(PrintableTest, ReplacesControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(Printable("\x1b[31mred"), "\uFFFD[31mred");
   EXPECT_EQ(Printable("a\nb"), "a\uFFFDb");
   EXPECT_EQ(Printable("caf\u00E9 \u4E2D"), "caf\u00E9 \u4E2D");
   EXPECT_EQ(Printable("\xff"), "\uFFFD");
   EXPECT_EQ(Printable("\xc3"), "\uFFFD");                      // cut off
-  EXPECT_EQ(Printable("\xc0\xaf"), "\uFFFD\uFFFD");            // longer than needed
+  EXPECT_EQ(Printable("\xc0\xaf"), "\uFFFD\uFFFD");            // overlong
   EXPECT_EQ(Printable("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");  // half of a surrogate pair
-  EXPECT_EQ(Printable("a\u202Eb"), "a\uFFFDb");                // would reverse what follows
+  EXPECT_EQ(Printable("a\u202Eb"), "a\uFFFDb");                // would reverse the following text
 }
 
 RC_GTEST_PROP(PrintableTest, IsPrintableOnceAndForAll, (std::string text)) {
