@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the arrows between pipesim's layers: tools/check_layers.py [SRC]
+"""Checks the dependencies between pipesim's layers: tools/check_layers.py [SRC]
 
-Reads every #include under src/ and fails on one that points to the right in
+Reads every #include under src/ and fails if one points to the right in
 
     base <- spec <- cost <- trace <- engine <- measure <- diagnose <- report <- app
 
-or that brings a library into a folder that must not know it. docs/architecture.md says why.
+or includes a library in a folder that must not use it. See docs/architecture.md.
 """
 
 import pathlib
@@ -14,16 +14,16 @@ import sys
 
 ORDER = ["base", "spec", "cost", "trace", "engine", "measure", "diagnose", "report", "app"]
 
-# What stands behind engine's interfaces; they do not know each other.
+# Implementations of engine's interfaces; none includes another.
 ENGINES = ["engine/files", "engine/threaded", "engine/torch", "engine/virtual_time"]
 
-# Layers to the right of engine that read what it left behind, never engine itself.
+# Layers to the right of engine that read its results and never include it.
 NO_ENGINE = ["measure", "diagnose", "report"]
 
-# The one header of the LibTorch plugin that others may include; it must be free of LibTorch.
+# The only header of the LibTorch plugin that others may include; it must not include LibTorch.
 PLUGIN_BORDER = "engine/torch/plugin.h"
 
-# Libraries that one folder alone may include, by how their headers begin.
+# Libraries that only these folders may include, by header prefix.
 OWNERS = [
     (r"(torch|ATen|c10|caffe2)/|cuda|nvml|cupti|nvtx", ["engine/torch"]),
     (r"(oneapi/)?tbb/", ["engine/threaded", "app"]),
@@ -53,7 +53,7 @@ def what_is_wrong(file, included):
     if here == there:
         return None
     if here.split("/")[0] not in ORDER:
-        return f"{here} is no layer"
+        return f"{here} is not a layer"
     if ORDER.index(there.split("/")[0]) > ORDER.index(here.split("/")[0]):
         return f"{there} is to the right of {here}"
     if here in NO_ENGINE and there.split("/")[0] == "engine":

@@ -14,7 +14,7 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   if (loader.workers == 0) {
     const auto needs_workers = [&](const char* path) {
       if (!reading.SetByUser(path)) return;
-      reading.Problem(reading.PlaceOf(path), std::string(path) + " means nothing without workers",
+      reading.Problem(reading.PlaceOf(path), std::string(path) + " has no effect without workers",
                       "loader.workers: 1 or more, or leave it out");
     };
     needs_workers("loader.prefetch_factor");
@@ -41,7 +41,7 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   }
 }
 
-/// Sums that engines hold in 64 bits: bytes of all batches in the window, time of one batch's work.
+/// Bounds sums that engines hold in 64 bits: bytes of all prefetched batches, time of one batch.
 void CheckSizes(Reading& reading, const Experiment& experiment) {
   const Loader& loader = experiment.loader;
   const Dataset& dataset = experiment.dataset;
@@ -52,7 +52,7 @@ void CheckSizes(Reading& reading, const Experiment& experiment) {
   const auto batches = static_cast<double>(std::max<std::int64_t>(loader.Window(), 1));
   if (batches * batch * sample_bytes > kMost) {
     reading.Problem(reading.PlaceOf("loader.batch_size"),
-                    "all batches in the window together have over 4e18 bytes");
+                    "the prefetched batches together exceed 4e18 bytes");
   }
   const std::array<std::pair<const char*, const Drawn<Duration>*>, 4> costs{
       {{"prepare.cost", &experiment.prepare.cost},
@@ -66,7 +66,7 @@ void CheckSizes(Reading& reading, const Experiment& experiment) {
   }
 }
 
-/// Each worker of each accelerator is a thread, in virtual time too.
+/// Each worker of each accelerator is a thread, also in virtual time.
 void CheckThreads(Reading& reading, const Experiment& experiment) {
   constexpr std::int64_t kMost = std::int64_t{1} << 16;
   const std::int64_t threads =
@@ -83,8 +83,8 @@ void CheckCache(Reading& reading, const Experiment& experiment) {
   if (experiment.dataset.samples <= kMostSamplesBehindCache) return;
   const std::string most = std::to_string(kMostSamplesBehindCache);
   reading.Problem(reading.PlaceOf("dataset.samples"),
-                  "an emulated cache keeps account of each sample, of " + most +
-                      " at most; fewer samples behind a cache smaller by the same factor hit alike",
+                  "an emulated cache supports at most " + most +
+                      " samples; scaling samples and cache size down together keeps the hit rate",
                   most);
 }
 
@@ -100,12 +100,13 @@ void CheckDecode(Reading& reading, const Experiment& experiment) {
   const DType dtype = experiment.dataset.dtype;
   const bool image = shape.size() == 3 && (shape[0] == 1 || shape[0] == 3);
   if (!shape.empty() && !image) {
-    reading.Problem(reading.PlaceOf("dataset.shape"),
-                    "dataset.shape " + ToText(shape) + " is no image; decode makes 3xHxW or 1xHxW",
-                    "[3, 224, 224]");
+    reading.Problem(
+        reading.PlaceOf("dataset.shape"),
+        "dataset.shape " + ToText(shape) + " is not an image; decode produces 3xHxW or 1xHxW",
+        "[3, 224, 224]");
   }
   if (dtype != DType::kUint8 && dtype != DType::kFloat32) {
-    reading.Problem(reading.PlaceOf("dataset.dtype"), "decode makes uint8 or float32", "uint8");
+    reading.Problem(reading.PlaceOf("dataset.dtype"), "decode produces uint8 or float32", "uint8");
   }
 }
 
@@ -137,31 +138,31 @@ void CheckRun(Reading& reading, const Run& run) {
        {"run.min_duration", "run.min_steps", "run.max_noise", "run.max_duration"}) {
     if (reading.SetByUser(path)) {
       reading.Warn(reading.PlaceOf(path),
-                   std::string(path) + " means nothing beside a fixed run.duration",
+                   std::string(path) + " has no effect with a fixed run.duration",
                    "duration: auto");
     }
   }
 }
 
-/// What was asked for and has no part to act on: said once, then left alone.
+/// Warns about settings that have no effect here.
 void CheckMeaningless(Reading& reading, const Experiment& experiment) {
   const auto warn = [&](const char* path, const char* why, const char* instead) {
     reading.Warn(reading.PlaceOf(path), std::string(path) + why, instead);
   };
   if (experiment.device.kind == DeviceKind::kCpu) {
     if (experiment.loader.pin_memory) {
-      warn("loader.pin_memory", " does nothing when the CPU trains", "false");
+      warn("loader.pin_memory", " has no effect when training on the CPU", "false");
     }
     if (experiment.training.cuda_graph) {
-      warn("model.cuda_graph", " does nothing when the CPU trains", "false");
+      warn("model.cuda_graph", " has no effect when training on the CPU", "false");
     }
   }
   if (experiment.limits.worker_threads > 1 && experiment.prepare.kind != PrepareKind::kBurn) {
-    warn("limits.worker_threads", " shares prepare: burn alone; other kinds stay on one thread",
+    warn("limits.worker_threads", " applies to prepare: burn only; other kinds use one thread",
          "1");
   }
   if (experiment.storage.direct && experiment.storage.file_cache == FileCacheState::kWarm) {
-    warn("storage.cache", " warm does nothing for direct reads, which go past the page cache",
+    warn("storage.cache", " warm has no effect on direct reads, which bypass the page cache",
          "as_is");
   }
 }
@@ -169,7 +170,7 @@ void CheckMeaningless(Reading& reading, const Experiment& experiment) {
 void CheckCudaGraph(Reading& reading, const Training& training) {
   if (!training.cuda_graph || training.optimizer != Optimizer::kAdam) return;
   reading.Problem(reading.PlaceOf("model.cuda_graph"),
-                  "model.cuda_graph would freeze the step count that adam corrects its means by",
+                  "model.cuda_graph would freeze the step count in adam's bias correction",
                   "optimizer: sgd or momentum");
 }
 
@@ -180,7 +181,7 @@ std::int64_t OutputsOf(const Model& model, const Shape& input) {
   const Shape out = costs.empty() ? input : costs.back().out;
   if (out.size() != 1) {
     throw std::invalid_argument("the model ends in " + ToText(out) +
-                                "; its last layer must give one number a class");
+                                "; its last layer must give one number per class");
   }
   return out[0];
 }
@@ -236,7 +237,7 @@ void CheckWhole(Reading& reading, const Experiment& experiment) {
 void CheckForRun(Reading& reading, const Experiment& experiment) {
   if (experiment.run.accelerators == 1) return;
   reading.Problem(reading.PlaceOf("run.accelerators"),
-                  "a run has one trainer; several accelerators can only be predicted",
+                  "a run has one accelerator; several can only be predicted",
                   "pipesim predict, or accelerators: 1");
 }
 

@@ -1,4 +1,4 @@
-// What is wrong with an experiment as a whole, though each of its values is good by itself.
+// Checks across sections: values that are valid one by one and wrong together.
 #pragma once
 
 #include "base/error.h"
@@ -8,17 +8,17 @@
 
 namespace pipesim::spec {
 
-/// Sizes the model's last layer from the classes (or the classes from it) and checks that the
-/// layers fit the samples.
+/// Sets the model's outputs from the data set's classes, or the classes from the outputs, and
+/// checks that the layers fit the samples.
 void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment);
 
-/// Contradictions between sections are problems, pointless settings warnings.
+/// Contradictions between sections are problems; settings without effect are warnings.
 void CheckWhole(Reading& reading, const Experiment& experiment);
 
-/// What can be predicted and not run.
+/// Reports settings that can be predicted but not run.
 void CheckForRun(Reading& reading, const Experiment& experiment);
 
-/// Outputs of the model's last layer; throws std::invalid_argument where the layers do not fit.
+/// Outputs of the model's last layer. Throws std::invalid_argument where the layers do not fit.
 std::int64_t OutputsOf(const Model& model, const Shape& input);
 
 }  // namespace pipesim::spec

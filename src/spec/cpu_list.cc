@@ -7,7 +7,7 @@
 namespace pipesim::spec {
 namespace {
 
-/// CONFIG_NR_CPUS of Linux on x86-64 is at most this.
+/// The largest CONFIG_NR_CPUS of Linux on x86-64.
 constexpr int kMostCpus = 8192;
 
 std::optional<int> CpuNumber(std::string_view text) {
@@ -68,7 +68,7 @@ std::string CpusText(const Limits& limits) {
     std::size_t last = i;
     while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
     if (!text.empty()) text += ',';
-    // A single processor is written as a range too: a bare number is a count.
+    // A single processor is written as a range, because a bare number is a count.
     text += std::to_string(cpus[i]) + "-" + std::to_string(cpus[last]);
     i = last + 1;
   }

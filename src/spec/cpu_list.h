@@ -8,7 +8,7 @@
 
 namespace pipesim::spec {
 
-/// "auto", "4" or "0-3,6"; a sequence of numbers and ranges is read as well.
+/// Accepts "auto", "4", "0-3,6", or a sequence of numbers and ranges.
 void ReadCpus(MapReader& reader, Reading& reading, Limits& out);
 std::string CpusText(const Limits& limits);
 

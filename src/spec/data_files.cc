@@ -46,14 +46,14 @@ bool IsFile(const fs::path& path) {
 
 Node ParseFile(const fs::path& path, Origin origin, std::vector<base::Problem>& problems) {
   std::error_code error;
-  // A device or a pipe may have no end.
+  // Reading a device or a pipe might never end.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     throw base::EnvironmentError(path.string() + " is not a regular file");
   }
   if (fs::file_size(path, error) > kLargestFileBytes && !error) {
     base::Problem problem;
     problem.source = path.string();
-    problem.what = "larger than 1 MiB; that is no experiment file";
+    problem.what = "larger than 1 MiB, too large for an experiment file";
     problems.push_back(std::move(problem));
     return {};
   }
@@ -93,7 +93,7 @@ std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const s
   const bool good = problems.empty();
   reading.Add(std::move(problems));
   if (good && !file.tree.IsMap()) {
-    reading.Problem(place, path->string() + " holds no " + std::string(rule.word));
+    reading.Problem(place, path->string() + " is not a " + std::string(rule.word));
     return std::nullopt;
   }
   if (!good) return std::nullopt;

@@ -1,5 +1,5 @@
-// Finding and parsing the files that an experiment names: its own, models, storage and device
-// presets, machine profiles. The only part of spec that opens files.
+// Finds and parses YAML files: the experiment, models, storage and device presets, machine
+// profiles. The only part of spec that opens files.
 #pragma once
 
 #include <filesystem>
@@ -17,22 +17,21 @@ enum class DataKind { kModel, kStorage, kDevice, kMachine };
 
 struct DataFile {
   Node tree;              ///< a map
-  std::string reference;  ///< what finds it again: its name, or its absolute path
+  std::string reference;  ///< its name, or its absolute path: loads the same file again
 };
 
 class DataFiles {
  public:
-  /// `beside`: the experiment file's folder, where relative paths are looked for first; may be
-  /// empty.
+  /// `beside`: the experiment file's folder, searched first for relative paths; may be empty.
   DataFiles(const DataFolders& folders, std::filesystem::path beside)
       : folders_(folders), beside_(std::move(beside)) {}
 
-  /// A name (a file of that name in the data folders) or a path (it has a '/' or ends in .yaml or .json).
-  /// What is wrong goes to `reading`, at `place`; then nothing comes back.
+  /// A name (a file of that name in the data folders) or a path (it has a '/' or ends in .yaml or
+  /// .json). On failure adds a problem at `place` to `reading` and returns nullopt.
   std::optional<DataFile> Load(Reading& reading, DataKind kind, const std::string& text,
                                const Place& place) const;
-  /// A path of the experiment's: relative to its file when it stands there, else to the working
-  /// folder.
+  /// An absolute path: relative ones start at the experiment file's folder where `text` came from
+  /// the file, else at the working folder.
   std::filesystem::path Resolve(const std::string& text, Origin origin) const;
 
  private:
@@ -44,7 +43,7 @@ class DataFiles {
 
 std::vector<std::string> DataNames(const DataFolders& folders, DataKind kind);
 
-/// Parses one file; throws EnvironmentError when it cannot be read or is no regular file.
+/// Parses one file. Throws EnvironmentError when it cannot be read or is not a regular file.
 Node ParseFile(const std::filesystem::path& path, Origin origin,
                std::vector<base::Problem>& problems);
 

@@ -1,4 +1,4 @@
-// The `device:` section: where the step runs, or what stands in for it.
+// The `device:` section: where the training step runs, real or emulated.
 #include "spec/overrides.h"
 #include "spec/sections.h"
 
@@ -26,7 +26,7 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
   reader.Finish();
   if (read < 8 || preset.efficiency <= 0) {
-    reading.Problem(loaded->tree.place, "a device preset needs every one of its figures",
+    reading.Problem(loaded->tree.place, "a device preset must set all of these",
                     "source, fp32_tflops, bf16_tflops, memory_bandwidth, memory, h2d_bandwidth, "
                     "launch, efficiency");
     return std::nullopt;
@@ -37,16 +37,16 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   return preset;
 }
 
-/// The word after `device:`; any that is no device is a preset's name.
+/// The word after `device:`. A word that is not a device is a preset's name.
 void ReadName(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
   const std::string& name = node.text;
   if (const auto id = ParseDevice(name)) {
     out.kind = id->kind;
     out.cuda_index = id->index;
   } else if (name.starts_with("cuda:")) {
-    reading.Problem(node.place, "device: '" + name + "' names no GPU", "cuda:0");
+    reading.Problem(node.place, "device: '" + name + "' is not a GPU", "cuda:0");
   } else if (name == "gpu" || name == "GPU") {
-    reading.Problem(node.place, "device: 'gpu' is no device", "cuda:0");
+    reading.Problem(node.place, "device: 'gpu' is not a device", "cuda:0");
   } else {
     out.kind = DeviceKind::kEmulated;
     out.preset = ReadPreset(reading, files, name, node.place);
@@ -65,13 +65,13 @@ void ReadEmulated(Reading& reading, const DataFiles& files, const Node& node, De
   if (has_base || has_per_sample) out.step_base = step_base;
   if (has_preset && (reader.Has("base") || reader.Has("per_sample") || out.preset)) {
     reading.Problem(reading.PlaceOf("device.emulated.preset"),
-                    "device.emulated is a preset or a stated cost, and only one of them",
+                    "device.emulated takes a preset or a stated cost, not both",
                     "{preset: " + preset + "}, or {base: 200us, per_sample: 5us}");
   } else if (has_preset) {
     out.preset = ReadPreset(reading, files, preset, reading.PlaceOf("device.emulated.preset"));
   } else if (out.preset && out.step_base) {
     reading.Problem(reading.PlaceOf("device.emulated"),
-                    "device.name says a preset and device.emulated a stated cost",
+                    "device.name is a preset and device.emulated states a cost",
                     "device: {name: emulated, emulated: {base: 200us, per_sample: 5us}}");
   }
 }
@@ -91,7 +91,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
   reader.Count("in_flight", out.in_flight, 1, 64);
   reader.Finish();
   if (emulated != nullptr && out.kind != DeviceKind::kEmulated) {
-    reading.Problem(emulated->place, "device.emulated means nothing on device " + name,
+    reading.Problem(emulated->place, "device.emulated has no effect on device " + name,
                     "device: {name: emulated, ...}");
     return;
   }

@@ -10,11 +10,10 @@ namespace {
 using base::Distribution;
 using base::DistributionKind;
 
-/// The most values of an empirical distribution: each costs memory in every stage that draws.
+/// Limits the values of an empirical distribution: every stage that draws holds a copy.
 constexpr std::size_t kMostValues = 65'536;
 
-/// 2^53: the largest count of ns or bytes up to which a double holds every integer (104 days, 9
-/// PB).
+/// 2^53: doubles hold every integer up to here (104 days in ns, 9 PB in bytes).
 constexpr double kLargestAmount = 9007199254740992.0;
 
 enum Part : unsigned { kMean = 1, kStdev = 2, kLowHigh = 4, kValues = 8 };
@@ -66,7 +65,7 @@ class DistributionReader {
         "distribution", std::span<const Named<DistributionKind>>(choices), distribution.kind);
     const KindRule& rule = RuleOf(distribution.kind);
     if (!named && !reader.Has("distribution")) {
-      reading_.Problem(node.place, path_ + " names no distribution",
+      reading_.Problem(node.place, path_ + " must name a distribution",
                        std::string(RuleOf(DistributionKind::kLognormal).example));
     }
     Parts(reader, node, rule, distribution);

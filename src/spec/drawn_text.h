@@ -1,5 +1,4 @@
-// Distributions as the file spells them: "2ms", or
-// {distribution: lognormal, mean: 2ms, stdev: 1ms}. Both directions agree.
+// Reads and writes distributions: "2ms", or {distribution: lognormal, mean: 2ms, stdev: 1ms}.
 #pragma once
 
 #include <functional>
@@ -15,7 +14,7 @@ namespace pipesim::spec {
 inline double UnitCount(Duration value) { return static_cast<double>(value.count()); }
 inline double UnitCount(Bytes value) { return static_cast<double>(value.count); }
 
-/// One amount with its unit, in the base unit (ns, bytes).
+/// Parses one amount with its unit into the base unit (ns, bytes).
 using ParseAmountText = std::function<Parsed<double>(std::string_view)>;
 
 /// Problems go to `reading`; nullopt when there were any.

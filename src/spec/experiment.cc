@@ -49,7 +49,7 @@ std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index) {
 std::int64_t ChunkSamples(const Experiment& experiment) {
   const Storage& storage = experiment.storage;
   if (storage.kind == StorageKind::kFiles) return 1;
-  constexpr double kLeastWorkNs = 1e6;  // a chunk is long against what waking a thread costs
+  constexpr double kLeastWorkNs = 1e6;  // much longer than waking a thread
   double read_ns = 0;
   if (storage.kind == StorageKind::kEmulated) {
     double transfer_ns = 0;

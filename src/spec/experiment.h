@@ -1,6 +1,6 @@
-// The experiment: one plain value that says everything about a run, filled from YAML, flags and
-// defaults (spec/read.h). Executors, measurement and reports read it; nothing changes it. Knows
-// nothing of how anything runs.
+// The experiment: one plain value with everything the user asked for, filled from YAML, flags and
+// defaults (spec/read.h). Executors, measurement and reports read it. Knows nothing of how anything
+// runs.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ using base::BytesPerSecond;
 using base::Drawn;
 using base::Duration;
 
-/// Where a value came from. `kModel` and `kPreset` values are printed as assumed; `kData` is what
-/// was counted in the folder of real samples.
+/// Where a value came from. Reports print `kModel` and `kPreset` values as assumed; `kData` values
+/// were counted in the folder of real samples.
 enum class Origin { kDefault, kModel, kPreset, kData, kEnvironment, kFile, kFlag };
 std::string_view ToText(Origin origin);  ///< "default", "file", "flag", ...
 
 struct Dataset {
   std::int64_t samples = 0;
   Drawn<Bytes> sample_bytes;  ///< what storage delivers for one sample
-  Shape shape;                ///< what prepare makes of it and the model takes
+  Shape shape;                ///< output of prepare and input of the model
   DType dtype = DType::kUint8;
   std::int64_t classes = 0;
 };
@@ -39,20 +39,20 @@ struct Dataset {
 Bytes PreparedBytes(const Dataset& dataset);
 
 enum class CachePolicy { kNone, kLru, kRandom };
-/// A cache takes 8 bytes of memory for each sample of the data set (cost/sample_cache.h): 512 MiB at
-/// most.
+/// Limits an emulated cache's bookkeeping, 8 bytes per sample of the data set
+/// (cost/sample_cache.h), to 512 MiB.
 inline constexpr std::int64_t kMostSamplesBehindCache = std::int64_t{1} << 26;
 struct Cache {
   CachePolicy policy = CachePolicy::kNone;
   Bytes size;
-  double warm = 0;  ///< share of the cache filled with the data set's samples at the start, 0..1
+  double warm = 0;  ///< share of the cache that is full at the start, 0..1
   std::optional<BytesPerSecond> hit_bandwidth;
 };
 
 enum class StorageKind {
   kNone,      ///< data in memory: reading costs nothing
   kEmulated,  ///< served by cost/storage.h
-  kFiles,     ///< a real folder, one subfolder a class
+  kFiles,     ///< a real folder, one subfolder per class
 };
 enum class FileCacheState { kAsIs, kCold, kWarm };
 enum class OnBadFile { kSkip, kFail };
@@ -68,13 +68,13 @@ struct Storage {
   std::filesystem::path path;  ///< kFiles
   bool direct = false;         ///< kFiles: O_DIRECT
   FileCacheState file_cache = FileCacheState::kAsIs;
-  OnBadFile on_bad_file = OnBadFile::kFail;  ///< truncated, foreign or unreadable file
+  OnBadFile on_bad_file = OnBadFile::kFail;  ///< truncated, unreadable or not a JPEG
 };
 
 enum class PrepareKind {
   kNone,
   kBurn,    ///< consumes CPU time
-  kWait,    ///< waits, holds no core
+  kWait,    ///< waits without using a core
   kDecode,  ///< real JPEG decode, resize, normalise; needs StorageKind::kFiles
 };
 struct Prepare {
@@ -88,27 +88,27 @@ enum class Buffers { kRecycled, kFresh };
 struct Loader {
   int workers = 0;
   std::int64_t batch_size = 64;
-  int prefetch_factor = 2;  ///< per worker; means nothing at 0 workers
+  int prefetch_factor = 2;  ///< per worker; unused with 0 workers
   bool shuffle = true;
   bool drop_last = false;
   bool in_order = true;
   bool persistent_workers = false;
   bool pin_memory = false;
-  Duration timeout{};  ///< 0: wait for ever
+  Duration timeout{};  ///< 0: no timeout
   Dispatch dispatch = Dispatch::kRoundRobin;
   QueueKind queue = QueueKind::kTbb;
   std::optional<std::int64_t> queue_capacity;  ///< batches; auto = Window()
   Buffers buffers = Buffers::kRecycled;
   Drawn<Duration> worker_startup;
 
-  /// Batches dealt and not yet taken, at most: prefetch_factor × workers.
+  /// Largest number of batches dealt and not yet taken: prefetch_factor × workers.
   std::int64_t Window() const { return static_cast<std::int64_t>(prefetch_factor) * workers; }
 };
 
 enum class OmpWait { kDefault, kPassive };
 struct Limits {
   std::optional<int> cpu_count;        ///< `cpus: 4`
-  std::vector<int> cpu_list;           ///< `cpus: 0-3,6`; both empty: auto
+  std::vector<int> cpu_list;           ///< `cpus: 0-3,6`; neither set: auto
   std::optional<int> compute_threads;  ///< LibTorch intra-op threads of the trainer; auto = cores
   int worker_threads = 1;
   OmpWait omp_wait = OmpWait::kDefault;
@@ -121,7 +121,7 @@ struct Transfer {
 
 enum class Precision { kFp32, kBf16 };
 enum class Optimizer { kSgd, kMomentum, kAdam };
-struct Training {  ///< the file's `model:` beside the layers themselves
+struct Training {  ///< the file's `model:` section without the layers
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   double learning_rate = 0.01;
@@ -129,7 +129,7 @@ struct Training {  ///< the file's `model:` beside the layers themselves
   bool cuda_graph = false;
 };
 
-/// A device preset's figures (configs/devices), for the roofline. All per second or bytes.
+/// A device preset (configs/devices), for the roofline.
 struct DevicePreset {
   std::string name;
   std::string source;
@@ -138,12 +138,12 @@ struct DevicePreset {
   BytesPerSecond memory_bandwidth;
   Bytes memory;
   BytesPerSecond h2d_bandwidth;  ///< pinned
-  Duration h2d_latency{};        ///< of each copy; presets state none
+  Duration h2d_latency{};        ///< per copy; presets do not set it
   Duration launch{};             ///< host time to launch one kernel
   double efficiency = 1;         ///< share of peak that dense layers reach in practice
-  std::optional<BytesPerSecond> cache_bandwidth;  ///< of a CPU, for arrays that its caches hold
+  std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
 };
-/// A step of so many samples took this long on the device (machine_profile.h).
+/// Measured step time for one batch size (machine_profile.h).
 struct StepPoint {
   std::int64_t samples = 0;
   Duration time{};
@@ -152,7 +152,7 @@ struct Device {
   DeviceKind kind = DeviceKind::kAuto;
   int cuda_index = 0;
   int in_flight = 2;
-  // kEmulated: a stated cost base + per_sample × samples, or a preset's roofline
+  // kEmulated: a stated cost of step_base + step_per_sample × samples, or a preset's roofline.
   std::optional<Drawn<Duration>> step_base;
   Drawn<Duration> step_per_sample;
   std::optional<DevicePreset> preset;
@@ -164,16 +164,16 @@ struct Device {
 };
 
 struct Run {
-  std::optional<Duration> duration;    ///< of measurement, after warm-up; absent: auto
+  std::optional<Duration> duration;    ///< measured time after warm-up; absent: auto
   std::optional<std::int64_t> steps;   ///< warm-up included
   std::optional<std::int64_t> epochs;  ///< warm-up included
   std::optional<Duration> warmup;      ///< absent: auto (MSER-5)
   std::uint64_t seed = 1;
   int repeats = 1;
-  /// Equal trainers on one host, each with a loader and a device of its own; steps, epochs and
-  /// batch_size are each one's. They exchange no gradients. Predict alone knows more than one.
+  /// Identical trainers on one host, each with its own loader and device; steps, epochs and
+  /// batch_size apply to each. They exchange no gradients. More than one in predict only.
   int accelerators = 1;
-  // duration: auto runs until all three hold, or max_duration has passed
+  // duration: auto runs until all three of these hold, or for max_duration.
   Duration min_duration = std::chrono::seconds(10);
   std::int64_t min_steps = 30;
   double max_noise = 0.02;  ///< half-width of the 95 % interval over the mean
@@ -194,8 +194,8 @@ struct Experiment {
   Device device;
   Run run;
 
-  /// Every key of the experiment file: its value as the file would spell it (a scalar, or a YAML
-  /// flow text), and where it came from. Reading these back gives an equal experiment.
+  /// Every key of the experiment file: its value as YAML (a scalar or flow text) and its origin.
+  /// Reading these back gives an equal experiment.
   struct Setting {
     std::string text;
     Origin origin = Origin::kDefault;
@@ -203,21 +203,20 @@ struct Experiment {
   std::map<std::string, Setting> settings;
 };
 
-/// Fills in what only the folder of real samples can tell (StorageKind::kFiles), with
-/// Origin::kData; `classes` only where the experiment's own are not set.
+/// Fills in what was counted in the folder of real samples (StorageKind::kFiles), with
+/// Origin::kData. `classes` applies only where the experiment sets none.
 void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t classes,
                  Bytes mean_sample_bytes);
 
-/// Samples of one accelerator's epoch: ceil(samples / accelerators), as PyTorch's
-/// DistributedSampler deals them (torch.utils.data.distributed, 2.11, drop_last=False): those it
-/// lacks for equal shares are dealt twice.
+/// Samples of one accelerator's epoch: ceil(samples / accelerators). PyTorch's DistributedSampler
+/// (torch.utils.data.distributed, 2.11, drop_last=False) repeats samples to make shares equal.
 std::int64_t SamplesPerEpoch(const Experiment& experiment);
 /// Batches of one accelerator's epoch; the last may be partial unless drop_last.
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);
-/// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of
-/// expected work (real files: one). The same in every engine.
+/// Chunk size: consecutive samples that a worker reads and prepares together, the fewest with at
+/// least 1 ms of expected work (real files: one). The same in every engine.
 std::int64_t ChunkSamples(const Experiment& experiment);
 
 }  // namespace pipesim::spec

@@ -1,4 +1,4 @@
-// What only the folder of real samples can tell.
+// Values counted in the folder of real samples.
 #include <stdexcept>
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t clas
   const bool own_classes = dataset.classes > 0;
   if (own_classes && dataset.classes < classes) {
     Contradicts(experiment,
-                "the folder has " + std::to_string(classes) + " classes, dataset.classes says " +
+                "the folder has " + std::to_string(classes) + " classes, dataset.classes is " +
                     std::to_string(dataset.classes),
                 "classes: " + std::to_string(classes));
   }

@@ -1,5 +1,5 @@
-// The catalogue of the experiment file's keys: what help and completion show, how each value is
-// written back, and where a misplaced key was meant to go.
+// The catalogue of the experiment file's keys: help and completion texts, how each value is written
+// back, and suggestions for misplaced keys.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace pipesim::spec {
 
-/// The value at `path` as the file would spell it; nullopt where the key says nothing in this
-/// experiment (loader.timeout without workers, storage.path of an emulated disk).
+/// The value at `path` as YAML; nullopt where the key does not apply to this experiment
+/// (loader.timeout without workers, storage.path of an emulated disk).
 std::optional<std::string> SettingText(const Experiment& experiment, std::string_view path);
 
 /// Every key's text and origin. An experiment read from these texts has the same texts.
 std::map<std::string, Experiment::Setting> SettingsOf(const Experiment& experiment,
                                                       const Reading& reading);
 
-/// For an unknown `key` in the map at `path`: the key it is called here, or the full path of the
-/// key of that name elsewhere; empty when there is none.
+/// A suggestion for an unknown `key` in the map at `path`: our name for it, or the full path of the
+/// same key elsewhere; empty when there is none.
 std::string MeantKey(std::string_view path, std::string_view key);
 
 }  // namespace pipesim::spec

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMostGflops = 1e9;
 constexpr double kMostCores = 1e6;
-constexpr double kMostSpread = 1e6;  // waking a thread scatters by more than its mean
+constexpr double kMostSpread = 1e6;  // wake-up times vary by more than their mean
 
 bool ReadValue(MapReader& reader, Duration& out) { return reader.Time("value", out); }
 bool ReadValue(MapReader& reader, Bytes& out) { return reader.Size("value", out); }
@@ -22,13 +22,13 @@ bool ReadValue(MapReader& reader, double& out) {
   return reader.Number("value", out, 1e-6, kMostGflops);
 }
 
-/// `spread` is optional, `how` is not: nobody can judge a figure of unknown birth.
+/// `spread` is optional. `how` is required: a figure without provenance cannot be judged.
 template <class T>
 void ReadOrigin(Reading& reading, MapReader& reader, const std::string& path, Figure<T>& out) {
   double spread = 0;
   if (reader.Number("spread", spread, 0, kMostSpread)) out.spread = spread;
   if (!reader.Text("how", out.how) && !reader.Has("how")) {
-    reading.Problem(reading.PlaceOf(path), path + " does not say how it came about",
+    reading.Problem(reading.PlaceOf(path), path + " does not say how it was obtained",
                     "how: measured");
   }
 }
@@ -65,7 +65,7 @@ bool ReadDevice(Reading& reading, MapReader& reader, DeviceId& out) {
     out = *device;
     return true;
   }
-  reading.Problem(reader.Peek("device")->place, "'" + name + "' is no device of a measured step",
+  reading.Problem(reader.Peek("device")->place, "'" + name + "' is not a device for measured steps",
                   "cpu, or cuda:0");
   return true;
 }

@@ -1,6 +1,6 @@
-// What a machine is measured to do, figure by figure, each with its scatter and how it came about:
-// what `predict` needs where a run simply does the work. YAML or JSON into plain values and back;
-// docs/profile.md describes the file. Knows nothing of what is predicted from it.
+// A machine profile: measured speeds and latencies of one machine, each with its spread and how it
+// was obtained. `predict` uses them for work that a run really does. Reads YAML or JSON and writes
+// YAML; docs/profile.md describes the file.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ template <class T>
 struct Figure {
   T value{};
   std::optional<double> spread;  ///< standard deviation / mean of its measurements
-  std::string how;               ///< "measured ...", or where it is taken from
+  std::string how;               ///< "measured ...", or its source
 };
 template <class T>
 using MaybeFigure = std::optional<Figure<T>>;
 
-/// Absent: not known. Bandwidths are bytes/s of the data that the stage handles, by one thread alone
-/// unless the name says all cores.
+/// Absent: unknown. Bandwidths are bytes/s of the data that the stage handles, with one thread
+/// running unless the name ends in all_cores.
 struct MachineFigures {
-  MaybeFigure<Bytes> memory;  ///< of the host, as much as a run may take
+  MaybeFigure<Bytes> memory;  ///< host memory available to a run
 
   MaybeFigure<Duration> worker_startup;    ///< from starting a worker to its first instruction
-  MaybeFigure<Duration> wake_up;           ///< from what a thread waits for until it runs
-  MaybeFigure<Duration> burn_handover;     ///< two threads burning together, beyond their shares
-  MaybeFigure<Duration> host_step;         ///< the training loop's own work for a step
+  MaybeFigure<Duration> wake_up;           ///< from notifying a thread until it runs
+  MaybeFigure<Duration> burn_handover;     ///< overhead of splitting a burn between two threads
+  MaybeFigure<Duration> host_step;         ///< the training loop's own work per step
   MaybeFigure<Duration> launch;            ///< host time to launch one kernel on a GPU
-  MaybeFigure<Duration> operation;         ///< fixed cost of one operation where the CPU trains
+  MaybeFigure<Duration> operation;         ///< fixed cost of one operation when training on the CPU
 
-  MaybeFigure<Duration> pool_spin;  ///< how long LibTorch's pool stays on its cores after a step
-  /// How long a thread that lost its core to another waits for its next turn.
+  MaybeFigure<Duration> pool_spin;  ///< how long LibTorch's thread pool spins after a step
+  /// Run-queue wait of a preempted thread until its next time slice.
   MaybeFigure<Duration> barrier_slice;
 
   MaybeFigure<Duration> collate_batch;            ///< fixed cost of collating a batch
@@ -46,15 +46,15 @@ struct MachineFigures {
   MaybeFigure<BytesPerSecond> collate_bandwidth_all_cores;
   MaybeFigure<BytesPerSecond> memory_bandwidth;  ///< read and written together
   MaybeFigure<BytesPerSecond> memory_bandwidth_all_cores;
-  MaybeFigure<BytesPerSecond> cache_bandwidth;   ///< the same in a core's caches
+  MaybeFigure<BytesPerSecond> cache_bandwidth;   ///< the same within a core's caches
   MaybeFigure<BytesPerSecond> fault_bandwidth;   ///< mapping fresh pages, without writing data
   MaybeFigure<BytesPerSecond> pin_bandwidth;     ///< into page-locked memory
-  MaybeFigure<BytesPerSecond> read_bandwidth;    ///< files that are in the page cache
+  MaybeFigure<BytesPerSecond> read_bandwidth;    ///< files in the page cache
   MaybeFigure<BytesPerSecond> decode_bandwidth;  ///< stored bytes of JPEG
   MaybeFigure<double> fp32_gflops;               ///< dense products, 1e9 operations a second
   MaybeFigure<double> fp32_gflops_all_cores;
 
-  MaybeFigure<Duration> storage_latency;  ///< of reading one file
+  MaybeFigure<Duration> storage_latency;          ///< per file
   MaybeFigure<BytesPerSecond> storage_bandwidth;  ///< of all readers together
 
   MaybeFigure<Duration> h2d_latency;          ///< fixed part of a copy to the GPU
@@ -93,13 +93,13 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("device_memory", f.device_memory);
 }
 
-/// A training step as it was measured: device time on a GPU, wall time where the CPU trains.
+/// A measured training step: device time on a GPU, wall time on the CPU.
 struct ProfileStep {
   std::string model;   ///< as in models/
   Shape shape;         ///< of a sample
   DeviceId device;
   int threads = 1;     ///< LibTorch's; 1 on a GPU
-  OmpWait omp_wait = OmpWait::kDefault;  ///< of several threads on the CPU
+  OmpWait omp_wait = OmpWait::kDefault;  ///< with several threads on the CPU
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   std::int64_t batch = 1;
@@ -108,11 +108,11 @@ struct ProfileStep {
 
 struct MachineProfile {
   int version = 1;
-  std::string reference;  ///< what found it: a name or an absolute path; not in the file
-  std::string source;     ///< one line: whose figures these are
+  std::string reference;  ///< the name or absolute path it was loaded by; not in the file
+  std::string source;     ///< one line: which machine, measured by whom
   // Where it was measured:
-  std::string cpu;   ///< as /proc/cpuinfo names it
-  double cores = 1;  ///< that threads of a run could use; "all cores" means so many
+  std::string cpu;   ///< "model name" of /proc/cpuinfo
+  double cores = 1;  ///< available to a run; "all cores" figures use this many
   std::string gpu;   ///< empty: none
   std::string date;
   MachineFigures figures;
@@ -126,7 +126,7 @@ MachineProfile ReadMachineProfile(const std::string& name, const std::string& fl
 /// The same from a text; `source` names it in problems.
 MachineProfile ReadMachineProfileText(std::string_view text, const std::string& source);
 
-/// YAML that reads back as an equal profile (but for `reference`).
+/// YAML that reads back as an equal profile (except `reference`).
 std::string WriteProfile(const MachineProfile& profile);
 
 }  // namespace pipesim::spec

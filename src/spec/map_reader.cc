@@ -54,7 +54,7 @@ Place Reading::PlaceOf(std::string path) const {
 }
 
 std::vector<base::Problem> Reading::TakeProblems() {
-  // In the order a reader meets them: file by file, line by line, flags last.
+  // Sorts by file and line, flags last.
   std::stable_sort(problems_.begin(), problems_.end(), [](const auto& a, const auto& b) {
     if (a.source != b.source || a.line == 0 || b.line == 0) return false;
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -118,7 +118,7 @@ bool MapReader::Value(std::string_view key, T& out, Parse parse) {
 
 namespace {
 
-/// A parser that also takes the word for "nothing".
+/// Wraps a parser so that the word `absent` gives nullopt.
 template <class T, class Parse>
 auto OrAbsent(std::string_view absent, Parse parse) {
   return [absent, parse](std::string_view text) -> Parsed<std::optional<T>> {
@@ -147,7 +147,7 @@ Parsed<int> IntWithin(std::string_view text, int low, int high) {
   return static_cast<int>(std::get<std::int64_t>(parsed));
 }
 
-/// Above any device there is; keeps products with times inside 64 bits.
+/// Above any real device; keeps products with times within 64 bits.
 constexpr double kFastest = 1e15;
 
 Parsed<BytesPerSecond> PositiveRate(std::string_view text) {
@@ -318,7 +318,7 @@ std::optional<std::size_t> MapReader::ChoiceIndex(std::string_view key,
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto near = base::Nearest(node->text, names);
   const std::string list = base::Join(names, ", ");
-  reading_.Problem(node->place, PathOf(key) + ": " + Quoted(node->text) + " is none of " + list,
+  reading_.Problem(node->place, PathOf(key) + ": " + Quoted(node->text) + " is not one of " + list,
                    near.value_or(list));
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Reading one merged tree of texts: typed getters that collect every problem, with where each value
-// stands and came from. Knows texts, units and ranges; no key's meaning.
+// Typed getters for one merged tree of texts. They collect every problem, and the place and origin
+// of every value. Knows texts, units and ranges, not what a key means.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@
 
 namespace pipesim::spec {
 
-/// What one reading finds besides values. At most 100 problems are kept, and how many there were.
+/// Problems, warnings and origins found while reading. Keeps at most 100 problems, and their
+/// number.
 class Reading {
  public:
   void Problem(const Place& place, std::string what, std::string suggestion = "");
   void Add(std::vector<base::Problem> problems);
   void Warn(const Place& place, std::string what, std::string suggestion = "");
-  /// Every value read: `path` was set by `node`.
+  /// Records that `node` set `path`; called for every value read.
   void Note(const std::string& path, const Node& node);
 
   bool HasProblems() const { return count_ > 0; }
@@ -33,7 +34,7 @@ class Reading {
   /// The value came from the file or a flag, not from a model, a preset or a default.
   bool SetByUser(const std::string& path) const;
   std::optional<Origin> OriginOf(const std::string& path) const;
-  /// Of the value at `path` or, where it was not set, at the nearest path above.
+  /// The place of the value at `path` or, where it is not set, of the nearest path above.
   Place PlaceOf(std::string path) const;
 
   std::vector<base::Problem> TakeProblems();
@@ -50,23 +51,24 @@ class Reading {
   std::size_t count_ = 0;
 };
 
-/// A word of the file and the value it stands for.
+/// A word of the file and its value.
 template <class T>
 struct Named {
   std::string_view name;
   T value;
 };
 
-/// Reads the entries of one map. A getter returns true when the key is there and its value is good;
-/// else it leaves `out` as it is: absent and null keep the default, a bad value is a problem.
+/// Reads the entries of one map. A getter returns true when the key is set to a valid value. Else
+/// it leaves `out` unchanged: an absent or null key keeps the default, an invalid value is a
+/// problem.
 class MapReader {
  public:
-  /// `node` null: nothing is set. Any other that is no map is a problem, and reads as nothing.
+  /// A null `node` sets nothing. Any other node that is not a map is a problem and sets nothing.
   MapReader(Reading& reading, const Node& node, std::string path);
 
-  /// The value, or nullptr when absent or null. The key counts as known.
+  /// The value, or nullptr when absent or null. Marks the key as known.
   const Node* Take(std::string_view key);
-  /// The same without making the key known.
+  /// The same without marking the key as known.
   const Node* Peek(std::string_view key) const;
   bool Has(std::string_view key) const { return Peek(key) != nullptr; }
   std::string PathOf(std::string_view key) const;
@@ -75,7 +77,7 @@ class MapReader {
   bool Flag(std::string_view key, bool& out);
   bool Count(std::string_view key, std::int64_t& out, std::int64_t low, std::int64_t high);
   bool Count(std::string_view key, int& out, int low, int high);
-  /// `absent` ("auto", "none", "unlimited") leaves nothing in `out`.
+  /// The word `absent` ("auto", "none", "unlimited") sets `out` to nullopt.
   bool Count(std::string_view key, std::optional<std::int64_t>& out, std::int64_t low,
              std::int64_t high, std::string_view absent);
   bool Count(std::string_view key, std::optional<int>& out, int low, int high,
@@ -103,7 +105,7 @@ class MapReader {
     return index.has_value();
   }
 
-  /// Every key that no getter asked for is a problem, with the nearest that one did.
+  /// Reports every key that no getter asked for, with the nearest known key as suggestion.
   void Finish();
 
  private:

@@ -1,5 +1,5 @@
-// A model as a list of layers: what the user writes in models/*.yaml, what LibTorch builds, and
-// what the roofline counts. Knows shapes, parameters, FLOPs and bytes; runs nothing.
+// A model as a list of layers, as written in models/*.yaml. LibTorch builds it, the roofline counts
+// it. Knows shapes, parameters, FLOPs and bytes; runs nothing.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ enum class LayerKind {
   kResidual,       // body, shortcut (empty = identity): body(x) + shortcut(x)
 };
 
-/// One layer. Only the fields that its kind names above are set; spec rejects any other.
+/// One layer. Only the fields listed for its kind above are set; spec rejects others.
 struct Layer {
   LayerKind kind = LayerKind::kFlatten;
-  std::int64_t out = 0;  ///< of a linear, 0: as many as classes, which are not known yet
+  std::int64_t out = 0;  ///< linear: 0 means as many as classes, not known yet
   std::int64_t kernel = 0, stride = 1, padding = 0, groups = 1;
   std::int64_t vocab = 0, heads = 0;
   double p = 0;
@@ -49,27 +49,27 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
-/// What one layer costs for one sample. Composite layers are flattened into their parts.
+/// Cost of one layer for one sample. Composite layers are flattened into their parts.
 struct LayerCost {
   std::string name;  ///< "conv2d 64 7x7/2", for tables
   Shape in, out;
   std::int64_t parameters = 0;
-  double forward_flops = 0;       ///< a multiply and an add count two
+  double forward_flops = 0;       ///< a multiply-add counts as two
   std::int64_t elements_in = 0;   ///< activation elements read in the forward pass
   std::int64_t elements_out = 0;  ///< activation elements written, kept for the backward pass
-  int forward_launches = 0;       ///< device kernels of the forward pass in eager mode
+  int forward_launches = 0;       ///< kernels launched by the forward pass in eager mode
 };
 
 struct Model {
   std::string name{};
-  std::string reference{};  ///< what `model.name` says: a name, a file; empty: layers given inline
-  std::string source{};     ///< where the architecture is from
+  std::string reference{};    ///< `model.name`: a name or a file; empty: layers given inline
+  std::string source{};       ///< where the architecture was published
   std::vector<Layer> layers;  ///< `repeat` is expanded when read; a final linear gives `classes`
   bool operator==(const Model&) const = default;
 };
 
-/// Walks the layers from `input` and returns each one's cost. Throws std::invalid_argument naming
-/// the layer (index and kind) whose input shape does not fit.
+/// The cost of each layer for samples of shape `input`. Throws std::invalid_argument naming the
+/// layer (index and kind) whose input shape does not fit.
 std::vector<LayerCost> CostsOf(const Model& model, const Shape& input);
 
 }  // namespace pipesim::spec

@@ -1,11 +1,10 @@
-// What each layer of a model costs: shapes, parameters, FLOPs, activation elements, launches.
+// Cost of each layer: shapes, parameters, FLOPs, activation elements, launches.
 //
-// Sources: parameters as PyTorch's modules hold them (torch.nn documentation); FLOPs of
-// convolutions and products as 2 x multiply-accumulates, bias adds left out, as torchvision's
-// published figures count; normalisation 7 an element (mean 1, variance 2, normalise 2, scale and
-// shift 2); softmax 5 an element (max, subtract, exp, sum, divide); GELU 8 an element, which no
-// figure depends on: the layers beside convolutions and products are bound by memory on every
-// device.
+// Sources. Parameters: PyTorch's modules (torch.nn documentation). FLOPs of convolutions and matrix
+// products: 2 x multiply-accumulates without bias adds, as in torchvision's published figures. Per
+// element: normalisation 7 (mean 1, variance 2, normalise 2, scale and shift 2), softmax 5 (max,
+// subtract, exp, sum, divide), GELU 8. The per-element figures hardly matter: those layers are
+// memory-bound on every device.
 #include <cmath>
 #include <stdexcept>
 
@@ -15,7 +14,7 @@
 namespace pipesim::spec {
 namespace {
 
-/// Beyond these, products of sizes could leave 64 bits. No model comes near.
+/// Keep products of sizes within 64 bits; far above any real model.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 constexpr double kMostParameters = 1e15;
 constexpr double kFlopsPerMac = 2;
@@ -36,7 +35,7 @@ std::int64_t CheckedElements(const Shape& shape) {
   double product = 1;
   for (const std::int64_t size : shape) product *= static_cast<double>(size);
   if (!(product <= static_cast<double>(kMostElements))) {
-    DoesNotFit("makes " + ToText(shape) + ", which is too large");
+    DoesNotFit("produces " + ToText(shape) + ", which is too large");
   }
   return Elements(shape);
 }
@@ -78,7 +77,7 @@ LayerCost FlattenCost(const Layer& layer, const Shape& in) {
 
 LayerCost LinearCost(const Layer& layer, const Shape& in) {
   if (in.empty()) NeedRank(in, 1, "D or TxD");
-  if (layer.out <= 0) DoesNotFit("has as many outputs as classes, and those are not known yet");
+  if (layer.out <= 0) DoesNotFit("has as many outputs as classes, which are not known yet");
   Shape out = in;
   out.back() = layer.out;
   LayerCost cost = OneKernel(layer, in, out);
@@ -200,15 +199,16 @@ LayerCost PlainCost(const Layer& layer, const Shape& in) {
     case LayerKind::kResidual:
       break;
   }
-  throw std::logic_error("a residual is no plain layer");
+  throw std::logic_error("a residual is not a plain layer");
 }
 
 Shape WalkResidual(const Layer& layer, const Shape& in, const std::string& where, Costs& costs) {
   const Shape body = Walk(layer.body, in, where + ", body layer ", costs);
   const Shape shortcut = Walk(layer.shortcut, in, where + ", shortcut layer ", costs);
   if (body != shortcut) {
-    throw std::invalid_argument(where + ": its body makes " + ToText(body) + " and its shortcut " +
-                                ToText(shortcut) + "; they must match to be added");
+    throw std::invalid_argument(where + ": its body produces " + ToText(body) +
+                                " and its shortcut " + ToText(shortcut) +
+                                "; they must match to be added");
   }
   LayerCost add = OneKernel(layer, body, body);
   add.name = "add";

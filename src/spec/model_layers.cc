@@ -11,9 +11,9 @@
 namespace pipesim::spec {
 namespace {
 
-/// The most layers a model may have once repeats are written out.
+/// Largest number of layers after expanding repeats.
 constexpr std::size_t kMostLayers = 10'000;
-// With these bounds no product of sizes leaves 64 bits (model_costs.cc).
+// These bounds keep products of sizes within 64 bits (model_costs.cc).
 constexpr std::int64_t kMostOut = std::int64_t{1} << 20;
 constexpr std::int64_t kMostVocab = std::int64_t{1} << 24;
 constexpr std::int64_t kMostKernel = 256;
@@ -117,7 +117,7 @@ class LayerReader {
     const LayerRule* rule = FindRule(name);
     if (rule == nullptr) {
       const auto near = base::Nearest(name, LayerNames());
-      reading_.Problem(place, Quoted(name) + " is no layer",
+      reading_.Problem(place, Quoted(name) + " is not a layer",
                        near.value_or(base::Join(LayerNames(), ", ")));
       return;
     }
@@ -138,7 +138,7 @@ class LayerReader {
     }
     if (!has_times || body == nullptr) return;
     const LayerList once = List(*body, path + ".repeat.body");
-    // The body's own layers were counted once when they were read.
+    // Reading the body has counted its layers once.
     const std::size_t more = TotalOf(once.layers) * static_cast<std::size_t>(times - 1);
     if (!Room(fields.place, more)) return;
     for (std::int64_t i = 0; i < times; ++i) {
@@ -156,7 +156,7 @@ class LayerReader {
   bool Room(const Place& place, std::size_t more) {
     count_ += more;
     if (count_ <= kMostLayers) return true;
-    if (!full_) reading_.Problem(place, "more than 10,000 layers, repeats written out");
+    if (!full_) reading_.Problem(place, "more than 10,000 layers after expanding repeats");
     full_ = true;
     return false;
   }
@@ -189,7 +189,7 @@ class LayerReader {
     }
     reader.Finish();
     if ((rule.required & ~given) != 0) {
-      reading_.Problem(place, std::string(rule.name) + " is not complete",
+      reading_.Problem(place, std::string(rule.name) + " lacks a required field",
                        std::string(rule.example));
     }
     return layer;

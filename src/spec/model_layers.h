@@ -1,5 +1,5 @@
-// The layers that a model file may name, and reading and writing lists of them. The one place that
-// knows which fields a layer has. Knows no shapes (model_costs.cc does).
+// Reads and writes lists of layers. The only place that knows which fields a layer has. Knows no
+// shapes (model_costs.cc does).
 #pragma once
 
 #include <string>
@@ -12,25 +12,25 @@
 
 namespace pipesim::spec {
 
-/// `linear: {out: classes}` is read as 0 outputs until the data set's classes are known.
+/// `linear: {out: classes}` has 0 outputs until the data set's classes are known.
 inline constexpr std::int64_t kOutIsClasses = 0;
 
 struct LayerList {
   std::vector<Layer> layers;  ///< `repeat` expanded
-  std::vector<Place> places;  ///< of each
+  std::vector<Place> places;  ///< of each layer
 };
 
 /// Reads a sequence of layers: `relu`, `linear: {out: 512}`, `repeat: {times: 4, body: [...]}`,
 /// `residual: {body: [...], shortcut: [...]}`. Problems go to `reading`.
 LayerList ReadLayers(Reading& reading, const Node& list, const std::string& path);
 
-/// The list as YAML flow text that ReadLayers takes back.
+/// The list as YAML flow text that ReadLayers accepts.
 std::string LayersText(const std::vector<Layer>& layers);
 
-/// "conv2d 64 7x7/2": the kind and what tells it from others, for tables and messages.
+/// The kind and its main fields, "conv2d 64 7x7/2", for tables and messages.
 std::string DescribeLayer(const Layer& layer);
 
-/// Sets the outputs of every layer that was to have as many as classes.
+/// Sets the outputs of every layer with `out: classes`.
 void SetClasses(std::vector<Layer>& layers, std::int64_t classes);
 bool UsesClasses(const std::vector<Layer>& layers);
 

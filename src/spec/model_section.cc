@@ -1,4 +1,4 @@
-// The `model:` section and the model file that it names.
+// The `model:` section and its model file.
 #include "spec/model_layers.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"

@@ -1,5 +1,5 @@
-// What the user wrote, as a tree of texts that remember where each stands. Made from a YAML file
-// (yaml_tree.h) and from flags (overrides.h), read once into an Experiment. Knows no key's meaning.
+// The user's input as a tree of texts with their places, built from a YAML file (yaml_tree.h) and
+// from flags (overrides.h). Knows nothing of what a key means.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace pipesim::spec {
 
-/// A text that problems point into. Lines are cut at '\n', without it and without a '\r' before it.
+/// An input text for error messages. Lines end at "\n" or "\r\n", which they do not include.
 struct Source {
   std::string name;  ///< file name, or "command line"
   std::vector<std::string> lines;
-  bool numbered = true;  ///< false: one line that has no number (a flag as typed)
+  bool numbered = true;  ///< false: a single line without a number (a flag as typed)
 };
 
 /// Line and column count from 1, the column and the width in characters (code points).
@@ -27,8 +27,7 @@ struct Place {
   int width = 1;
 };
 
-/// `what` at `place`. Lines beyond 400 bytes are left out of the problem: nobody could see the
-/// caret.
+/// `what` at `place`. Source lines over 400 bytes are omitted.
 base::Problem ProblemAt(const Place& place, std::string what, std::string suggestion = "");
 
 enum class NodeKind { kNull, kScalar, kSequence, kMap };
@@ -40,9 +39,9 @@ struct MapKey {
 
 struct Node {
   NodeKind kind = NodeKind::kNull;
-  std::string text;          ///< of a scalar, as written, without quotes
-  std::vector<Node> items;   ///< of a sequence; of a map: the values
-  std::vector<MapKey> keys;  ///< of a map, one for each item
+  std::string text;          ///< scalar: as written, without quotes
+  std::vector<Node> items;   ///< sequence: its items; map: its values
+  std::vector<MapKey> keys;  ///< map: one per item
   Place place;
   Origin origin = Origin::kDefault;
 
@@ -50,16 +49,16 @@ struct Node {
   bool IsNull() const { return kind == NodeKind::kNull; }
   const Node* Find(std::string_view key) const;
   Node* Find(std::string_view key);
-  /// Sets `key` to `value`, in place of what it was.
+  /// Sets `key` to `value`, replacing any old value.
   void Set(MapKey key, Node value);
   void Erase(std::string_view key);
 };
 
-/// A map with the one entry `key: value`, standing where `value` stands.
+/// A map with the single entry `key: value`, at the place of `value`.
 Node MapOf(std::string key, Node value);
 
-/// `over`'s entries on top of `base`'s, this level only: a value is replaced as a whole. A null on
-/// top leaves what is below. Either may be no map: then the one that is wins, `over` first.
+/// Merges one level: `over`'s entries replace `base`'s as a whole, except null ones, which keep the
+/// entry of `base`. Where one is not a map, returns `over`, or `base` if `over` is null.
 Node Overlay(const Node& base, const Node& over);
 
 }  // namespace pipesim::spec

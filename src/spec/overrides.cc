@@ -32,7 +32,7 @@ constexpr std::array<ShortForm, 12> kShortForms{{
     {"dataset.sample_bytes", "mean", "", {}},
 }};
 
-/// The flag as typed, and where its path and its value stand in it.
+/// The flag as typed, with the places of its path and value.
 struct Typed {
   std::shared_ptr<const Source> source;
   int path_column = 1;
@@ -88,7 +88,8 @@ void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem
     const int width = typed.shows_path ? CountCharacters(parts[i]) : CountCharacters(change.flag);
     const Place place{typed.source, 1, column, std::max(1, width)};
     if (parts[i].empty()) {
-      problems.push_back(ProblemAt(place, Quoted(change.path) + " is no path", "loader.workers"));
+      problems.push_back(
+          ProblemAt(place, Quoted(change.path) + " is not a path", "loader.workers"));
       return;
     }
     if (typed.shows_path) column += width + 1;

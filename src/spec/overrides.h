@@ -1,5 +1,4 @@
-// Values from the command line put into the tree of the file, and the short forms that both may
-// use.
+// Applies command-line values to the file's tree, and expands the short forms of both.
 #pragma once
 
 #include <string>
@@ -12,12 +11,12 @@
 
 namespace pipesim::spec {
 
-/// Sets `change.path` in `root`. A short form on the way (`storage: hdd`) becomes the map it stands
-/// for and is entered; at the path itself whatever was there is replaced.
+/// Sets `change.path` in `root`. A short form above that path (`storage: hdd`) is expanded to its
+/// map first; a value at the path itself is replaced.
 void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem>& problems);
 
-/// The map that a one-word value at `path` stands for (`storage: hdd` is `{preset: hdd}`); any
-/// other node as it is.
+/// Expands a one-word value at `path` to its map (`storage: hdd` to `{preset: hdd}`); returns any
+/// other node unchanged.
 Node Expanded(std::string_view path, const Node& node);
 
 }  // namespace pipesim::spec

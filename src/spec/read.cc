@@ -44,7 +44,7 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
   ReadStorage(reading, files, SectionOf(top, "storage"), model.storage, out.storage);
   const bool real_files = out.storage.kind == StorageKind::kFiles;
   ReadPrepare(reading, SectionOf(top, "prepare"), model.prepare, real_files, out.prepare);
-  // Without its model an experiment lacks more than can be said of it.
+  // Without a model most other checks would only report its absence again.
   if (model.good) {
     ReadDataset(reading, SectionOf(top, "dataset"), model.dataset, real_files, out.dataset);
   } else {
@@ -67,7 +67,8 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
   const bool unreadable = tree.IsNull() && !problems.empty();
   for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
   reading.Add(std::move(problems));
-  if (unreadable) ThrowProblems(reading);  // what a file says that cannot be read, nobody knows
+  if (unreadable)
+    ThrowProblems(reading);  // checking a file that was not parsed would only add noise
   const DataFiles files(folders, request.file ? request.file->parent_path() : "");
   ReadResult result;
   ReadSections(reading, tree, files, default_name, result.experiment);

@@ -1,6 +1,6 @@
-// From what the user wrote (a YAML file, flags, --set) to an Experiment: one tree of texts with
-// places, then one reading of it that finds every problem. Finds presets and models in the data
-// folders it is given; touches no other file.
+// Reads an Experiment from the user's input (a YAML file, flags, --set): builds one tree of texts
+// with places, then reads it and reports every problem. Opens only the given file and presets and
+// models in the data folders.
 #pragma once
 
 #include <filesystem>
@@ -19,31 +19,32 @@ struct DataFolders {
   std::vector<std::filesystem::path> roots;
 };
 
-/// One `path = value` from the command line, in the order given; later wins, and wins over the
-/// file. A map or a short form is replaced as a whole when its own path is set (`storage`), and
-/// entered when a path below it is (`storage.bandwidth`).
+/// One `path = value` from the command line. Later overrides win, and all win over the file.
+/// Setting the path of a map or short form (`storage`) replaces it as a whole; setting a path below
+/// it
+/// (`storage.bandwidth`) keeps its other entries.
 struct Override {
   std::string path;   ///< "loader.workers"
   std::string value;  ///< YAML text: "4", "{preset: hdd}"
   std::string flag;   ///< as typed, for errors: "--workers", "--set"
-  Origin origin = Origin::kFlag;  ///< another where the value is taken over from a report
+  Origin origin = Origin::kFlag;  ///< differs for values taken from a report
 };
 
 struct Request {
   std::optional<std::filesystem::path> file;
   std::vector<Override> overrides;
-  bool for_run = false;  ///< what only a prediction can have is a problem
+  bool for_run = false;  ///< reject settings that can only be predicted
 };
 
 struct ReadResult {
   Experiment experiment;
-  std::vector<base::Problem> warnings;  ///< legal but pointless (pin_memory without CUDA, ...)
+  std::vector<base::Problem> warnings;  ///< settings without effect (pin_memory without CUDA, ...)
 };
 
 /// Throws ConfigError with every problem found, EnvironmentError when a file cannot be read.
 ReadResult ReadExperiment(const Request& request, const DataFolders& folders);
 
-/// The same from a text in place of a file; `source` names it in problems.
+/// The same from a text instead of a file; `source` is its name in problems.
 ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
                               const std::vector<Override>& overrides, const DataFolders& folders);
 
@@ -57,7 +58,7 @@ struct Key {
 /// All keys, in the file's order.
 const std::vector<Key>& Keys();
 
-/// Names of the presets found, sorted: models, storage, devices.
+/// Sorted names of the models and presets found.
 std::vector<std::string> ModelNames(const DataFolders& folders);
 std::vector<std::string> StorageNames(const DataFolders& folders);
 std::vector<std::string> DeviceNames(const DataFolders& folders);

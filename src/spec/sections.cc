@@ -17,7 +17,7 @@ constexpr std::int64_t kMostClasses = std::int64_t{1}
                                       << 20;  // the outputs of a layer, model_layers.cc
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;
 
-/// `auto` says what saying nothing says.
+/// Drops entries set to `auto`, which means the same as leaving them out.
 Node WithoutAuto(Node section) {
   for (Node& item : section.items) {
     if (item.kind == NodeKind::kScalar && item.text == "auto") item.kind = NodeKind::kNull;
@@ -31,7 +31,7 @@ void ReadDataset(Reading& reading, const Node& section, const Node& natural, boo
                  Dataset& out) {
   Node base = natural;
   if (real_files) {
-    // The folder says how many there are and how large; a model's own figures are of other data.
+    // The folder determines these; the model's defaults describe other data.
     for (const char* key : {"samples", "sample_bytes", "classes"}) base.Erase(key);
   }
   const Node merged = Overlay(base, WithoutAuto(section));
@@ -43,9 +43,9 @@ void ReadDataset(Reading& reading, const Node& section, const Node& natural, boo
   reader.Count("classes", out.classes, 1, kMostClasses);
   reader.Finish();
   const auto missing = [&](const char* key, const char* example) {
-    if (reader.Has(key)) return;  // it is there, and bad: said already
+    if (reader.Has(key)) return;  // present but invalid: already reported
     reading.Problem(reading.PlaceOf("dataset"),
-                    std::string("dataset.") + key + " is not set, and the model names none",
+                    std::string("dataset.") + key + " is not set, and the model has no default",
                     example);
   };
   if (!has_shape) missing("shape", "shape: [3, 224, 224]");
@@ -64,7 +64,7 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
   const Node own = Expanded("prepare", section);
   const Node* own_kind = own.IsMap() ? own.Find("kind") : nullptr;
   Node base = real_files ? Node{} : Expanded("prepare", natural);
-  // A cost belongs to the kind it was stated for.
+  // A cost applies only to the kind it was stated for.
   if (own_kind != nullptr && (own_kind->text == "none" || own_kind->text == "decode")) {
     base.Erase("cost");
   }
@@ -82,8 +82,7 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
                     "prepare: {kind: " + kind + ", cost: 2ms}");
   }
   if (!takes_cost && reader.Has("cost")) {
-    reading.Problem(reading.PlaceOf("prepare.cost"),
-                    "prepare.cost means nothing with kind " + kind + ", which costs what it costs",
+    reading.Problem(reading.PlaceOf("prepare.cost"), "prepare.cost has no effect with kind " + kind,
                     "prepare: {kind: burn, cost: 2ms}");
   }
 }

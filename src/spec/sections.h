@@ -1,5 +1,5 @@
-// One function a section of the experiment file: from its merged tree into the experiment. Each
-// checks its own values; what concerns several sections is in checks.h.
+// One function per section of the experiment file, from its merged tree into the experiment. Each
+// checks its own values; checks.h has the checks across sections.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace pipesim::spec {
 
-/// What a model file brings beside its layers.
+/// The parts of a model file other than its layers.
 struct ModelInput {
-  Node dataset, storage, prepare;  ///< its natural input; null where it names none
+  Node dataset, storage, prepare;  ///< defaults for the model's input; null where not given
   std::vector<Place> layer_places;
   bool good = false;  ///< its layers were read
 };
 
 ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& section,
                      Experiment& out);
-/// `natural`: the model's own, under what the user set.
+/// `natural`: the model's defaults, overridden by the user's settings.
 void ReadStorage(Reading& reading, const DataFiles& files, const Node& section, const Node& natural,
                  Storage& out);
 void ReadPrepare(Reading& reading, const Node& section, const Node& natural, bool real_files,

@@ -1,4 +1,4 @@
-// The `storage:` section: a preset, its parts, or a folder of real files.
+// The `storage:` section: a preset, single figures, or a folder of real files.
 #include <array>
 
 #include "spec/overrides.h"
@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 6> kEmulatedKeys{"preset", "latency",    
                                                         "iops",   "queue_depth", "open_cost"};
 constexpr std::array<std::string_view, 3> kFileKeys{"path", "direct", "on_error"};
 
-/// The preset's figures below what the user set beside its name.
+/// The preset's figures, overridden by the user's own.
 Node WithPreset(Reading& reading, const DataFiles& files, const Node& section, Storage& out) {
   const Node* preset = section.IsMap() ? section.Find("preset") : nullptr;
   if (preset == nullptr || preset->kind != NodeKind::kScalar) return section;
@@ -85,7 +85,7 @@ void ReadStorage(Reading& reading, const DataFiles& files, const Node& section, 
   const auto refuse = [&](std::string_view key) {
     if (const Node* node = reader.Take(key)) {
       reading.Problem(node->place,
-                      "storage." + std::string(key) + " means nothing with kind " + kind,
+                      "storage." + std::string(key) + " has no effect with kind " + kind,
                       key == "path" ? "kind: files" : "kind: emulated");
     }
   };

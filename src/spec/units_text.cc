@@ -93,12 +93,12 @@ constexpr std::array<Unit, 3> kCountUnits{{{"", 1}, {"k", 1'000}, {"M", 1'000'00
 constexpr std::array<Slip, 6> kCountSlips{
     {{"K", "k"}, {"m", "M"}, {"kB", "k"}, {"KB", "k"}, {"MB", "M"}, {"%", ""}}};
 
-/// What a number in the grammar is made of.
+/// The parts of a number with a unit.
 struct Number {
   std::string_view digits;  ///< whole and fraction, as written
   std::int64_t whole = 0;
   std::string_view fraction;  ///< digits after the point
-  std::string_view unit;      ///< all that follows
+  std::string_view unit;      ///< the rest
 };
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -110,7 +110,7 @@ std::string FixedText(double value) {
   return end.ec == std::errc() ? std::string(buffer.data(), end.ptr) : std::string();
 }
 
-/// What was probably meant by a text that does not begin with a plain decimal number.
+/// Guesses the meaning of a text that does not begin with a plain decimal number.
 std::string GuessNumber(std::string_view text) {
   std::string cleaned;
   for (const char c : text) {
@@ -138,7 +138,7 @@ Parsed<Number> SplitNumber(std::string_view text) {
   std::size_t end = 0;
   while (end < text.size() && IsDigit(text[end])) ++end;
   if (end == 0) return NotANumber(text);
-  if (end > 1 && text[0] == '0') return NotANumber(text);  // 010: octal to some, ten to others
+  if (end > 1 && text[0] == '0') return NotANumber(text);  // 010: octal or ten?
   Number number;
   if (std::from_chars(text.data(), text.data() + end, number.whole).ec != std::errc()) {
     return BadText{Quoted(text) + " is too large", ""};
@@ -213,7 +213,7 @@ std::optional<std::int64_t> Scale(const Number& number, std::int64_t factor) {
   std::int64_t scaled = 0;
   if (__builtin_mul_overflow(number.whole, factor, &scaled)) return std::nullopt;
   if (number.fraction.empty()) return scaled;
-  // 18 digits fit 64 bits, and what comes after them is below half a unit for every factor here.
+  // 18 digits fit 64 bits. Any further digit is below half a unit for every factor here.
   const std::string_view digits = number.fraction.substr(0, 18);
   std::int64_t fraction = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), fraction);
@@ -262,7 +262,7 @@ Parsed<double> ParseReal(std::string_view text, const Grammar& grammar) {
   return value * static_cast<double>(unit->factor);
 }
 
-/// `value` in `unit`, exactly; the factor is a power of ten wherever there is a rest.
+/// `value` in `unit`, exactly; the factor is a power of ten wherever there is a remainder.
 std::string InUnit(std::int64_t value, const Unit& unit) {
   std::string text = std::to_string(value / unit.factor);
   const std::int64_t rest = value % unit.factor;

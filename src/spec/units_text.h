@@ -1,5 +1,5 @@
-// The grammar of quantities, case-sensitive: "8ms", "110KiB", "550MB/s", "100Mbit/s", "64k", "90%".
-// Parses and prints; both directions agree.
+// Parses and prints quantities; case-sensitive: "8ms", "110KiB", "550MB/s", "100Mbit/s", "64k",
+// "90%".
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pipesim::spec {
 
-/// Why a text is not a quantity, with what was probably meant.
+/// Why a text is not a quantity, and what was probably meant.
 struct BadText {
   std::string what;        ///< "'8' has no unit"
   std::string suggestion;  ///< "8ms or 8s"; may be empty

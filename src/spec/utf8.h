@@ -1,4 +1,4 @@
-// Telling text from binary data, and counting its characters.
+// Telling text from binary data, and counting characters.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace pipesim::spec {
 
-/// The first byte that is no part of valid UTF-8, or is a control character other than tab, newline
-/// and carriage return. Follows Unicode 15, table 3-7 (well-formed byte sequences).
+/// The first byte that is not valid UTF-8 or is a control character other than tab, newline and
+/// carriage return. Follows Unicode 15, table 3-7 (well-formed byte sequences).
 std::optional<std::size_t> FirstUnreadableByte(std::string_view text);
 
 /// The number of characters (code points) in UTF-8 text.

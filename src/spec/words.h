@@ -1,5 +1,4 @@
-// The words of the experiment file and the values they stand for, each table in one place, so that
-// reading and writing cannot disagree.
+// The words of the experiment file and their enum values, one table for reading and writing.
 #pragma once
 
 #include <array>

@@ -16,12 +16,12 @@
 namespace pipesim::spec {
 namespace {
 
-/// Ends the parse at something that YAML allows and an experiment does not.
+/// Stops parsing at valid YAML that experiments do not allow.
 struct Refused {
   base::Problem problem;
 };
 
-/// Where a mark of the parser (from 0, in bytes) stands in the text that problems show.
+/// Converts a mark of the parser (from 0, in bytes) to a place.
 class Places {
  public:
   Places(std::shared_ptr<const Source> source, int first_column, std::vector<std::string> lines)
@@ -65,10 +65,10 @@ class TreeBuilder final : public YAML::EventHandler {
     Add(Make(NodeKind::kNull, places_.At(mark)));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    Refuse(mark, "aliases are not read", "the value itself");
+    Refuse(mark, "aliases are not supported", "the value itself");
   }
   void OnAnchor(const YAML::Mark& mark, const std::string&) override {
-    Refuse(mark, "anchors are not read", "the value itself, where it is used");
+    Refuse(mark, "anchors are not supported", "the value itself, where it is used");
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -95,17 +95,17 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Frame {
     Node node;
     std::unordered_set<std::string> seen;
-    bool duplicate = false;  ///< the key just read was there before: its value goes nowhere
+    bool duplicate = false;  ///< the key just read is a duplicate: drop its value
   };
 
   [[noreturn]] void Refuse(const YAML::Mark& mark, std::string what, std::string suggestion = "") {
     throw Refused{ProblemAt(places_.At(mark), std::move(what), std::move(suggestion))};
   }
   void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != YAML::NullAnchor) Refuse(mark, "anchors are not read", "the value itself");
+    if (anchor != YAML::NullAnchor) Refuse(mark, "anchors are not supported", "the value itself");
   }
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag.size() > 1) Refuse(mark, "tags are not read", "the value without the tag");
+    if (tag.size() > 1) Refuse(mark, "tags are not supported", "the value without the tag");
   }
 
   bool IsKeyNext() const {
@@ -186,7 +186,7 @@ bool IndentedByTab(const std::vector<std::string>& lines, int line) {
 }
 
 base::Problem FromParser(const YAML::Exception& error, const Places& places) {
-  // The parser often notices a tab only on the line after it.
+  // The parser often reports a tab one line late.
   for (const int line : {error.mark.line, error.mark.line - 1}) {
     if (!IndentedByTab(places.lines(), line)) continue;
     YAML::Mark mark;
@@ -203,7 +203,7 @@ Node Parse(std::string_view text, const Places& places, Origin origin,
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    // The second call only meets a second document, which the builder refuses.
+    // The second call finds a second document, if any, which the builder refuses.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const Refused& refused) {
     problems.push_back(refused.problem);
@@ -216,12 +216,12 @@ Node Parse(std::string_view text, const Places& places, Origin origin,
   return builder.Take();
 }
 
-/// Text that no YAML parser should see; returns false and says why.
+/// Returns false and adds a problem for text that should not reach the YAML parser.
 bool IsReadableText(std::string_view text, const std::shared_ptr<const Source>& source,
                     std::vector<base::Problem>& problems) {
   if (text.size() > kLargestFileBytes) {
     problems.push_back(
-        ProblemAt({source, 1, 1, 1}, "larger than 1 MiB; that is no experiment file"));
+        ProblemAt({source, 1, 1, 1}, "larger than 1 MiB, too large for an experiment file"));
     return false;
   }
   const std::optional<std::size_t> bad = FirstUnreadableByte(text);

@@ -1,6 +1,6 @@
-// YAML text into a tree of texts with places. One document of plain maps, sequences and scalars: no
-// anchors, aliases, tags or keys that are not words. Bounded before and while it is parsed, so that
-// a hostile file costs neither time nor memory.
+// Parses YAML into a tree of texts with places. Accepts one document of maps, sequences and
+// scalars; no anchors, aliases, tags or keys other than words. Size and depth are limited, so that
+// a hostile file cannot cost much time or memory.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ inline constexpr std::size_t kLargestFileBytes = 1 << 20;
 inline constexpr int kDeepestNesting = 32;
 inline constexpr std::size_t kMostNodes = 100'000;
 
-/// Reads a file's text. Problems found are appended (not UTF-8, bad YAML, duplicate keys, ...); the
-/// tree is then as far as it came, and null when the text holds nothing.
+/// Parses a file's text. Appends every problem (not UTF-8, bad YAML, duplicate keys, ...) and then
+/// returns a partial tree. An empty text gives a null node.
 Node ParseYaml(std::string_view text, const std::string& source_name, Origin origin,
                std::vector<base::Problem>& problems);
 
@@ -27,7 +27,7 @@ Node ParseYaml(std::string_view text, const std::string& source_name, Origin ori
 Node ParseYamlValue(std::string_view text, std::shared_ptr<const Source> source, int column,
                     Origin origin, std::vector<base::Problem>& problems);
 
-/// The text as one YAML scalar: plain where it can be, else double-quoted.
+/// The text as one YAML scalar: plain where possible, else double-quoted.
 std::string QuoteYaml(std::string_view text);
 
 }  // namespace pipesim::spec

@@ -28,7 +28,7 @@ CASES = [
     ("app/a.cc", '"engine/torch/plugin.h"', None),
     ("app/a.cc", '"engine/torch/model.h"', "only engine/torch/plugin.h may be included"),
     ("app/a.cc", "<vector>", None),
-    ("newcomer/a.cc", '"base/units.h"', "newcomer is no layer"),
+    ("newcomer/a.cc", '"base/units.h"', "newcomer is not a layer"),
 ]
 
 

@@ -1,6 +1,6 @@
-// Files that are wrong in one way or another: each names its problems in its first lines,
-//   #! LINE:COLUMN part of what is said => suggestion
-// and exactly these are found. (Files that hold no text are made here.)
+// Invalid files. Each lists its expected problems in its first lines,
+//   #! LINE:COLUMN part of the message => suggestion
+// and exactly these must be found. Files that are not text are generated here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -54,7 +54,7 @@ std::vector<std::filesystem::path> BrokenFiles() {
 
 class Broken : public testing::TestWithParam<std::filesystem::path> {};
 
-TEST_P(Broken, IsToldWithPlaceAndSuggestion) {
+TEST_P(Broken, IsReportedWithPlaceAndSuggestion) {
   const std::string yaml = base::ReadFile(GetParam());
   const auto expected = ExpectedIn(yaml);
   ASSERT_FALSE(expected.empty()) << "the file says nothing of what is wrong with it";
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Broken, testing::ValuesIn(BrokenFiles()), [](con
   return name;
 });
 
-TEST(NoText, BinaryDataIsNoExperiment) {
+TEST(NoText, BinaryDataIsRefused) {
   const auto problems =
       ProblemsOf(std::string("name: x\n\x7f"
                              "ELF\0\1\2",
@@ -94,7 +94,7 @@ TEST(NoText, BinaryDataIsNoExperiment) {
   EXPECT_EQ(problems[0].column, 1);
 }
 
-TEST(NoText, Latin1IsNoUtf8) {
+TEST(NoText, Latin1IsRefused) {
   const auto problems = ProblemsOf(
       "name: gr\xf6\xdf"
       "e\n");
@@ -105,7 +105,7 @@ TEST(NoText, Latin1IsNoUtf8) {
 
 TEST(NoText, AByteOrderMarkIsSkipped) { EXPECT_EQ(Read("\xEF\xBB\xBFname: x").name, "x"); }
 
-TEST(NoText, AnEmptyFileSaysNothing) {
+TEST(NoText, AnEmptyFileIsRefused) {
   const auto path = std::filesystem::temp_directory_path() / "pipesim-empty-file-test.yaml";
   std::ofstream(path) << "# nothing but a comment\n";
   EXPECT_THROW(ReadExperiment({.file = path, .overrides = {}}, ProjectFolders()),
@@ -113,8 +113,7 @@ TEST(NoText, AnEmptyFileSaysNothing) {
   std::filesystem::remove(path);
 }
 
-// Texts that cost parsers time or memory out of proportion. The bound is on CPU time, and far above
-// what any of them takes here.
+// Texts that cost naive parsers excessive time or memory. The bound on CPU time is generous.
 TEST(Hostile, TextsAreRefusedInBoundedTime) {
   const auto repeated = [](std::string_view part, std::size_t bytes) {
     std::string text;
@@ -144,8 +143,8 @@ TEST(Hostile, TextsAreRefusedInBoundedTime) {
   }
 }
 
-/// Reading ends in an experiment or in ConfigError: anything else fails the property.
-void ReadsOrTells(const std::string& text) {
+/// Reading must return an experiment or throw ConfigError.
+void ReadsOrReports(const std::string& text) {
   for (const auto& problem : ProblemsOf(text)) {
     RC_ASSERT(!problem.what.empty());
     RC_ASSERT(problem.line >= 0);
@@ -153,14 +152,16 @@ void ReadsOrTells(const std::string& text) {
   }
 }
 
-RC_GTEST_PROP(Fuzz, RandomBytesAreReadOrTold, (const std::string& bytes)) { ReadsOrTells(bytes); }
+RC_GTEST_PROP(Fuzz, RandomBytesAreReadOrReported, (const std::string& bytes)) {
+  ReadsOrReports(bytes);
+}
 
-RC_GTEST_PROP(Fuzz, RandomYamlMarksAreReadOrTold, ()) {
-  ReadsOrTells(*rc::gen::container<std::string>(
+RC_GTEST_PROP(Fuzz, RandomYamlMarksAreReadOrReported, ()) {
+  ReadsOrReports(*rc::gen::container<std::string>(
       rc::gen::elementOf(std::string("abc:-?{}[],#&*!|>'\"%@ \n\n  019.~"))));
 }
 
-RC_GTEST_PROP(Fuzz, MutatedExperimentsAreReadOrTold, ()) {
+RC_GTEST_PROP(Fuzz, MutatedExperimentsAreReadOrReported, ()) {
   const auto files = BrokenFiles();
   std::string text = base::ReadFile(*rc::gen::elementOf(files));
   const int changes = *rc::gen::inRange(1, 6);
@@ -177,10 +178,10 @@ RC_GTEST_PROP(Fuzz, MutatedExperimentsAreReadOrTold, ()) {
         text.insert(at, text.substr(*rc::gen::inRange<std::size_t>(0, text.size()), 30));
     }
   }
-  ReadsOrTells(text);
+  ReadsOrReports(text);
 }
 
-RC_GTEST_PROP(Fuzz, RandomFlagsAreReadOrTold, (const std::string& value)) {
+RC_GTEST_PROP(Fuzz, RandomFlagsAreReadOrReported, (const std::string& value)) {
   const auto key = *rc::gen::elementOf(Keys());
   try {
     Read("", {Set(std::string(key.path), value)});

@@ -37,7 +37,7 @@ std::vector<base::Problem> ProblemsIn(const std::string& text) {
   return {};
 }
 
-TEST(MachineProfile, HoldsEachFigureWithItsSpreadAndHowItCameAbout) {
+TEST(MachineProfile, HoldsEachFigureWithSpreadAndProvenance) {
   const MachineProfile profile = Profile(kSmall);
   EXPECT_EQ(profile.cpu, "Some CPU");
   EXPECT_EQ(profile.cores, 8);
@@ -65,7 +65,7 @@ TEST(MachineProfile, HoldsMeasuredSteps) {
   EXPECT_EQ(profile.steps[2].omp_wait, OmpWait::kPassive);
 }
 
-TEST(MachineProfile, WrittenAndReadAgainIsWrittenTheSame) {
+TEST(MachineProfile, ASecondRoundTripChangesNothing) {
   const std::string text = WriteProfile(Profile(kSmall));
   EXPECT_EQ(WriteProfile(Profile(text)), text);
   const MachineProfile again = Profile(text);
@@ -77,7 +77,7 @@ TEST(MachineProfile, WrittenAndReadAgainIsWrittenTheSame) {
   EXPECT_EQ(again.steps[2].omp_wait, OmpWait::kPassive);
 }
 
-TEST(MachineProfile, EveryFigureSurvivesWritingAndReading) {
+TEST(MachineProfile, EveryFigureRoundTrips) {
   MachineProfile full;
   full.cores = 0.5;
   int count = 0;
@@ -106,7 +106,7 @@ TEST(MachineProfile, EveryFigureSurvivesWritingAndReading) {
   EXPECT_EQ(again.figures.h2d_bandwidth->value, full.figures.h2d_bandwidth->value);
 }
 
-TEST(MachineProfile, JsonIsReadToo) {
+TEST(MachineProfile, ReadsJson) {
   const MachineProfile profile = Profile(
       R"({"version": 1, "context": {"cores": 4},
           "figures": {"wake_up": {"value": "40us", "spread": 0.2, "how": "measured"}},
@@ -116,27 +116,27 @@ TEST(MachineProfile, JsonIsReadToo) {
   EXPECT_EQ(profile.steps.at(0).batch, 1);
 }
 
-TEST(MachineProfile, AStepOnWhatIsNoDeviceIsRefusedAtItsPlace) {
+TEST(MachineProfile, AStepWithAnInvalidDeviceIsRefusedAtItsPlace) {
   const auto problems = ProblemsIn(
       "context: {cores: 2}\nsteps:\n"
       "  - {model: mlp, shape: [784], device: gpu, batch: 1, time: 1ms, how: measured}\n");
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].line, 3);
-  EXPECT_THAT(problems[0].what, HasSubstr("'gpu' is no device of a measured step"));
+  EXPECT_THAT(problems[0].what, HasSubstr("'gpu' is not a device for measured steps"));
 }
 
-TEST(MachineProfile, AFigureOfUnknownBirthIsRefusedAtItsPlace) {
+TEST(MachineProfile, AFigureWithoutProvenanceIsRefusedAtItsPlace) {
   const auto problems = ProblemsIn(
       "context: {cores: 2}\nfigures:\n  wake_up: {value: 40us}\n  fault_bandwidth: {how: measured}\n");
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_EQ(problems[0].source, "p.yaml");
   EXPECT_EQ(problems[0].line, 3);
-  EXPECT_THAT(problems[0].what, HasSubstr("figures.wake_up does not say how it came about"));
+  EXPECT_THAT(problems[0].what, HasSubstr("figures.wake_up does not say how it was obtained"));
   EXPECT_EQ(problems[1].line, 4);
   EXPECT_THAT(problems[1].what, HasSubstr("figures.fault_bandwidth has no value"));
 }
 
-TEST(MachineProfile, UnknownKeysBadUnitsAndHalfStepsAreAllNamed) {
+TEST(MachineProfile, UnknownKeysBadUnitsAndIncompleteStepsAreAllReported) {
   const auto problems = ProblemsIn(
       "context: {cores: 2}\n"
       "figures: {wakeup: {value: 1us, how: measured}, launch: {value: 5, how: measured}}\n"
@@ -159,7 +159,7 @@ TEST(MachineProfile, AnUnknownNameSuggestsTheNearest) {
   }
 }
 
-TEST(MachineProfile, EveryProfileOfTheProjectReadsAndSaysWhoseItIs) {
+TEST(MachineProfile, EveryShippedProfileReadsAndNamesItsSource) {
   int count = 0;
   for (const auto& file :
        std::filesystem::directory_iterator(PIPESIM_SOURCE_DIR "/configs/machines")) {

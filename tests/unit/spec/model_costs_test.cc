@@ -19,7 +19,7 @@ std::int64_t ParametersOf(const std::string& model) {
   return parameters;
 }
 
-/// Multiply-adds in convolutions and linear layers, as model tables count them.
+/// Multiply-adds in convolutions and linear layers, the usual figure in model tables.
 double GigaMacs(const std::string& model) {
   const Experiment experiment = Read("model: " + model);
   double flops = 0;
@@ -42,7 +42,7 @@ TEST(ModelCosts, MultiplyAddsAreThePublishedCounts) {
   EXPECT_NEAR(GigaMacs("resnet50"), 4.089, 0.005);  // torchvision: 4.09
 }
 
-TEST(ModelCosts, AnEncoderBlockHasTheParametersOfPyTorchs) {
+TEST(ModelCosts, AnEncoderBlockHasAsManyParametersAsPyTorchs) {
   // TransformerEncoderLayer(256, 4, 1024): 4 d^2 + 4 d, 2 x 4 d^2 + 4 d + d, 2 norms of 2 d =
   // 789,760
   const std::int64_t d = 256;
@@ -52,7 +52,7 @@ TEST(ModelCosts, AnEncoderBlockHasTheParametersOfPyTorchs) {
   EXPECT_EQ(ParametersOf("transformer"), 4 * block + rest);
 }
 
-TEST(ModelCosts, ShapesFollowTheWindows) {
+TEST(ModelCosts, OutputShapesFollowKernelStrideAndPadding) {
   const Experiment experiment = Read("model: resnet18");
   const auto costs = CostsOf(experiment.model, experiment.dataset.shape);
   EXPECT_EQ(costs[0].name, "conv2d 64 7x7/2");
@@ -61,7 +61,7 @@ TEST(ModelCosts, ShapesFollowTheWindows) {
   EXPECT_EQ(costs.back().out, (Shape{1000}));
 }
 
-TEST(ModelCosts, FlattenIsAViewThatCostsNothing) {
+TEST(ModelCosts, FlattenIsFree) {
   const auto costs = CostsOf({.layers = {{.kind = LayerKind::kFlatten}}}, {3, 4, 5});
   EXPECT_EQ(costs[0].out, (Shape{60}));
   EXPECT_EQ(costs[0].forward_launches, 0);
@@ -91,10 +91,10 @@ TEST(ModelCosts, ALayerThatDoesNotFitIsNamed) {
 TEST(ModelCosts, ResidualBranchesMustMatch) {
   const Layer residual{.kind = LayerKind::kResidual,
                        .body = {{.kind = LayerKind::kLinear, .out = 5}}};
-  EXPECT_THAT(WhyNot({residual}, {4}), HasSubstr("body makes 5 and its shortcut 4"));
+  EXPECT_THAT(WhyNot({residual}, {4}), HasSubstr("body produces 5 and its shortcut 4"));
 }
 
-TEST(ModelCosts, SizesThatLeave64BitsAreRefusedNotWrapped) {
+TEST(ModelCosts, SizesBeyond64BitsAreRefused) {
   const Layer wide{.kind = LayerKind::kConv2d, .out = 1 << 20, .kernel = 1, .padding = 256};
   EXPECT_THAT(WhyNot(std::vector<Layer>(50, wide), {1, 4096, 4096}), HasSubstr("too large"));
 }

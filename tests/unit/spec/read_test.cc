@@ -19,7 +19,7 @@ Origin OriginOf(const Experiment& experiment, const std::string& path) {
   return experiment.settings.at(path).origin;
 }
 
-TEST(Read, NothingSaidMeansTheMlpAndItsOwnData) {
+TEST(Read, TheDefaultIsTheMlpWithItsData) {
   const Experiment experiment = ReadExperiment({}, ProjectFolders()).experiment;
   EXPECT_EQ(experiment.name, "mlp");
   EXPECT_EQ(experiment.dataset.samples, 65'536);
@@ -34,7 +34,7 @@ TEST(Read, NothingSaidMeansTheMlpAndItsOwnData) {
   EXPECT_EQ(OriginOf(experiment, "loader.batch_size"), Origin::kDefault);
 }
 
-TEST(Read, TheDesignsExampleMeansWhatItSays) {
+TEST(Read, ReadsACompleteExample) {
   const Experiment experiment = Read(R"(
 version: 1
 name: imagenet-on-hdd
@@ -55,7 +55,7 @@ device: {emulated: {preset: rtx-4060}}
   EXPECT_EQ(BatchSamples(experiment, 5004), 1281167 - 5004 * 256);
 }
 
-TEST(Read, AFlagWinsOverTheFileAndEntersShortForms) {
+TEST(Read, AFlagWinsOverTheFileAndExpandsShortForms) {
   const Experiment experiment =
       Read("storage: hdd\nloader: {workers: 4}",
            {{"loader.workers", "8", "--workers"}, Set("storage.bandwidth", "100MB/s")});
@@ -83,7 +83,7 @@ TEST(Read, NullLeavesTheDefault) {
   EXPECT_EQ(experiment.dataset.samples, 65'536);
 }
 
-TEST(Read, AModelsDataGivesWayKeyByKey) {
+TEST(Read, UserSettingsOverrideTheModelsDataKeyByKey) {
   const Experiment experiment = Read("dataset: {samples: 1000}\nprepare: {cost: 1ms}");
   EXPECT_EQ(experiment.dataset.samples, 1000);
   EXPECT_EQ(experiment.dataset.classes, 10);
@@ -91,7 +91,7 @@ TEST(Read, AModelsDataGivesWayKeyByKey) {
   EXPECT_EQ(experiment.prepare.cost.Mean(), milliseconds(1));
 }
 
-TEST(Read, InlineStorageStatesEverything) {
+TEST(Read, InlineStorageIsUnlimitedByDefault) {
   const Experiment experiment = Read("storage: {latency: 1ms, iops: 2k}");
   EXPECT_EQ(experiment.storage.kind, StorageKind::kEmulated);
   EXPECT_EQ(experiment.storage.preset, "");
@@ -116,7 +116,7 @@ TEST(Read, RealFilesAreDecodedAndCountedLater) {
   EXPECT_EQ(OriginOf(experiment, "dataset.classes"), Origin::kData);
 }
 
-TEST(Read, OwnClassesStandAgainstTheFolder) {
+TEST(Read, ExplicitClassesMustCoverTheFolder) {
   Experiment experiment =
       Read("storage: {kind: files, path: /d}\nmodel: resnet18\ndataset: {classes: 50}");
   EXPECT_THROW(SetFromData(experiment, 100, 51, Bytes{1}), base::ConfigError);
@@ -125,7 +125,7 @@ TEST(Read, OwnClassesStandAgainstTheFolder) {
   EXPECT_EQ(experiment.model.layers.back().out, 50);
 }
 
-TEST(Read, AFolderWithoutOneWholeBatchIsTooSmallToDropTheLast) {
+TEST(Read, DropLastNeedsAFolderWithAtLeastOneBatch) {
   Experiment experiment =
       Read("storage: {kind: files, path: /d}\nmodel: resnet18\nloader: {drop_last: true}");
   EXPECT_THROW(SetFromData(experiment, 63, 2, Bytes{1}), base::ConfigError);
@@ -143,7 +143,7 @@ TEST(Read, DevicesHaveManyShortForms) {
   EXPECT_FALSE(stated.preset.has_value());
 }
 
-TEST(Read, PlainEmulatedTakesTheDefaultPreset) {
+TEST(Read, PlainEmulatedUsesTheDefaultPreset) {
   const Experiment experiment = Read("device: emulated");
   EXPECT_EQ(experiment.device.preset->name, "rtx-4060");
   EXPECT_EQ(experiment.device.preset->fp32_flops_per_s, 15.1e12);
@@ -157,7 +157,7 @@ TEST(Read, CpusAreACountOrAList) {
   EXPECT_EQ(Read("", {{"limits.cpus", "0-1", "--cpus"}}).limits.cpu_list, (std::vector<int>{0, 1}));
 }
 
-TEST(Read, AUsersOwnLayersNeedNoRebuild) {
+TEST(Read, CustomLayersNeedNoRebuild) {
   const Experiment experiment = Read(R"(
 dataset: {samples: 100, shape: [3, 8, 8], classes: 5}
 model:
@@ -205,14 +205,14 @@ TEST(Read, ABadPathInSetIsUnderlined) {
   EXPECT_EQ(problems[0].suggestion, "workers");
 }
 
-TEST(Read, EveryProblemIsFoundAtOnce) {
+TEST(Read, EveryProblemIsReportedAtOnce) {
   const auto problems = ProblemsOf(
       "loader: {workers: four, batch_size: 0}\nstorage: hddd\nmodel: {precision: fp8}\n"
       "run: {duration: 10}");
   EXPECT_EQ(problems.size(), 5U);
 }
 
-TEST(Read, AHundredProblemsAreEnough) {
+TEST(Read, AtMostAHundredProblemsAreReported) {
   std::string yaml;
   for (int i = 0; i < 1000; ++i) yaml += "unknown" + std::to_string(i) + ": 1\n";
   const auto problems = ProblemsOf(yaml);
@@ -220,7 +220,7 @@ TEST(Read, AHundredProblemsAreEnough) {
   EXPECT_EQ(problems.back().what, "and 900 more problems");
 }
 
-TEST(Read, PointlessSettingsAreWarnedOf) {
+TEST(Read, SettingsWithoutEffectCauseWarnings) {
   const auto result =
       ReadExperimentText("run: {duration: 5s, min_steps: 100}", "test.yaml", {}, ProjectFolders());
   ASSERT_EQ(result.warnings.size(), 1U);
@@ -244,7 +244,7 @@ TEST(Read, EveryPresetAndModelReads) {
   EXPECT_THAT(DeviceNames(ProjectFolders()), Contains("tesla-m4"));
 }
 
-TEST(Read, AMissingFileIsTheEnvironmentsFault) {
+TEST(Read, AMissingFileIsAnEnvironmentError) {
   EXPECT_THROW(ReadExperiment({.file = "/no/such/file.yaml", .overrides = {}}, ProjectFolders()),
                base::EnvironmentError);
   EXPECT_THROW(ReadExperiment({.file = "/dev/zero", .overrides = {}}, ProjectFolders()),

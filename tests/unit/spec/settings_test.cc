@@ -1,4 +1,4 @@
-// Every key's text reads back: as flags, and as a file.
+// Every key's text reads back, as flags and as a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -38,7 +38,7 @@ void ExpectReadsBack(const Experiment& experiment) {
   EXPECT_EQ(TextsOf(from_file), TextsOf(experiment)) << AsFile(experiment);
   EXPECT_EQ(from_file.model, experiment.model);
   for (const auto& [path, setting] : from_file.settings) {
-    // What the folder of files will tell is said by `auto`, which sets nothing.
+    // Values to be counted in the folder are `auto`, which sets nothing.
     if (setting.text == "auto" && path.starts_with("dataset.")) continue;
     EXPECT_EQ(setting.origin, Origin::kFile) << path;
   }
@@ -61,7 +61,7 @@ TEST(Settings, EachExampleReadsBack) {
   EXPECT_GE(read, 5);
 }
 
-TEST(Settings, OwnLayersReadBack) {
+TEST(Settings, CustomLayersReadBack) {
   ExpectReadsBack(Read(R"(
 dataset: {samples: 9, shape: [3, 8, 8], classes: 5}
 model:
@@ -82,7 +82,7 @@ TEST(Settings, RealFilesReadBackBeforeAndAfterCounting) {
   EXPECT_EQ(TextsOf(Read("", AsOverrides(experiment))), TextsOf(experiment));
 }
 
-TEST(Settings, EveryKeyShowsUpInSomeExperiment) {
+TEST(Settings, EveryKeyAppearsInSomeExperiment) {
   std::set<std::string> seen;
   for (const char* yaml :
        {"loader: {workers: 1}\ndevice: emulated", "storage: {kind: files, path: d}",
@@ -112,7 +112,7 @@ TEST(Settings, EveryKeyIsInTheReferenceWithItsDefault) {
 }
 
 TEST(Settings, EveryKeyIsKnownToTheReader) {
-  // A key of the catalogue that the reader does not know would be an unknown key.
+  // A catalogued key that the reader does not handle would be reported as unknown.
   for (const Key& key : Keys()) {
     for (const auto& problem : ProblemsOf("", {Set(std::string(key.path), "auto")})) {
       EXPECT_THAT(problem.what, testing::Not(testing::HasSubstr("unknown key"))) << key.path;

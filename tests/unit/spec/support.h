@@ -1,4 +1,4 @@
-// Reading experiments in tests: the project's own data folders, one line a reading.
+// Reading experiments in tests, with the project's own data folders.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ inline Override Set(const std::string& path, const std::string& value) {
   return {path, value, "--set"};
 }
 
-/// The settings as overrides that say the same.
+/// The settings as equivalent overrides.
 inline std::vector<Override> AsOverrides(const Experiment& experiment) {
   std::vector<Override> overrides;
   for (const auto& [path, setting] : experiment.settings)

@@ -33,7 +33,7 @@ TEST(UnitsText, DurationsAreExactNanoseconds) {
   EXPECT_EQ(Good(ParseDuration("0")), Duration(0));
 }
 
-TEST(UnitsText, BytesTellDecimalFromBinary) {
+TEST(UnitsText, BytesAreDecimalOrBinary) {
   EXPECT_EQ(Good(ParseBytes("110KiB")).count, 112'640);
   EXPECT_EQ(Good(ParseBytes("110kB")).count, 110'000);
   EXPECT_EQ(Good(ParseBytes("1.5GiB")).count, 1'610'612'736);
@@ -46,7 +46,7 @@ TEST(UnitsText, RatesAreBytesOrBitsPerSecond) {
   EXPECT_EQ(Good(ParseRate("1GiB/s")).per_s, 1073741824.0);
 }
 
-TEST(UnitsText, CountsAndSharesHaveTheirOwnWords) {
+TEST(UnitsText, CountsAndSharesHaveTheirOwnUnits) {
   EXPECT_EQ(Good(ParseCount("64k")), 64'000);
   EXPECT_EQ(Good(ParseCount("1.5M")), 1'500'000);
   EXPECT_EQ(Good(ParsePerSecond("98k")), 98'000);
@@ -59,7 +59,7 @@ struct Slip {
   const char* suggestion;
 };
 
-TEST(UnitsText, SlipsInDurationsGetWhatWasMeant) {
+TEST(UnitsText, TyposInDurationsGetASuggestion) {
   for (const auto& [text, suggestion] : {Slip{"8", "8ms or 8s"},
                                          {"8 m", "8min or 8ms"},
                                          {"8m", "8min or 8ms"},
@@ -78,7 +78,7 @@ TEST(UnitsText, SlipsInDurationsGetWhatWasMeant) {
   }
 }
 
-TEST(UnitsText, SlipsInSizesGetWhatWasMeant) {
+TEST(UnitsText, TyposInSizesGetASuggestion) {
   EXPECT_EQ(Bad(ParseBytes("1Mb")).suggestion, "1MB");
   EXPECT_EQ(Bad(ParseBytes("4K")).suggestion, "4kB or 4KiB");
   EXPECT_EQ(Bad(ParseBytes("784")).suggestion, "784B");
@@ -91,7 +91,7 @@ TEST(UnitsText, SlipsInSizesGetWhatWasMeant) {
   EXPECT_EQ(Bad(ParseShare("90")).suggestion, "90%");
 }
 
-TEST(UnitsText, WhatDoesNotFitIsRefused) {
+TEST(UnitsText, OverflowAndUnderflowAreRefused) {
   Bad(ParseDuration("300000000h"));             // over 2^63 ns
   Bad(ParseDuration("0.1ns"));                  // less than one
   Bad(ParseDuration("99999999999999999999s"));  // more digits than 64 bits hold
