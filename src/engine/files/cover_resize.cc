@@ -49,8 +49,8 @@ int CoverResize(ImageSize stored, double dct_scale, ImageSize out, int channels,
   const auto depth = static_cast<std::size_t>(channels);
   const auto horizontal = channels == 3 ? &Horizontal<3> : &Horizontal<1>;
   const std::size_t values = static_cast<std::size_t>(out.width) * depth;
-  // libjpeg-turbo writes to aligned rows past the cache, to memory (non-temporal stores); read at
-  // once, as here, such a row costs more than all the decoding. So it gets a row at an odd address.
+  // libjpeg-turbo writes aligned rows with non-temporal stores, which bypass the cache. Reading
+  // such a row right away costs more than decoding it, so the row gets an odd address.
   std::vector<std::uint8_t> storage(static_cast<std::size_t>(std::ceil(width)) * depth + 1);
   const std::span<std::uint8_t> line = std::span(storage).subspan(1);
   std::vector<float> upper(values), lower(values), blend(values);

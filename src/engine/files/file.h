@@ -1,5 +1,4 @@
-// An open file, closed at the end of its scope. Reports nothing: fd() < 0 and errno say why it
-// could not be opened.
+// An open file, closed at the end of its scope. On failure fd() < 0 and errno is set.
 #pragma once
 
 #include <fcntl.h>
@@ -11,9 +10,9 @@ namespace pipesim::engine {
 
 class File {
  public:
-  /// For reading; `flags` beside that (O_DIRECT).
+  /// Opens for reading, with additional `flags` (O_DIRECT).
   explicit File(const std::filesystem::path& path, int flags = 0)
-      // Not to block on a pipe that someone named like an image.
+      // O_NONBLOCK: do not block on a pipe with an image's name.
       : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {}
   ~File() {
     if (fd_ >= 0) ::close(fd_);

@@ -30,8 +30,8 @@ bool HasJpegName(const fs::path& path) {
   return EndsWithIgnoringCase(name, ".jpg") || EndsWithIgnoringCase(name, ".jpeg");
 }
 
-// Answers from what listing the folder already told, without asking the disk about each file. A
-// link with a JPEG's name is taken for a file: reading it will tell.
+// Uses the type from the folder listing, without a stat call per file. Assumes that a link with a
+// JPEG's name is a file; otherwise reading it fails later.
 bool IsFile(const fs::directory_entry& entry) {
   std::error_code ignored;
   return entry.is_symlink(ignored) || !entry.is_directory(ignored);
@@ -67,7 +67,7 @@ FileList::FileList(fs::path root) : root_(std::move(root)) {
                                        root_.string(), images_outside)
                          : fmt::format("{} holds no subfolder with JPEG files", root_.string());
   throw base::EnvironmentError(
-      seen + "; put the images of each class into a folder of its own, as in " +
+      seen + "; put the images of each class into a separate folder, as in " +
       (root_ / "cat" / "1.jpg").string() + ", or write such a folder with tools/make_dataset");
 }
 

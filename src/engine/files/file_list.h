@@ -1,5 +1,5 @@
-// The image files under a folder, one subfolder a class, kept compactly: a million names are one
-// text and one row of offsets. Lists folders; opens and checks no file.
+// The image files under a folder, one subfolder per class. Stores all names in one string with an
+// array of offsets, to hold millions. Lists folders; opens and checks no file.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,23 @@
 
 namespace pipesim::engine {
 
-/// Immutable once made, so threads may share it.
+/// Immutable; thread-safe.
 class FileList {
  public:
-  /// Lists `root`: each subfolder that holds a JPEG (*.jpg, *.jpeg, any case, at any depth, as
-  /// torchvision's ImageFolder looks for them) is a class; classes and the files of a class are
-  /// sorted by name, byte by byte. Links to files and to class folders are followed, links to
-  /// folders deeper down are not. Throws EnvironmentError when a folder cannot be listed or no
-  /// class is found.
+  /// Lists `root`. As in torchvision's ImageFolder, each subfolder with a JPEG (*.jpg, *.jpeg, any
+  /// case, at any depth) is a class. Classes and the files of a class are sorted by name, bytewise.
+  /// Follows links to files and to class folders, but not to deeper folders. Throws
+  /// EnvironmentError when a folder cannot be listed or no class is found.
   explicit FileList(std::filesystem::path root);
 
   std::int64_t size() const { return static_cast<std::int64_t>(name_begin_.size()) - 1; }
   std::int64_t classes() const { return static_cast<std::int64_t>(class_names_.size()); }
-  /// 0 <= file < size() in all three.
+  /// Here and below: 0 <= file < size().
   std::int64_t ClassOf(std::int64_t file) const;
   std::filesystem::path PathOf(std::int64_t file) const;
-  /// Mean size of at most 1,000 files spread evenly over the list (the standard error of a mean
-  /// over 1,000 is 3 % of the sizes' spread): asking each of a million for its size would take
-  /// minutes on a cold disk. Throws EnvironmentError when none of those files can be asked.
+  /// Mean size of at most 1,000 files spread evenly over the list: a million stat calls would take
+  /// minutes on a cold disk. The standard error with 1,000 files is 3 % of the sizes' deviation.
+  /// Throws EnvironmentError when stat fails for all of these files.
   base::Bytes MeanSize() const;
 
  private:

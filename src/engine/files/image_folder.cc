@@ -1,4 +1,4 @@
-// SampleSource over a folder of JPEGs: engine/sample_source.h says what it promises.
+// SampleSource over a folder of JPEGs; engine/sample_source.h has the contract.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -19,16 +19,16 @@
 namespace pipesim::engine {
 namespace {
 
-// Mean and standard deviation of ImageNet's pixels, of 0..1, R, G, B, as torchvision's pretrained
-// models take them (https://pytorch.org/vision/stable/models.html, "transforms").
+// Mean and standard deviation of ImageNet's pixels in 0..1 (R, G, B), as torchvision's pretrained
+// models expect (https://pytorch.org/vision/stable/models.html, "transforms").
 constexpr std::array<float, 3> kMean = {0.485F, 0.456F, 0.406F};
 constexpr std::array<float, 3> kStdev = {0.229F, 0.224F, 0.225F};
 
 struct Normalisation {
-  float mean = 0, stdev = 1;  ///< of 0..1
+  float mean = 0, stdev = 1;  ///< for values in 0..1
 };
 
-// A single channel takes the three's average.
+// A single channel uses the average of the three.
 Normalisation NormalisationOf(std::size_t channel, int channels) {
   if (channels == 3) return {kMean[channel], kStdev[channel]};
   return {(kMean[0] + kMean[1] + kMean[2]) / 3, (kStdev[0] + kStdev[1] + kStdev[2]) / 3};
@@ -39,14 +39,14 @@ Normalisation NormalisationOf(std::size_t channel, int channels) {
                   fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
-/// Grows but never shrinks: what it gains is set to 0 each time.
+/// Grows but never shrinks, because resizing would zero the added bytes each time.
 std::span<std::byte> Room(std::size_t size, std::vector<std::byte>& buffer) {
   if (buffer.size() < size) buffer.resize(size);
   return std::span(buffer).first(size);
 }
 
-/// Direct reading moves whole blocks to addresses on block borders. 4,096 is a multiple of the
-/// logical block of every common disk, 512 or 4,096 (open(2), O_DIRECT).
+/// Direct reads need offsets, sizes and addresses aligned to the logical block size, which is 512
+/// or 4,096 on common disks (open(2), O_DIRECT).
 constexpr std::size_t kDirectBlock = 4096;
 
 std::span<std::byte> AlignedRoom(std::size_t size, std::vector<std::byte>& buffer) {
@@ -91,7 +91,7 @@ std::span<const std::byte> ImageFolder::Read(std::int64_t sample,
   const File file(path, direct_ ? O_DIRECT : 0);
   if (file.fd() < 0) ThrowErrno(path, "cannot open");
   struct stat status {};
-  if (::fstat(file.fd(), &status) != 0) ThrowErrno(path, "cannot ask for its size");
+  if (::fstat(file.fd(), &status) != 0) ThrowErrno(path, "cannot read its size");
   if (!S_ISREG(status.st_mode)) throw BadSample(path.string(), "not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   const std::span<std::byte> room = direct_ ? AlignedRoom(size, buffer) : Room(size, buffer);
@@ -100,7 +100,7 @@ std::span<const std::byte> ImageFolder::Read(std::int64_t sample,
     const ssize_t got = ::read(file.fd(), room.data() + have, room.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) ThrowErrno(path, direct_ ? "cannot read directly" : "cannot read");
-    if (got == 0) break;  // it shrank meanwhile; decoding will tell
+    if (got == 0) break;  // the file shrank; decoding will fail
     have += static_cast<std::size_t>(got);
   }
   return room.first(std::min(have, size));
@@ -123,7 +123,7 @@ void ImageFolder::Decode(std::span<const std::byte> raw, std::span<std::byte> ou
       stored, dct_scale, size_, channels_,
       [&](std::span<std::uint8_t> row) { reader.ReadRow(row); },
       [&](int row, std::span<const float> values) { StoreRow(row, values, out); });
-  // The rows below the crop are decoded too: only so does a truncated file show.
+  // Decode the rows below the crop too, to detect truncated files.
   std::vector<std::uint8_t> rest(static_cast<std::size_t>(reader.size().width) *
                                  static_cast<std::size_t>(channels_));
   for (int row = used; row < reader.size().height; ++row) reader.ReadRow(rest);
@@ -158,17 +158,17 @@ void CheckPrepared(const spec::Dataset& dataset) {
                      shape[2] <= JPEG_MAX_DIMENSION;
   if (!image) {
     throw base::EnvironmentError(
-        fmt::format("a folder of images cannot give samples of shape {}: dataset.shape must be "
+        fmt::format("a folder of images cannot produce samples of shape {}: dataset.shape must be "
                     "[3, height, width] (colour) or [1, height, width] (grey)",
                     spec::ToText(shape)));
   }
   if (dataset.dtype != spec::DType::kUint8 && dataset.dtype != spec::DType::kFloat32) {
     throw base::EnvironmentError(
-        "a folder of images gives uint8 or float32 samples: set dataset.dtype");
+        "a folder of images produces uint8 or float32 samples: set dataset.dtype");
   }
 }
 
-/// A file system that cannot do it refuses at opening or at the first read.
+/// A file system without direct reads refuses at opening or at the first read.
 void CheckDirect(const ImageFolder& folder, const spec::Storage& storage) {
   if (!storage.direct) return;
   std::vector<std::byte> buffer;
@@ -176,8 +176,8 @@ void CheckDirect(const ImageFolder& folder, const spec::Storage& storage) {
     folder.Read(0, buffer);
   } catch (const BadSample& refusal) {
     throw base::EnvironmentError(fmt::format(
-        "storage.direct: the file system of {} gave no direct reading ({}: {})\nuse --set "
-        "storage.direct=false, with --set storage.cache=cold to begin without cached files",
+        "storage.direct: the file system of {} does not support direct reads ({}: {})\nuse --set "
+        "storage.direct=false, with --set storage.cache=cold to start without cached files",
         storage.path.string(), refusal.item, refusal.reason));
   }
 }

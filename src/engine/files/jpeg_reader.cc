@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
-// Every function that calls libjpeg sets its own way back first and has no local with a destructor
-// between there and the call, so that a jump out of libjpeg skips nothing.
+// Every function that calls libjpeg calls setjmp first and has no local with a destructor between
+// there and the call, because longjmp would skip the destructor.
 
 namespace pipesim::engine {
 namespace {
 
-// Warnings after which pixels are missing or wrong. Others (unknown markers, stray bytes between
-// them) are common in good photographs.
+// Warnings that mean missing or wrong pixels. Others (unknown markers, stray bytes between them)
+// are common in good photographs.
 bool DamagesPixels(int message_code) {
   return message_code == JWRN_JPEG_EOF || message_code == JWRN_HIT_MARKER ||
          message_code == JWRN_HUFF_BAD_CODE || message_code == JWRN_ARITH_BAD_CODE ||
@@ -79,8 +79,8 @@ double JpegReader::Start(int channels, double least) {
   info_.out_color_space = cmyk ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   info_.scale_denom = 8;
   info_.scale_num = 1;
-  // Only the powers of two have vector code in libjpeg-turbo: 5/8 of a 500x375 picture takes longer
-  // than all of it.
+  // libjpeg-turbo has SIMD code for powers of two only: decoding a 500x375 picture at 5/8 takes
+  // longer than at full size.
   while (info_.scale_num < 8 && info_.scale_num < least * 8) info_.scale_num *= 2;
   if (setjmp(errors_.leave) != 0) Throw();
   jpeg_start_decompress(&info_);
@@ -100,7 +100,7 @@ void JpegReader::ReadRow(std::span<std::uint8_t> row) {
 }
 
 void JpegReader::FromCmyk(std::span<std::uint8_t> row) const {
-  // Adobe's programs store CMYK inverted and say so in a marker of theirs.
+  // Adobe's programs store CMYK inverted and mark it with an Adobe marker.
   const int flip = info_.saw_Adobe_marker ? 0 : 255;
   for (std::size_t x = 0; x < info_.output_width; ++x) {
     const std::uint8_t* ink = &cmyk_row_[4 * x];

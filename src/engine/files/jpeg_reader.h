@@ -1,6 +1,5 @@
-// Decodes one JPEG from memory, row by row, with libjpeg-turbo. Turns libjpeg's error handling
-// (jumps out of C code) into exceptions thrown from C++ code only. Does not resize and knows no
-// file names.
+// Decodes one JPEG from memory, row by row, with libjpeg-turbo. Turns libjpeg's longjmp error
+// handling into C++ exceptions. Does not resize and knows no file names.
 #pragma once
 
 #include <array>
@@ -21,14 +20,14 @@
 
 namespace pipesim::engine {
 
-/// Why the bytes are no usable JPEG, as the end of a sentence that begins with a file's name.
+/// The bytes are not a usable JPEG. what() continues a message that begins with the file's name.
 class BadJpeg : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// One image: ReadHeader, Start, ReadRow for each row of size(), Finish. One thread. All four throw
-/// BadJpeg, also for data that ends early or is damaged where libjpeg alone would go on with grey.
+/// Call per image: ReadHeader, Start, ReadRow for each row of size(), Finish. Not thread-safe. All
+/// four throw BadJpeg, also for truncated or damaged data that libjpeg alone would fill with grey.
 class JpegReader {
  public:
   JpegReader();
@@ -39,18 +38,17 @@ class JpegReader {
   /// The stored size. `data` must stay until Finish.
   ImageSize ReadHeader(std::span<const std::byte> data);
   /// Decodes to `channels` = 1 (luma) or 3 (RGB), scaled in the DCT by the smallest of 1/8, 1/4,
-  /// 1/2 and 1 that is no smaller than `least` (> 0). Returns that scale; size() is known from here
-  /// on.
+  /// 1/2 and 1 that is at least `least` (> 0). Returns that scale; size() is valid from here on.
   double Start(int channels, double least);
-  /// Of the decoded picture: ceil(stored × scale).
+  /// Size of the decoded picture: ceil(stored × scale).
   ImageSize size() const;
   /// The next row: width × channels bytes, interleaved.
   void ReadRow(std::span<std::uint8_t> row);
-  /// After the last row. Reads on to the end of the image.
+  /// Call after the last row. Reads to the end of the image.
   void Finish();
 
  private:
-  // Begins with libjpeg's own part, so that its callbacks find the rest.
+  // libjpeg's own part comes first, so that its callbacks can cast to the whole.
   struct Errors {
     jpeg_error_mgr manager;
     std::jmp_buf leave;

@@ -15,7 +15,7 @@
 namespace pipesim::engine {
 namespace {
 
-// Begins with libjpeg's own part, so that its callback finds the rest.
+// libjpeg's own part comes first, so that its callback can cast to the whole.
 struct Errors {
   jpeg_error_mgr manager;
   std::jmp_buf leave;
@@ -40,7 +40,7 @@ struct Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // No local with a destructor: a jump out of libjpeg must skip nothing.
+  // No local with a destructor: libjpeg's longjmp would skip it.
   bool Encode(const Picture& picture, int quality) {
     if (setjmp(errors.leave) != 0) return false;
     jpeg_create_compress(&info);
@@ -68,7 +68,7 @@ struct Encoder {
 
   Errors errors{};
   jpeg_compress_struct info{};
-  unsigned char* bytes = nullptr;  ///< malloc'ed by libjpeg
+  unsigned char* bytes = nullptr;  ///< allocated by libjpeg with malloc
   unsigned long size = 0;
 };
 

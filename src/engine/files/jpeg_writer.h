@@ -9,8 +9,8 @@
 
 namespace pipesim::engine {
 
-/// `quality` as libjpeg counts it, 1..100. Throws std::runtime_error when the sides are out of
-/// JPEG's range (1..65500).
+/// `quality`: libjpeg's scale, 1..100. Throws std::runtime_error when a side is outside libjpeg's
+/// range (1..65500).
 std::vector<std::byte> EncodeJpeg(const Picture& picture, int quality);
 
 }  // namespace pipesim::engine

@@ -28,14 +28,14 @@ struct Pages {
   std::int64_t all = 0, cached = 0;
 };
 
-/// nullopt: not to be told of this file.
+/// nullopt: unknown for this file.
 std::optional<Pages> PagesOf(const fs::path& path) {
   const File file(path);
   struct stat status {};
   if (file.fd() < 0 || ::fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return std::nullopt;
   }
-  // To others mincore says that all pages are there (Linux, mm/mincore.c, can_do_mincore).
+  // For other files mincore reports every page as cached (Linux, mm/mincore.c, can_do_mincore).
   if (::geteuid() != 0 && status.st_uid != ::geteuid() && ::access(path.c_str(), W_OK) != 0) {
     return std::nullopt;
   }
@@ -53,7 +53,7 @@ std::optional<Pages> PagesOf(const fs::path& path) {
   return pages;
 }
 
-/// Goes over all files. `visit` returns the bytes it took in; ends after `most` of them.
+/// Visits all files. `visit` returns the bytes it read; the walk ends after `most` bytes.
 class Walk {
  public:
   Walk(const FileList& files, const spec::Storage& storage, const PageCacheControl& control)
@@ -89,13 +89,13 @@ class Walk {
 constexpr base::Bytes kNoLimit{std::numeric_limits<std::int64_t>::max()};
 
 bool Evict(const Walk& walk) {
-  return walk.Over("emptying the page cache of the files", "cannot evict", kNoLimit, [](int fd) {
+  return walk.Over("evicting the files from the page cache", "cannot evict", kNoLimit, [](int fd) {
     return -std::int64_t{::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)};
   });
 }
 
-/// What the kernel could give to cached files: the machine's and the cgroups' memory. The limits of
-/// this process itself do not count them.
+/// Memory available for cached files: the machine's and the cgroups' limits. The process's own
+/// limits do not cover the page cache.
 base::Bytes RoomForFiles() {
   base::Bytes room = kNoLimit;
   for (const base::MemoryBound& bound : base::ReadMemoryBounds()) {
@@ -104,7 +104,7 @@ base::Bytes RoomForFiles() {
   return room;
 }
 
-/// As many files as there is memory for: reading on would push out the first ones.
+/// Reads as many files as fit in memory: reading more would evict the first ones.
 bool Fill(const Walk& walk, const base::StopFlag* stop) {
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   const auto read_all = [&](int fd) -> std::int64_t {

@@ -1,5 +1,5 @@
-// The kernel's page cache before a run over real files: emptied of them, filled with them, and how
-// much of them it holds. Reads the files or nothing of them; changes none.
+// The page cache before a run over real files: evicts the files, reads them in, and measures how
+// much of them is cached. Changes no file.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,9 @@
 
 namespace pipesim::engine {
 
-/// The share of the files' bytes that the page cache holds (mincore(2)), of at most 4,096 files
-/// spread evenly. nullopt where the kernel does not say: it tells only who may write a file.
+/// The share of the files' bytes in the page cache (mincore(2)), estimated from at most 4,096 files
+/// spread evenly. nullopt where the kernel does not tell: it answers only processes that may write
+/// the file.
 std::optional<double> CachedFraction(const FileList& files);
 
 }  // namespace pipesim::engine

@@ -18,7 +18,7 @@ namespace pipesim::engine {
 
 namespace {
 
-/// How long steps are repeated for one figure, and what a single one may take at most.
+/// Total time spent repeating steps for one figure, and the longest step that is repeated.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
 
 class CpuTrainer final : public Trainer {
@@ -64,8 +64,8 @@ class CpuTrainer final : public Trainer {
   }
 
  private:
-  /// Median time of a full step that is expected to take `expected_s`, after one that is not timed:
-  /// what other programs do to some of them does not show. `cpu`: of all threads, the mean.
+  /// Median time of a full step, expected to take `expected_s`, after one untimed step. The median
+  /// hides disturbances by other programs. `cpu`: mean CPU time of all threads.
   base::Duration TimeSteps(double expected_s, base::Duration* cpu) {
     const auto data =
         torch::rand(BatchShape(dataset_, batch_size_)).mul_(255).to(TorchType(dataset_.dtype));
@@ -99,7 +99,7 @@ class CpuTrainer final : public Trainer {
     torch::Tensor loss = step_.Forward(data, labels);
     timer.Enter(trace::State::kBackward);
     step_.Backward(loss);
-    loss = loss.detach();  // the activations go now, not with the next step
+    loss = loss.detach();  // frees the activations now, not in the next step
     timer.Enter(trace::State::kOptimizer);
     step_.Update();
     done.end = clock_.Now();

@@ -1,5 +1,5 @@
-// What this library knows of CUDA. One of two sets of files stands behind it: with LibTorch's CUDA
-// part (cuda_*.cc), or without (no_cuda.cc).
+// The CUDA functions of this library, implemented in cuda_*.cc if LibTorch has CUDA, else in
+// no_cuda.cc.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace pipesim::engine {
 
-/// Empty where there is no GPU, no driver, or no CUDA in this LibTorch.
+/// Empty without a GPU, a driver, or CUDA in this LibTorch.
 std::vector<TorchDevice> CudaDevices();
 
-/// Throws EnvironmentError when there is no device `experiment.device.cuda_index`.
+/// Throws EnvironmentError when device `experiment.device.cuda_index` does not exist.
 std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment& experiment,
                                          const base::Clock& clock, int compute_threads);
 
-/// Page-locked for every GPU. Throws EnvironmentError where there is none.
+/// Memory page-locked for every GPU. Throws EnvironmentError without a GPU.
 std::unique_ptr<BatchMemory> MakePinnedMemory();
 
 }  // namespace pipesim::engine

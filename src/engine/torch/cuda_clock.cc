@@ -8,10 +8,9 @@ namespace {
 
 /// cudaEventElapsedTime returns a float of milliseconds: 24 bits hold a second to 61 ns.
 constexpr base::Duration kBetweenAnchors = std::chrono::seconds(1);
-/// Quartz oscillators keep within ±100 parts per million of one another (their usual tolerance
-/// class).
+/// Quartz oscillators differ by at most ±100 ppm (their usual tolerance class).
 constexpr double kDrift = 1e-4;
-/// The narrowest of some tries is one that nothing disturbed.
+/// Of several tries the narrowest was disturbed least.
 constexpr int kFirstTries = 10;
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Puts the times of CUDA events on the run's clock.
+// Converts the times of CUDA events to the run's clock.
 //
-// An anchor is an event recorded on an idle stream and waited for: it happened between two readings
-// of the run's clock, taken as their middle. Events are placed by their distance from the anchor.
-// The two clocks drift, so about once a second a new anchor is tried; it is taken when it is surer
-// than what drift may have made of the present one.
+// An anchor is an event recorded on an idle stream and waited for between two readings of the run's
+// clock; its time is their midpoint. Other events are placed by their distance from the anchor.
+// Because the two clocks drift, a new anchor is measured about once a second. It replaces the old
+// one when its uncertainty is below the old one's plus the possible drift.
 #pragma once
 
 #include <c10/cuda/CUDAStream.h>
@@ -15,13 +15,13 @@
 
 namespace pipesim::engine {
 
-/// One thread, with its device current.
+/// For one thread, whose current device is the clock's.
 class CudaClock {
  public:
   explicit CudaClock(const base::Clock& clock);
-  /// When a done event happened. Off by at most half the width of the anchor (some µs) and drift.
+  /// The time of a completed event. Error: at most half the anchor's width (some µs) plus drift.
   base::Instant At(const CudaEvent& event) const;
-  /// Tries a new anchor when a second has passed: a wait of some µs on an idle stream.
+  /// Measures a new anchor if a second has passed: waits some µs on an idle stream.
   void AnchorIfDue();
 
  private:

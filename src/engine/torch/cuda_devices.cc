@@ -30,8 +30,8 @@ TorchDevice Describe(c10::DeviceIndex index) {
 
 class PinnedMemory final : public BatchMemory {
  public:
-  /// Allocates in the context of the device that is current now, whichever thread asks later:
-  /// another device's context would take memory there.
+  /// Allocates in the context of the device that is current at construction, in whichever thread:
+  /// another device's context would take memory on that device.
   PinnedMemory() : device_(c10::cuda::current_device()) {}
 
   std::byte* Allocate(base::Bytes size) override {

@@ -7,7 +7,7 @@
 
 namespace pipesim::engine {
 
-/// On the device that is current when it is made. Throws c10::Error when CUDA fails.
+/// Belongs to the device that is current at construction. Throws c10::Error when CUDA fails.
 class CudaEvent {
  public:
   /// `flags`: cudaEventDefault waits by spinning, cudaEventBlockingSync sleeps.
@@ -35,7 +35,7 @@ class CudaEvent {
     return true;
   }
   void Synchronize() const { C10_CUDA_CHECK(cudaEventSynchronize(event_)); }
-  /// Milliseconds from this event to `later`; both are done. Negative when it is the earlier one.
+  /// Milliseconds from this event to `later`; both must be done. Negative if `later` came first.
   float MillisecondsTo(const CudaEvent& later) const {
     float milliseconds = 0;
     C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, event_, later.event_));

@@ -22,19 +22,19 @@
 namespace pipesim::engine {
 namespace {
 
-/// Replays of the captured step that are timed, after three eager steps that make the libraries
-/// allocate what they need before a capture (as PyTorch's notes on CUDA graphs ask for).
+/// Timed replays of the captured step. PyTorch's notes on CUDA graphs require some eager steps
+/// before the capture, so that the libraries have allocated their memory.
 constexpr int kReplays = 50;
 constexpr int kEagerSteps = 3;
 
-/// One of the `in_flight` input buffers, and what is known of the step that used it last.
+/// One of the `in_flight` input buffers, and the state of the step that used it last.
 struct Slot {
-  torch::Tensor data, labels;  ///< on the device, room for a whole batch
+  torch::Tensor data, labels;  ///< on the device, sized for a full batch
   /// Page-locked: a copy of labels from ordinary memory could wait for the stream's earlier work.
   torch::Tensor host_labels;
   CudaEvent copy_begin, copy_end, begin;
   CudaEvent end{cudaEventBlockingSync};  ///< a spinning wait would take a core from the workers
-  std::int64_t step = -1;                ///< -1: none, or waited for
+  std::int64_t step = -1;                ///< -1: none, or already waited for
   std::optional<double> loss;
   /// model.cuda_graph: the step on this buffer, captured when the buffer is first used for one.
   std::optional<at::cuda::CUDAGraph> graph;
@@ -57,7 +57,7 @@ std::string FreeDeviceMemory(int index) {
   return text + ", " + MemoryText({reserved[all].current}) + " held by this run";
 }
 
-/// Makes the device current for the calling thread, before anything is allocated.
+/// Makes the device current in the calling thread. Call before allocating anything.
 c10::DeviceIndex UseDevice(int index) {
   int count = 0;
   const cudaError_t state = cudaGetDeviceCount(&count);
@@ -68,7 +68,7 @@ c10::DeviceIndex UseDevice(int index) {
   if (index >= count)
     throw base::EnvironmentError("there is no " + DeviceName(index) + ": " + std::to_string(count) +
                                  " CUDA device(s) here");
-  // The caching allocator knows no device until LibTorch's own lazy set-up has run.
+  // The caching allocator needs LibTorch's lazy initialization first.
   at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
   c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
   return static_cast<c10::DeviceIndex>(index);
@@ -102,7 +102,7 @@ class CudaTrainer final : public Trainer {
   }
 
   ~CudaTrainer() override {
-    // The batches' memory may go next: nothing may still be reading it.
+    // The caller may free the batches' memory next: wait for pending copies.
     C10_CUDA_CHECK_WARN(cudaStreamSynchronize(copy_));
     C10_CUDA_CHECK_WARN(cudaStreamSynchronize(compute_));
   }
@@ -151,7 +151,7 @@ class CudaTrainer final : public Trainer {
       Slot& slot = SlotOf(step);
       if (slot.step != step)
         throw std::logic_error("step " + std::to_string(step) + " is not in flight");
-      // A submitted step ends by itself; only a wait that has not begun is given up.
+      // A submitted step always ends; the stop flag only prevents new waits.
       if (!slot.end.IsDone()) {
         if (stop.IsSet()) return std::nullopt;
         slot.end.Synchronize();
@@ -163,7 +163,7 @@ class CudaTrainer final : public Trainer {
     });
   }
 
-  /// Trains on with whatever the first buffer holds: for after the run.
+  /// Trains on the current content of the first buffer; used after the run.
   std::optional<StepAlone> MeasureStepAlone() override {
     try {
       const c10::cuda::CUDAStreamGuard guard(compute_);
@@ -225,7 +225,7 @@ class CudaTrainer final : public Trainer {
     return loss.detach();
   }
 
-  /// A captured step if the model is trained by graphs; a partial batch is launched as ever.
+  /// Replays a captured step if model.cuda_graph is set; partial batches run eagerly.
   torch::Tensor LaunchStep(Slot& slot, std::int64_t step, std::int64_t samples) {
     if (!cuda_graph_ || step < kEagerSteps || samples != batch_size_) return Launch(slot, samples);
     if (!slot.graph) {
@@ -241,7 +241,7 @@ class CudaTrainer final : public Trainer {
     return slot.graph_loss;
   }
 
-  /// Two anchors of the clock may differ by their widths; the device's own order is certain.
+  /// Times from two anchors may differ by their widths, but the order of steps is certain.
   StepDone Times(const Slot& slot) {
     StepDone done;
     done.transfer_begin = device_clock_.At(slot.copy_begin);
@@ -253,8 +253,8 @@ class CudaTrainer final : public Trainer {
     return done;
   }
 
-  /// The loss that a replay leaves; nullopt, with everything as it was, when something in the step
-  /// cannot be captured. Other threads may go on asking CUDA for memory meanwhile.
+  /// The loss tensor that replays write; nullopt, with no other effect, when the step cannot be
+  /// captured. Other threads may allocate CUDA memory meanwhile.
   std::optional<torch::Tensor> Capture(at::cuda::CUDAGraph& graph, Slot& slot) {
     try {
       graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
@@ -262,7 +262,7 @@ class CudaTrainer final : public Trainer {
       graph.capture_end();
       return loss;
     } catch (const c10::Error&) {
-      // Ending the broken capture gives stream and allocator back.
+      // Ending the failed capture releases stream and allocator.
       try {
         graph.capture_end();
       } catch (const c10::Error&) {

@@ -12,8 +12,7 @@
 
 #include "engine/trainer.h"
 
-// No fmt in this folder: LibTorch's headers bring an fmt of their own, of another version than the
-// one that is linked.
+// No fmt in this folder: LibTorch's headers include another version of fmt than the one we link.
 
 namespace pipesim::engine {
 namespace {
@@ -22,8 +21,8 @@ std::string FirstLine(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// LibTorch tells exhausted memory by type only in its own CUDA allocator; its CPU allocator, the
-/// CUDA runtime and the libraries above it tell it by text.
+/// Only LibTorch's CUDA allocator reports exhausted memory by exception type; its CPU allocator,
+/// the CUDA runtime and the CUDA libraries do so by text.
 bool TellsOfMemory(const std::string& text) {
   constexpr std::array<std::string_view, 4> kTexts = {"DefaultCPUAllocator: ", "out of memory",
                                                       "CUBLAS_STATUS_ALLOC_FAILED",

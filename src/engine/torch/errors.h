@@ -1,5 +1,5 @@
-// Keeps LibTorch's exception types inside this library: what crosses its border is OutOfMemory,
-// base's errors or std::runtime_error with one line of text.
+// Keeps LibTorch's exception types inside this library: callers see OutOfMemory, base's errors or
+// std::runtime_error with one line of text.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace pipesim::engine {
 /// The amount in the largest binary unit that keeps it above 1: "1.50 GiB".
 std::string MemoryText(base::Bytes amount);
 
-/// What this machine can still give to a program (MemAvailable): "3.10 GiB free".
+/// The machine's available memory (MemAvailable): "3.10 GiB free".
 std::string FreeHostMemory();
 
-/// Call inside a catch block. `free_memory` tells what was free on the device.
+/// Call inside a catch block. `free_memory` returns the device's free memory as text.
 [[noreturn]] void RethrowTranslated(const std::string& device,
                                     const std::function<std::string()>& free_memory);
 
-/// Runs `work` and lets none of LibTorch's own exceptions out of it.
+/// Runs `work` and translates LibTorch's exceptions.
 template <class Work>
 auto Translated(const std::string& device, const std::function<std::string()>& free_memory,
                 Work&& work) {

@@ -25,7 +25,8 @@ class TokenMeanImpl : public torch::nn::Module {
 };
 TORCH_MODULE(TokenMean);
 
-/// A learned position for each token. Initial values N(0, 0.02²) as in BERT (Devlin et al., 2019).
+/// A learned position embedding per token. Initial values N(0, 0.02²) as in BERT (Devlin et al.,
+/// 2019).
 class PositionalImpl : public torch::nn::Module {
  public:
   explicit PositionalImpl(const Shape& input)
@@ -37,7 +38,7 @@ class PositionalImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Positional);
 
-/// Multi-head self-attention: one projection to queries, keys and values, one out of the heads.
+/// Multi-head self-attention: one projection to queries, keys and values, one for the output.
 class AttentionImpl : public torch::nn::Module {
  public:
   AttentionImpl(std::int64_t width, std::int64_t heads, bool bias)
@@ -76,7 +77,7 @@ class ResidualImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Residual);
 
-/// The shape behind `layer`, by the same rules that count its cost.
+/// The output shape of `layer`, by the rules of spec::CostsOf.
 Shape OutputOf(const Layer& layer, const Shape& input) {
   spec::Model alone;
   alone.layers = {layer};
@@ -148,7 +149,7 @@ torch::nn::Sequential BuildModel(const spec::Model& model, const Shape& input,
   const Shape output = costs.empty() ? input : costs.back().out;
   if (output.size() != 1 || output.front() < classes)
     throw std::invalid_argument("model " + model.name + " ends in " + spec::ToText(output) +
-                                ", which is no score for each of " + std::to_string(classes) +
+                                ", not one score for each of " + std::to_string(classes) +
                                 " classes");
   torch::nn::Sequential built = Build(model.layers, input);
   built->train();

@@ -1,5 +1,5 @@
-// The border of libpipesim_torch.so: everything the app may ask of LibTorch, without its headers.
-// The library is opened when a command needs it, after affinity and OMP variables are set.
+// The interface of libpipesim_torch.so, free of LibTorch's headers. The app loads the library when
+// a command needs it, after setting affinity and OMP variables.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,17 @@ struct TorchDevice {
   std::string name;         ///< "cuda:0"
   std::string device_name;  ///< "NVIDIA H200"
   base::Bytes memory, memory_free;
-  std::string pci_bus_id{};  ///< "0000:1a:00.0": the same to NVML, whose numbers may differ
+  std::string pci_bus_id{};  ///< "0000:1a:00.0"; NVML may number devices differently
 };
 
-/// One table of functions, found under the symbol kTorchPluginSymbol. Same compiler and same
-/// sources on both sides (kTorchPluginVersion is checked).
+/// The plugin's functions, exported as kTorchPluginSymbol. Both sides must come from the same
+/// compiler and sources (kTorchPluginVersion is checked).
 struct TorchPlugin {
   int version = 0;
   std::string libtorch_version;
   std::vector<TorchDevice> (*devices)() = nullptr;
-  /// The experiment's device is kCpu or kCuda here. `compute_threads` >= 1. Throws OutOfMemory,
-  /// EnvironmentError (no such device), std::invalid_argument (a layer that does not fit).
+  /// The experiment's device must be kCpu or kCuda; `compute_threads` >= 1. Throws OutOfMemory,
+  /// EnvironmentError (no such device), std::invalid_argument (a layer does not fit).
   std::unique_ptr<Trainer> (*make_trainer)(const spec::Experiment&, const base::Clock&,
                                            int compute_threads) = nullptr;
   /// Page-locked host memory; throws EnvironmentError without CUDA.

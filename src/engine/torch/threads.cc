@@ -5,8 +5,8 @@
 namespace pipesim::engine {
 
 ComputeThreads::ComputeThreads(int count) : count_(count) {
-  // One operation runs at a time. LibTorch takes this setting once a process, and only before the
-  // first operation that asks for it.
+  // Only one operation runs at a time. LibTorch accepts this setting once per process, before the
+  // first operation that reads it.
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
   Apply();
 }

@@ -1,5 +1,5 @@
-// LibTorch's thread counts are set by each thread for itself: at::set_num_threads in one thread is
-// only the default of later ones, and each calling thread has an OpenMP pool of its own.
+// LibTorch's thread count is per calling thread: at::set_num_threads sets it for the caller and as
+// default for later threads, and each calling thread has its own OpenMP pool.
 #pragma once
 
 #include <thread>
@@ -10,9 +10,9 @@ class ComputeThreads {
  public:
   /// `count` >= 1. Takes effect in the calling thread.
   explicit ComputeThreads(int count);
-  /// Makes it so in the calling thread, if that is another one than the last.
+  /// Sets the count in the calling thread if it differs from the last caller.
   void Apply();
-  /// What LibTorch says it uses in the thread that called Apply last.
+  /// The count that LibTorch reports in the thread that last called Apply.
   int effective() const { return effective_; }
 
  private:

@@ -12,8 +12,8 @@ namespace {
 
 using torch::Tensor;
 
-/// bf16 where it is safe, by LibTorch's own lists, while it lives. The cache of cast weights lasts
-/// for one step: the next one has new weights.
+/// Enables autocast to bf16 during its lifetime. Clears the cache of cast weights after each step,
+/// because the next step has new weights.
 class Autocast {
  public:
   Autocast(torch::DeviceType device, bool on) : device_(device), on_(on) {
@@ -82,7 +82,7 @@ TrainingStep::TrainingStep(const spec::Experiment& experiment, torch::Device dev
 Tensor TrainingStep::Prepared(const Tensor& batch) const {
   if (vocabulary_ > 0) return batch.to(torch::kLong).remainder(vocabulary_);
   const Tensor numbers = batch.to(torch::kFloat);
-  // (x / 255 − 0.5) / 0.5 in two passes over a tensor of our own.
+  // (x / 255 − 0.5) / 0.5 in two in-place passes.
   return batch.scalar_type() == torch::kByte ? numbers.mul(1 / 127.5).sub_(1) : numbers;
 }
 
@@ -94,8 +94,8 @@ Tensor TrainingStep::Forward(const Tensor& batch, const Tensor& labels) {
 
 void TrainingStep::Backward(const Tensor& loss) const { loss.backward(); }
 
-// The optimizers are PyTorch's, in the multi-tensor form that it uses by default on a GPU: a few
-// launches whatever the number of parameters. torch::optim launches each parameter by itself.
+// PyTorch's multi-tensor optimizers, its default on a GPU: a few launches for any number of
+// parameters. torch::optim would launch kernels per parameter.
 void TrainingStep::Update() {
   const torch::NoGradGuard no_grad;
   std::vector<Tensor> gradients;

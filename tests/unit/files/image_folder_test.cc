@@ -1,5 +1,5 @@
-// A folder of JPEGs as the workers see it: order, labels, sizes, decoded values, and files that
-// cannot be used. The pictures are made here.
+// A folder of JPEGs as a SampleSource: order, labels, sizes, decoded values and bad files. The
+// pictures are generated here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ class ImageFolderTest : public ::testing::Test {
     std::memcpy(values.data(), out.data(), out.size());
     return values;
   }
-  /// The one file `content`, read and prepared: why it is no sample.
+  /// Why a file with `content` is refused; "" if it is read and prepared.
   std::string Refusal(const Bytes& content) {
     Put("a/1.jpg", content);
     try {
@@ -95,7 +95,7 @@ class ImageFolderTest : public ::testing::Test {
   spec::Dataset dataset_;
 };
 
-TEST_F(ImageFolderTest, ClassesAndFilesComeInTheOrderOfTheirNames) {
+TEST_F(ImageFolderTest, ClassesAndFilesAreSortedByName) {
   const Bytes red = OneColor({8, 8}, {255, 0, 0});
   for (const char* name : {"b/2.jpg", "b/10.JPEG", "a/z.JpG", "c/deeper/x.jpeg", "b/1.jpg"}) {
     Put(name, red);
@@ -108,7 +108,7 @@ TEST_F(ImageFolderTest, ClassesAndFilesComeInTheOrderOfTheirNames) {
   const auto source = Open();
 
   ASSERT_EQ(source->size(), 5);
-  EXPECT_EQ(source->classes(), 3);  // `empty` holds no image and is no class
+  EXPECT_EQ(source->classes(), 3);  // `empty` has no image, so it is not a class
   std::vector<std::int64_t> labels;
   for (int i = 0; i < 5; ++i) labels.push_back(source->Label(i));
   EXPECT_EQ(labels, (std::vector<std::int64_t>{0, 1, 1, 1, 2}));
@@ -130,8 +130,8 @@ TEST_F(ImageFolderTest, SummaryCountsAndAveragesTheSizes) {
   EXPECT_EQ(summary.mean_sample_bytes.count, 400);  // (100 + 300 + 800) / 3
 }
 
-TEST_F(ImageFolderTest, MeanSizeOfManyFilesComesFromAThousandSpreadOverAll) {
-  // 3,000 files, every third of 300 bytes and the others empty: every third is asked.
+TEST_F(ImageFolderTest, MeanSizeOfManyFilesUsesAThousandSpreadEvenly) {
+  // 3,000 files, every third of 300 bytes and the others empty: every third is sampled.
   for (int i = 0; i < 3000; ++i) {
     PutText(fmt::format("a/{:04}.jpg", i), i % 3 == 0 ? std::string(300, 'x') : "");
   }
@@ -140,7 +140,7 @@ TEST_F(ImageFolderTest, MeanSizeOfManyFilesComesFromAThousandSpreadOverAll) {
   EXPECT_EQ(summary.mean_sample_bytes.count, 300);
 }
 
-TEST_F(ImageFolderTest, SaysWhatIsWrongWithAFolder) {
+TEST_F(ImageFolderTest, ReportsWhatIsWrongWithAFolder) {
   const auto error = [&](const fs::path& path) -> std::string {
     try {
       SummarizeImageFolder(path);
@@ -156,7 +156,7 @@ TEST_F(ImageFolderTest, SaysWhatIsWrongWithAFolder) {
   EXPECT_THAT(error(root_ / "1.jpg"), HasSubstr("Not a directory"));
 }
 
-TEST_F(ImageFolderTest, RefusesSamplesThatAFolderOfImagesCannotGive) {
+TEST_F(ImageFolderTest, RefusesSamplesThatImagesCannotProduce) {
   Put("a/1.jpg", OneColor({8, 8}, {0, 0, 0}));
   Put("b/1.jpg", OneColor({8, 8}, {0, 0, 0}));
   dataset_.classes = 1;
@@ -211,7 +211,7 @@ TEST_F(ImageFolderTest, KeepsTheMiddleOfAWidePicture) {
   }
 }
 
-TEST_F(ImageFolderTest, AGradientStaysOneWhateverTheSizes) {
+TEST_F(ImageFolderTest, AGradientSurvivesAnyResize) {
   // Value = 255 × (x + ½) / width, so output column i of 8 reads 255 × (i + ½) / 8.
   for (const ImageSize size : {ImageSize{8, 8}, {64, 64}, {77, 77}, {500, 500}, {5, 5}}) {
     Put("a/1.jpg", EncodeJpeg(Paint(size, 1,
@@ -256,7 +256,7 @@ TEST_F(ImageFolderTest, GreyAndCmykFilesBecomeColourAndColourBecomesGrey) {
   EXPECT_NEAR(Prepared<std::uint8_t>(2)[0], 0.299 * 255, 3);
 }
 
-TEST_F(ImageFolderTest, ForeignFilesAreNamedForWhatTheyAre) {
+TEST_F(ImageFolderTest, FilesOfOtherFormatsAreNamed) {
   const auto bytes = [](std::string_view text) {
     const auto* begin = reinterpret_cast<const std::byte*>(text.data());
     return Bytes(begin, begin + text.size());
@@ -291,7 +291,7 @@ TEST_F(ImageFolderTest, DirectReadingGivesTheSameBytesOrIsRefusedBeforeTheRun) {
   }
 }
 
-TEST_F(ImageFolderTest, UnreadableFilesAreNamedWithTheSystemsReason) {
+TEST_F(ImageFolderTest, UnreadableFilesAreReportedWithErrno) {
   Put("a/1.jpg", OneColor({8, 8}, {0, 0, 0}));
   const auto source = Open();
   Bytes raw;
@@ -339,7 +339,7 @@ TEST_F(ImageFolderTest, ATruncationBelowTheCropIsRefusedToo) {
   EXPECT_THAT(Refusal({whole.begin(), whole.end() - 40}), testing::StartsWith("truncated"));
 }
 
-RC_GTEST_FIXTURE_PROP(ImageFolderTest, DamagedBytesNeverDoMoreThanRefuseTheSample, ()) {
+RC_GTEST_FIXTURE_PROP(ImageFolderTest, DamagedBytesOnlyEverThrowBadSample, ()) {
   Bytes content = Noisy({24, 16}, *rc::gen::element(1, 3, 4));
   const int flips = *rc::gen::inRange(1, 6);
   for (int i = 0; i < flips; ++i) {
@@ -349,7 +349,7 @@ RC_GTEST_FIXTURE_PROP(ImageFolderTest, DamagedBytesNeverDoMoreThanRefuseTheSampl
   Refusal(content);  // lets no exception but BadSample pass
 }
 
-TEST_F(ImageFolderTest, WorkersMayDecodeSideBySide) {
+TEST_F(ImageFolderTest, WorkersMayDecodeConcurrently) {
   for (int i = 0; i < 8; ++i) {
     const auto value = static_cast<std::uint8_t>(30 * i);
     Put(fmt::format("a/{}.jpg", i), OneColor({64, 64}, {value, value, value}));

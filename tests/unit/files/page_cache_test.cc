@@ -1,5 +1,5 @@
-// The page cache of a folder, emptied and filled. What the kernel really dropped is its own affair:
-// these tests ask for what must hold on any file system.
+// Evicting a folder from the page cache and reading it in. The kernel need not evict every page;
+// these tests check what holds on any file system.
 #include "engine/files/page_cache.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ class PageCacheTest : public testing::Test {
       fs::create_directories(path.parent_path());
       std::ofstream(path) << std::string(50'000, 'x');
       const int fd = ::open(path.c_str(), O_RDONLY);
-      ::fsync(fd);  // pages that are still to be written cannot be dropped
+      ::fsync(fd);  // dirty pages cannot be evicted
       ::close(fd);
     }
   }
@@ -46,7 +46,7 @@ TEST_F(PageCacheTest, WarmHoldsAllOfASmallSet) {
   EXPECT_GT(state.cached_fraction.value(), 0.99);
 }
 
-TEST_F(PageCacheTest, ColdDropsTheFilesWhereADiskHoldsThem) {
+TEST_F(PageCacheTest, ColdEvictsFilesOnADisk) {
   storage_.file_cache = spec::FileCacheState::kWarm;
   PreparePageCache(storage_, {});
   storage_.file_cache = spec::FileCacheState::kCold;
@@ -57,7 +57,7 @@ TEST_F(PageCacheTest, ColdDropsTheFilesWhereADiskHoldsThem) {
   EXPECT_LT(*state.cached_fraction, 0.1);
 }
 
-TEST_F(PageCacheTest, AsItIsReadsNothingAndSaysWhatIsThere) {
+TEST_F(PageCacheTest, AsIsReadsNothingAndReportsTheCachedShare) {
   bool touched = false;
   const PageCacheState state =
       PreparePageCache(storage_, {nullptr, [&](std::string_view, double) { touched = true; }});
@@ -65,7 +65,7 @@ TEST_F(PageCacheTest, AsItIsReadsNothingAndSaysWhatIsThere) {
   EXPECT_TRUE(state.cached_fraction);
 }
 
-TEST_F(PageCacheTest, TellsProgressAndObeysAStop) {
+TEST_F(PageCacheTest, ReportsProgressAndObeysAStop) {
   storage_.file_cache = spec::FileCacheState::kWarm;
   base::StopFlag stop;
   int told = 0;
@@ -79,10 +79,10 @@ TEST_F(PageCacheTest, TellsProgressAndObeysAStop) {
   EXPECT_EQ(told, 5);
 }
 
-TEST_F(PageCacheTest, AFileThatVanishesIsAnErrorUnlessBadFilesAreSkipped) {
+TEST_F(PageCacheTest, AVanishedFileIsAnErrorUnlessBadFilesAreSkipped) {
   storage_.file_cache = spec::FileCacheState::kCold;
   const auto remove_last = [&](std::string_view, double) {
-    fs::remove(storage_.path / "a" / "9.jpg");  // the last in the order of names
+    fs::remove(storage_.path / "a" / "9.jpg");  // the last by name
   };
   try {
     PreparePageCache(storage_, {nullptr, remove_last});
