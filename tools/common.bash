@@ -1,12 +1,12 @@
-# Sourced by setup, run, test and make_dataset: where things are, how they speak and how they build.
-# Everything said goes to stderr; stdout belongs to the program that is run.
+# Sourced by setup, run, test and make_dataset: paths, messages and building. Messages go to stderr;
+# stdout belongs to the program that is run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 
 say() { printf 'pipesim: %s\n' "$*" >&2; }
 
-# Ends with 3, pipesim's own exit code for a missing input.
+# Exits with 3, pipesim's exit code for a missing input.
 fail() {
   printf 'pipesim: %s\n' "$@" >&2
   exit 3
@@ -23,13 +23,13 @@ first_match() {
   done
 }
 
-# PyPI's cmake puts a slow Python wrapper into bin/; this is the program behind it. Both work after
-# the clone was moved, which the wrapper does not.
+# PyPI's cmake installs a slow Python wrapper in bin/, which breaks when the clone is moved. These are
+# the programs themselves.
 cmake_program() { first_match "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake; }
 ninja_program() { first_match "$venv"/bin/ninja; }
 
-# How many compilers at once: one a core, but one per 1.5 GB of memory (a translation unit with
-# LibTorch takes about that).
+# Parallel compilers: one per core, and at most one per 1.5 GB of memory, which a translation unit with
+# LibTorch needs.
 build_jobs() {
   local cores by_memory
   cores=$(nproc)
@@ -38,7 +38,7 @@ build_jobs() {
   if [ "$by_memory" -lt "$cores" ]; then echo "$by_memory"; else echo "$cores"; fi
 }
 
-# configure PRESET NAME=VALUE…: cmake, only when build/PRESET is not configured with these values.
+# configure PRESET NAME=VALUE…: runs cmake unless build/PRESET already has these values.
 configure() {
   local preset=$1 build=$root/build/$1 setting changed=no
   shift
@@ -49,7 +49,7 @@ configure() {
   done
   if [ "$changed" = no ] && [ -e "$build/build.ninja" ]; then return; fi
   mkdir -p "$build"
-  # Only for a new folder: the compiler's launcher cannot change later without compiling all again.
+  # Only in a new folder: changing the compiler launcher later would recompile everything.
   if command -v ccache >/dev/null && [ ! -e "$build/CMakeCache.txt" ]; then
     set -- "$@" CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
@@ -61,7 +61,7 @@ configure() {
   fi
 }
 
-# Shows ninja's progress: one line that counts up on a terminal, else a line when there is work.
+# Shows ninja's progress: a counter on a terminal, else one line if there is anything to build.
 show_progress() {
   local what=$1 line said=no
   while IFS= read -r line; do
@@ -82,7 +82,7 @@ build() {
   shift
   if ! "${build_wrapper[@]}" "$(ninja_program)" -C "$build" -j "$(build_jobs)" "$@" 2>&1 |
     tee "$build/build.log" | show_progress "build/$preset"; then
-    # From the first failure on; before it stand steps that went well.
+    # Starts at the first failure; the steps before it succeeded.
     sed -n '/FAILED\|^ninja: error\|^CMake Error/,$p' "$build/build.log" >&2
     fail "building failed, see above (all of it in build/$preset/build.log)."
   fi

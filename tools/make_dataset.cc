@@ -1,6 +1,6 @@
-// make_dataset DIR: writes a folder of JPEGs, one subfolder a class, for people who have none. A
-// class has a colour and a stripe pattern of its own under noise, so that a model can learn it and
-// its loss falls. tools/make_dataset builds and runs this.
+// make_dataset DIR: writes a folder of generated JPEGs, one subfolder per class. Each class has its
+// own colour and stripe pattern under noise, so that a model can learn it and its loss falls.
+// tools/make_dataset builds and runs this.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,9 +65,9 @@ ImageSize ReadSize(const std::string& text) {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-/// What tells a class from the others.
+/// The look of a class.
 struct Look {
-  std::array<double, 3> colour;  ///< mean of R, G, B, 0..255
+  std::array<double, 3> colour;  ///< mean R, G, B, 0..255
   double stripes_x, stripes_y;   ///< stripes across the picture's width and height
 };
 
@@ -77,7 +77,7 @@ Look LookOf(int index, int classes) {
   for (std::size_t c = 0; c < 3; ++c) {
     look.colour[c] = 128 + 60 * std::cos(kTurn * (turn - static_cast<double>(c) / 3));
   }
-  // Neighbours in colour get stripes far apart: the golden ratio spreads the angles.
+  // Classes of similar colour get different stripes: the golden ratio spreads the angles.
   const double angle = std::numbers::pi * std::fmod(index * std::numbers::phi, 1.0);
   const double stripes = 4 + 4 * (index % 3);
   look.stripes_x = stripes * std::cos(angle);
@@ -97,7 +97,7 @@ Picture Draw(const Plan& plan, int index, int number) {
     for (int x = 0; x < plan.size.width; ++x) {
       const double wave = std::sin(kTurn * (phase + look.stripes_x * x / plan.size.width +
                                             look.stripes_y * y / plan.size.height));
-      const std::uint64_t noise = random.Next();  // a byte of it for each channel
+      const std::uint64_t noise = random.Next();  // one byte per channel
       for (std::size_t c = 0; c < 3; ++c) {
         const double speck = static_cast<double>((noise >> (8 * c)) & 0xFF) / 255 - 0.5;
         const double value = look.colour[c] + light + 40 * wave + 60 * speck;
@@ -141,7 +141,7 @@ std::size_t WriteAll(const Plan& plan) {
                                 static_cast<int>(i % plan.per_class));
       }
     } catch (...) {
-      next = total;  // the others stop too
+      next = total;  // stops the other threads
       const std::lock_guard lock(mutex);
       failure = std::current_exception();
     }
@@ -165,14 +165,14 @@ void MakeFolders(const Plan& plan) {
 int Run(int argc, char** argv) {
   cxxopts::Options options(
       "tools/make_dataset",
-      "Writes a folder of JPEGs that a model can learn, one subfolder a class.\n");
+      "Writes a folder of JPEGs that a model can learn, one subfolder per class.\n");
   options.custom_help("DIR [flags]").positional_help("");
   options.add_options()("classes", "subfolders",
                         cxxopts::value<std::string>()->default_value("10"))(
-      "per-class", "files in each", cxxopts::value<std::string>()->default_value("100"))(
+      "per-class", "files per subfolder", cxxopts::value<std::string>()->default_value("100"))(
       "size", "WIDTHxHEIGHT", cxxopts::value<std::string>()->default_value("256x256"))(
-      "seed", "the same seed draws the same pictures",
-      cxxopts::value<std::string>()->default_value("1"))("help", "this text")(
+      "seed", "the same seed gives the same pictures",
+      cxxopts::value<std::string>()->default_value("1"))("help", "show this help")(
       "dir", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional({"dir"});
   const auto typed = options.parse(argc, argv);
