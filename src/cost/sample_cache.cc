@@ -112,14 +112,14 @@ void SampleCache::MakeRoom(Bytes bytes, std::int64_t epoch, std::int64_t positio
   if (used_ + bytes <= size_) return;
   base::KeyedStream stream(seed_, base::Stage::kCache, Key(epoch), Key(position));
   while (used_ + bytes > size_) {
-    GiveUp(
+    Evict(
         lru_
             ? by_use_.oldest()
             : bag_[static_cast<std::size_t>(stream.NextUnit() * static_cast<double>(bag_.size()))]);
   }
 }
 
-void SampleCache::GiveUp(std::uint32_t sample) {
+void SampleCache::Evict(std::uint32_t sample) {
   used_ = used_ - SampleBytes(dataset_, seed_, sample);
   if (lru_) {
     by_use_.Remove(sample);

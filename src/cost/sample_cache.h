@@ -1,15 +1,14 @@
-// The cache in front of the emulated storage: which samples it holds, and so which reads hit. An
-// idealised page cache that keeps whole samples, each with the bytes drawn for it. Knows no time: a
-// hit's copy takes bytes / hit_bandwidth of CPU time, which is the engine's to spend.
+// The cache in front of the emulated storage: an ideal page cache of whole samples, each with the
+// bytes drawn for it. Decides which reads hit. Knows no time: the engine spends bytes /
+// hit_bandwidth of CPU time per hit.
 //
-// lru evicts the least recently read sample, random any with equal chance. A sample larger than the
-// whole cache is never kept. Over a fresh shuffle each epoch, lru at a cache share c of the data
-// set hits c + (1 - c) ln(1 - c), and 0 over the same order each epoch: a read hits when fewer
-// distinct samples than fit were read since its last time.
+// lru evicts the least recently read sample, random a uniformly drawn one. A sample larger than the
+// cache is never kept. A read hits under lru if fewer distinct samples than fit were read since the
+// last read of the same sample. So with a fresh shuffle each epoch and a cache that holds a share c
+// of the data set, lru hits c + (1 - c) ln(1 - c); with the same order each epoch it never hits.
 //
-// `warm` fills that share of the cache before the first read as an epoch before the run would have
-// left it: with the last samples of its order (shuffled by the seed as epoch -1, or the data set's
-// own order), the latest read last.
+// `warm` fills that share of the cache before the first read with the last samples of the epoch
+// before the run (shuffled by the seed as epoch -1, or in the data set's order), oldest first.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +20,30 @@
 
 namespace pipesim::cost {
 
-/// What storage delivers for one sample: drawn once, the same every epoch.
+/// Stored size of a sample; the same draw every epoch.
 base::Bytes SampleBytes(const spec::Dataset& dataset, std::uint64_t seed, std::int64_t sample);
 
-/// Samples in the order of their last use. Every operation is O(1); 8 bytes for each sample of the
+/// Samples in the order of their last use. Every operation is O(1). Takes 8 bytes per sample of the
 /// data set.
 class RecencyList {
  public:
   explicit RecencyList(std::size_t samples);
   bool Holds(std::uint32_t sample) const { return older_[sample] != kOut; }
-  /// As the latest. It must not be held.
+  /// Adds `sample`, which must not be held, as the most recent.
   void Add(std::uint32_t sample);
   void Remove(std::uint32_t sample);
-  /// The least recently added; some must be held.
+  /// The least recently added sample. At least one must be held.
   std::uint32_t oldest() const { return newer_[End()]; }
 
  private:
   static constexpr std::uint32_t kOut = UINT32_MAX;
   std::uint32_t End() const { return static_cast<std::uint32_t>(older_.size() - 1); }
-  // A ring that is closed by one more place: next to it stand the latest and the oldest.
+  // A ring closed by a sentinel, whose neighbours are the latest and the oldest sample.
   std::vector<std::uint32_t> older_, newer_;
 };
 
-/// Samples in no order, to pick any. Every operation is O(1); 4 bytes for each sample of the data
-/// set and 4 for each held.
+/// An unordered set of samples with random access. Every operation is O(1). Takes 4 bytes per
+/// sample of the data set and 4 per sample held.
 class SampleBag {
  public:
   explicit SampleBag(std::size_t samples) : place_(samples, kOut) {}
@@ -59,18 +58,18 @@ class SampleBag {
   std::vector<std::uint32_t> place_, held_;
 };
 
-/// Not thread-safe: the threaded engine holds one lock around it. Deterministic for a seed and an
+/// Not thread-safe; the threaded engine guards it with a lock. Deterministic for a seed and an
 /// order of accesses.
 class SampleCache {
  public:
-  /// nullopt where the experiment has no such cache. The data set has at most
-  /// spec::kMostSamplesBehindCache samples (spec checks it).
+  /// nullopt when the experiment has no emulated cache. The data set must have at most
+  /// spec::kMostSamplesBehindCache samples (spec checks this).
   static std::optional<SampleCache> Of(const spec::Experiment& experiment);
 
-  /// Whether the sample is in the cache; afterwards it is. `bytes` is what SampleBytes says of it.
-  /// Epoch and position are the access's own: they key which samples a random cache gives up.
+  /// Returns whether the sample is in the cache, and inserts it if not. `bytes` is its SampleBytes.
+  /// `epoch` and `position` of the access key the random evictions.
   bool Access(std::int64_t sample, base::Bytes bytes, std::int64_t epoch, std::int64_t position);
-  /// Of the samples it holds: at most the cache's size.
+  /// Bytes of all cached samples; at most the cache's size.
   base::Bytes used() const { return used_; }
 
  private:
@@ -78,14 +77,14 @@ class SampleCache {
   void Fill(const spec::Experiment& experiment);
   void Add(std::uint32_t sample, base::Bytes bytes);
   void MakeRoom(base::Bytes bytes, std::int64_t epoch, std::int64_t position);
-  void GiveUp(std::uint32_t sample);
+  void Evict(std::uint32_t sample);
 
   bool lru_;
   base::Bytes size_, used_;
   spec::Dataset dataset_;
   std::uint64_t seed_;
-  RecencyList by_use_;  ///< lru; else without room
-  SampleBag bag_;       ///< random; else without room
+  RecencyList by_use_;  ///< lru; else empty
+  SampleBag bag_;       ///< random; else empty
 };
 
 }  // namespace pipesim::cost

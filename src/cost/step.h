@@ -1,7 +1,6 @@
-// What a training step and a host-to-device copy cost on a device that is described, not there:
-// a stated cost, a table of measured steps, or a roofline over the model's layers. Never sleeps.
-// The roofline is an estimate: it knows nothing of caches, of kernels that are fused, or of the
-// casts that mixed precision adds.
+// Cost of a training step and of a host-to-device copy on an emulated device: a stated cost, a
+// table of measured steps, or a roofline over the model's layers. Never sleeps. The roofline is an
+// estimate: it ignores kernel fusion and the casts of mixed precision.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +13,24 @@
 
 namespace pipesim::cost {
 
-/// A roofline's answer for one step.
+/// A roofline's estimate for one step.
 struct StepEstimate {
-  base::Duration device{};  ///< time the device computes
-  base::Duration host{};    ///< time the host needs to launch it
+  base::Duration device{};  ///< compute time of the device
+  base::Duration host{};    ///< launch time of the host
   int launches = 0;
   double flops = 0;  ///< forward and backward
 };
 
-/// What a core's caches hold and what they do not: the arrays of which DevicePreset's
-/// cache_bandwidth and memory_bandwidth are measured on a CPU. Between the two sizes the bandwidth
-/// goes from one to the other with the logarithm of the size.
+/// Array sizes at which DevicePreset's cache_bandwidth and memory_bandwidth are measured on a CPU.
+/// Between the two sizes the bandwidth is interpolated over the logarithm of the size.
 inline constexpr base::Bytes kCachedBytes{3 << 20};
 inline constexpr base::Bytes kUncachedBytes{96 << 20};
 
-/// The roofline of one model on one device, for any number of samples. Each layer takes the larger
-/// of FLOPs / (efficiency × peak) and bytes moved / memory bandwidth, three times over: forward,
-/// and the gradients of its input and of its parameters, each as large as the forward pass (twice
-/// only up to the first layer with parameters, whose input needs no gradient). The input's cast and
-/// normalisation and the optimizer move memory alone. Launches × launch time on the host.
+/// The roofline of one model on one device, for any number of samples. A pass through a layer takes
+/// the larger of FLOPs / (efficiency × peak) and bytes moved / memory bandwidth. Each layer has
+/// three passes of equal cost: forward, gradient of the input, gradient of the parameters; up to
+/// the first layer with parameters, whose input needs no gradient, only two. Casting and
+/// normalising the input and the optimizer only move memory. The host takes launches × launch time.
 /// Source of the roofline: Williams, Waterman, Patterson, CACM 52(4), 2009; of backward = 2 ×
 /// forward: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1. Immutable;
 /// thread-safe.
@@ -58,7 +56,7 @@ class Roofline {
   base::Duration host_{};
 };
 
-/// Kernels that one eager step launches, forward, backward and optimizer. Throws as Roofline does.
+/// Kernels launched by one eager step: forward, backward and optimizer. Throws like Roofline.
 int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
                    const spec::Training& training);
 
@@ -67,18 +65,18 @@ StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
                           const spec::Training& training, const spec::DevicePreset& device,
                           std::int64_t samples);
 
-/// The cost of steps on the described device of an experiment: measured ones (Device::step_table) if
-/// there are any, else the stated one (base and per-sample cost drawn once a step), else the preset's
-/// roofline. Thread-safe.
+/// Step costs on an experiment's emulated device: from the measured table (Device::step_table) if
+/// there is one, else the stated cost (base and per-sample part, drawn once per step), else the
+/// preset's roofline. Thread-safe.
 class StepModel {
  public:
-  /// Of accelerator `rank`, whose draws are its own.
+  /// `rank`: the accelerator, which keys the draws.
   explicit StepModel(const spec::Experiment& experiment, int rank = 0);
-  /// Device time of step `step` (the draw's key) of `samples` samples.
+  /// Device time of step number `step` (the draw's key) with `samples` samples.
   base::Duration Device(std::int64_t step, std::int64_t samples) const;
-  /// Host time to launch it: the preset's launch time for each kernel; 0 without a preset.
+  /// Host time to launch a step: the preset's launch time per kernel; 0 without a preset.
   base::Duration Host(std::int64_t samples) const;
-  /// Time of copying `bytes` to the device; 0 when the device states no link.
+  /// Time to copy `bytes` to the device; 0 without a link bandwidth.
   base::Duration HostToDevice(base::Bytes bytes, bool pinned) const;
 
  private:
@@ -87,12 +85,12 @@ class StepModel {
   std::int64_t batch_size_ = 1;
   std::optional<StepTable> table_;
   std::optional<Roofline> roofline_;
-  base::Duration full_device_{};  ///< at the batch size, what almost every step asks for
+  base::Duration full_device_{};  ///< cached for full batches, the usual case
   base::Duration host_{};
   struct Stated {
     base::Duration base{}, per_sample{};
   };
-  std::optional<Stated> fixed_;  ///< where nothing of the stated cost is drawn
+  std::optional<Stated> fixed_;  ///< stated cost without random draws
 };
 
 }  // namespace pipesim::cost

@@ -1,5 +1,5 @@
-// A training step by its measured times at some batch sizes: piecewise linear between them, and a
-// plain rule beyond. Knows nothing of where the times are from.
+// Step time as a function of batch size: piecewise linear between measured batch sizes,
+// extrapolated beyond them.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace pipesim::cost {
 
-/// Beyond the largest batch a sample costs what it costs there: a device that is full stays full.
-/// Below the smallest, the line of the first two goes on, but no sample gets cheaper than in the
-/// smallest batch and no step dearer than it; with one batch size alone time is in proportion.
-/// Immutable; thread-safe.
+/// Above the largest batch the time per sample stays constant: a saturated device stays saturated.
+/// Below the smallest batch extrapolates the line through the first two points, limited so that the
+/// time per sample is not below the smallest batch's and the time per step not above it. With a
+/// single batch size, time is proportional. Immutable; thread-safe.
 class StepTable {
  public:
-  /// Sorts by samples; of equal batch sizes the mean counts. Throws std::invalid_argument when empty
-  /// or when a batch has no samples.
+  /// Averages points of equal batch size. Throws std::invalid_argument when empty or when a batch
+  /// has no samples.
   explicit StepTable(std::span<const spec::StepPoint> measured);
 
   /// Time of a step of `samples` > 0.
   base::Duration At(std::int64_t samples) const;
-  /// Whether `samples` lies between batch sizes that were measured.
+  /// Whether `samples` lies within the measured batch sizes.
   bool Covers(std::int64_t samples) const;
   std::int64_t smallest() const { return points_.front().samples; }
   std::int64_t largest() const { return points_.back().samples; }

@@ -1,5 +1,4 @@
-// Turns records into a bounded RunTrace as they come. One thread at a time; costs no allocation per
-// record once warm.
+// Builds a bounded RunTrace from records. Not thread-safe; allocates nothing per record once warm.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +14,12 @@
 
 namespace pipesim::trace {
 
-/// Steps come in order; a thread's spans come in order and before the step or batch they are of.
-/// Threads may run ahead of each other at will.
+/// Steps must arrive in order, and a thread's spans in order and before their step or batch.
+/// Records of different threads may interleave in any way.
 class TraceBuilder final : public SpanSink {
  public:
-  /// `seed` keys the reservoirs. Buckets start at 1 ms and double in width when `max_buckets`, a
-  /// power of two up to kMaxBuckets, are full.
+  /// `seed` keys the reservoirs. Buckets start 1 ms wide and double in width when all `max_buckets`
+  /// (a power of two up to kMaxBuckets) are full.
   TraceBuilder(base::Instant begin, std::uint64_t seed, std::size_t max_buckets = kMaxBuckets);
 
   void Record(const Span& span) override {
@@ -28,31 +27,30 @@ class TraceBuilder final : public SpanSink {
       observer_(span);
     const bool is_step = span.state == State::kTransfer || span.state == State::kBusy;
     if (!is_step || !AddDeviceOrTransfer(span)) AddToThread(span);
-    // Last, as whoever records has just written the span's parts one by one: a processor copies
-    // them in larger pieces only once they have reached its cache.
+    // Last, because the caller has just written the span field by field: a wider load must wait
+    // until those stores have reached the cache (no store-to-load forwarding).
     spans_.Add(trace_.first_spans, span);
   }
   void Record(const StepRecord& step) override;
   void Record(const BatchRecord& batch) override;
-  /// Keeps at most 4,096; then every second one goes and the next come half as often.
+  /// Keeps at most 4,096: when full, drops every second one and halves the sampling rate.
   void Record(const ResourceSample& sample);
   void RecordBadSample(DataFault fault);
-  /// All spans as well, for --trace-all. Called in Record's thread.
+  /// Also passes every span to `observer`, for --trace-all. Called in Record's thread.
   void SetSpanObserver(std::function<void(const Span&)> observer);
 
-  /// The trace so far, without its series and last spans: `Finish` brings them. Both may be called
-  /// once the records before them are in.
+  /// The trace so far, without its series and last spans, which Finish adds.
   const RunTrace& trace() const { return trace_; }
-  /// Gives the trace away: call once, and record nothing after it.
+  /// Moves the trace out. Call once, and record nothing afterwards.
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
 
  private:
-  /// Where a thread's totals stand in trace_.threads, and the bucket in which its last span ended.
+  /// The index of a thread's totals in trace_.threads, and the bucket in which its last span ended.
   struct Slot {
     static constexpr std::size_t kNowhere = SIZE_MAX;
     std::size_t place = kNowhere;
     std::size_t bucket = 0;
-    base::Instant from, to = base::Instant::min();  ///< what the bucket covers; nothing: none known
+    base::Instant from, to = base::Instant::min();  ///< the bucket's interval; empty: none yet
   };
   Slot& SlotOf(Role role, std::uint16_t index) {
     std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
@@ -63,7 +61,7 @@ class TraceBuilder final : public SpanSink {
   }
   void AddToThread(const Span& span) {
     Slot& slot = SlotOf(span.role, span.thread);
-    // Almost always: in the last span's bucket, as a whole.
+    // The usual case: the whole span lies in the last span's bucket.
     if (slot.from <= span.begin && span.end <= slot.to) [[likely]] {
       ThreadTotals& totals = trace_.threads[slot.place];
       AddToBucket(totals, slot.bucket, span.state, span.end - span.begin, span.contended);
@@ -87,7 +85,7 @@ class TraceBuilder final : public SpanSink {
   }
   Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
-  /// True: it stands beside the device's partition.
+  /// Returns true for spans that do not belong to the device's partition.
   bool AddDeviceOrTransfer(const Span& span);
   void AddTime(Slot& slot, const Span& span);
   void AddToBuckets(Slot& slot, const Span& span, base::Instant begin);
@@ -99,7 +97,7 @@ class TraceBuilder final : public SpanSink {
   std::function<void(const Span&)> observer_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;
-  /// Those of one step, and of one batch, are kept or dropped together.
+  /// Values of one step, or of one batch, are kept or dropped together.
   ReservoirKeeper<1> step_times_, losses_, device_steps_, transfers_;
   ReservoirKeeper<2> steps_;    ///< kStarved, kOccupancy
   ReservoirKeeper<5> batches_;  ///< kReadTime … kContendedTime

@@ -1,5 +1,5 @@
-// The bounded parts of a RunTrace, each filled by one small class: what is kept of a stream that
-// has no end. Used by TraceBuilder, and where only progress is recorded.
+// Bounded samples of unbounded streams, for a RunTrace. Used by TraceBuilder, and where only
+// progress is recorded.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace pipesim::trace {
 
-/// The rank of a key: its hash. Small ranks are kept.
+/// The rank of a key is its hash. Reservoirs keep the smallest ranks.
 class KeyRank {
  public:
   explicit KeyRank(std::uint64_t seed);
@@ -25,7 +25,7 @@ class KeyRank {
   std::uint64_t seed_;
 };
 
-/// What is offered for one key: a value for each series of a group.
+/// One key with a value for each series of a group.
 template <std::size_t kSeries>
 struct Offered {
   std::uint64_t rank = 0;
@@ -34,9 +34,9 @@ struct Offered {
   std::array<double, kSeries> values{};
 };
 
-/// Keeps, of a group of series that are offered the same keys, the values whose keys have the
-/// kReservoirSize smallest ranks. Holds up to twice as many: all of them are thinned out at once,
-/// in the order they came, when one more comes.
+/// Reservoir sampling for a group of series with common keys: keeps the values of the
+/// kReservoirSize keys with the smallest ranks. Buffers up to twice as many and thins them out when
+/// the buffer is full, keeping their order.
 template <std::size_t kSeries>
 class ReservoirKeeper {
  public:
@@ -45,17 +45,17 @@ class ReservoirKeeper {
     static_assert(sizeof...(value) == kSeries);
     ++seen_;
     if (rank > limit_) return;
-    if (kept_.size() % (2 * kReservoirSize) == 0) {  // none yet, or as many as it holds
+    if (kept_.size() % (2 * kReservoirSize) == 0) {  // empty or full
       MakeRoom();
       if (rank > limit_) return;
     }
-    Offered<kSeries>& kept = kept_.emplace_back();  // filled where it stays
+    Offered<kSeries>& kept = kept_.emplace_back();
     kept.rank = rank;
     kept.key = key;
     kept.at = at;
     kept.values = {value...};
   }
-  /// No more come: exactly those kept, in key order, into the first of `series` and those after it.
+  /// Writes the kept values in key order to series[0], series[1], ... Call once, at the end.
   void Finish(Reservoir* series);
 
  private:
@@ -63,9 +63,9 @@ class ReservoirKeeper {
   void Thin();
 
   std::int64_t seen_ = 0;
-  std::uint64_t limit_ = UINT64_MAX;  ///< nobody with a larger rank is kept
+  std::uint64_t limit_ = UINT64_MAX;  ///< larger ranks are dropped
   std::vector<Offered<kSeries>> kept_;
-  std::vector<std::uint64_t> work_;  ///< room to work in
+  std::vector<std::uint64_t> work_;  ///< scratch space
 };
 extern template class ReservoirKeeper<1>;
 extern template class ReservoirKeeper<2>;
@@ -76,7 +76,7 @@ class SpanKeeper {
  public:
   void Add(std::vector<Span>& first_spans, const Span& span) {
     highest_batch_ = std::max(highest_batch_, span.batch);
-    // A span of no batch belongs to the time around it.
+    // A span without a batch counts towards the highest batch so far.
     const std::int64_t belongs_to = span.batch >= 0 ? span.batch : highest_batch_;
     if (belongs_to < kSpanBatches && !first_closed_) {
       first_spans.push_back(span);
@@ -89,7 +89,7 @@ class SpanKeeper {
     if (++next_ == ring_.size()) next_ = 0;
     ++size_;
   }
-  /// The last spans in the order recorded. Gives them away: no span comes after it.
+  /// Moves out the last spans in the order recorded. Call once, at the end.
   std::vector<Span> Last();
 
  private:
@@ -99,25 +99,25 @@ class SpanKeeper {
   bool first_closed_ = false;
   std::int64_t highest_batch_ = -1;
   std::vector<Span> ring_;
-  std::size_t next_ = 0, size_ = 0;  ///< where the next one goes, and how many precede it
+  std::size_t next_ = 0, size_ = 0;  ///< write position, and the number of spans held
 };
 
-/// Adds a checkpoint whose steps are a multiple of `stride`, a power of two. With 4,096 of them
-/// `stride` doubles, and every second one goes.
+/// Adds a checkpoint if its steps are a multiple of `stride`, a power of two. At 4,096 checkpoints
+/// doubles `stride` and drops every second one.
 void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
                     std::vector<Checkpoint>& kept);
 
-/// Keeps the first 4,096 epochs. Batches of one epoch are numbered without a gap from the end of
-/// the last, and all are trained on before the next epoch's.
+/// Keeps the first 4,096 epochs. Batch numbers continue from epoch to epoch without gaps, and all
+/// batches of an epoch are trained on before the next epoch's.
 class EpochKeeper {
  public:
   void Add(std::vector<EpochRecord>& epochs, const StepRecord& step, base::Instant previous_done);
   void Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch);
 
  private:
-  /// What is counted of a batch that no step was made of yet: which epoch it is of, its step tells.
+  /// Reads of a batch that has had no step yet. Its epoch is known from its step.
   struct Reads {
-    std::int64_t batch = -1;  ///< -1: none here
+    std::int64_t batch = -1;  ///< -1: free
     std::int64_t reads = 0;
     base::Bytes bytes;
     std::int64_t cache_hits = 0;
@@ -130,8 +130,8 @@ class EpochKeeper {
 
   bool full_ = false;
   std::vector<std::int64_t> first_batches_;  ///< of each kept epoch
-  std::int64_t highest_batch_ = -1;          ///< that a step was made of
-  /// Above the highest, each at its number modulo the size (a power of two).
+  std::int64_t highest_batch_ = -1;          ///< highest batch with a step
+  /// Later batches, each at its number modulo the size (a power of two).
   std::vector<Reads> waiting_ = std::vector<Reads>(64);
 };
 

@@ -1,4 +1,4 @@
-// What engines record: spans of one thread in one state, steps, and epochs. Knows no engine.
+// The records that engines write: spans of a thread in a state, steps and batches.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,17 @@ enum class Role : std::uint8_t { kConsumer, kWorker, kPin, kDevice };
 inline constexpr int kRoleCount = 4;
 
 /// A thread is in exactly one state at a time. Each state is begun and ended by its own clock
-/// reads; nothing is computed as a rest.
+/// reads; none is computed as a remainder.
 enum class State : std::uint8_t {
   // consumer
   kStarved,   ///< waits for a batch
-  kTransfer,  ///< waits for the pin stage or a copy to the device; recorded for Role::kDevice it is
-  ///< the copy itself by the device's clock: it stands beside the device's other states,
-  ///< feeds Series::kTransferTime and belongs to no partition
+  kTransfer,  ///< waits for the pin stage or a copy to the device. For Role::kDevice: the copy
+              ///< itself
+  ///< by the device's clock, which may overlap other states, feeds Series::kTransferTime and
+  ///< belongs
+  ///< to no partition
   kHost,     ///< dispatches work
-  kForward,  ///< synchronous devices: the parts of compute
+  kForward,  ///< this and the next two: parts of compute on synchronous devices
   kBackward,
   kOptimizer,
   kCompute,  ///< waits for step n - in_flight
@@ -30,8 +32,8 @@ enum class State : std::uint8_t {
   kRead,
   kPrepare,
   kCollate,
-  kBlockedOnConsumer,  ///< no room or no index: the consumer has not taken
-  kBlockedOnOrder,     ///< no index: an earlier batch of another worker is unfinished
+  kBlockedOnConsumer,  ///< no room or no index, because the consumer has not taken a batch
+  kBlockedOnOrder,     ///< no index, because an earlier batch of another worker is unfinished
   kIdle,               ///< the epoch has no more work for this worker
   // pin thread
   kPin,
@@ -40,14 +42,13 @@ enum class State : std::uint8_t {
   kDeviceStarved,   ///< nothing submitted: the host had no batch
   kDeviceTransfer,  ///< waits for a copy
   kDeviceLaunch,    ///< waits for the host to launch
-  kDeviceSync,      ///< waits for a host that reads results
+  kDeviceSync,      ///< waits while the host reads results
   // split off by the recorder, never entered
   kContended,  ///< runnable without a core, or woken late
 };
 inline constexpr int kStateCount = static_cast<int>(State::kContended) + 1;
 
-/// Half-open [begin, end). `contended` <= end - begin is the part that belongs to kContended
-/// instead.
+/// Half-open [begin, end). `contended` <= end - begin counts as kContended instead of `state`.
 struct Span {
   base::Instant begin, end;
   base::Duration contended{};
@@ -64,20 +65,20 @@ struct StepRecord {
   std::int64_t batch = 0;  ///< running number of the batch it trained on
   std::int64_t epoch = 0;
   std::int32_t samples = 0;    ///< true size
-  std::int32_t occupancy = 0;  ///< made and not yet taken, when the consumer turned to take one
+  std::int32_t occupancy = 0;  ///< batches made and not yet taken when the consumer asked for one
   bool queue_full = false;     ///< occupancy == the most there can be
-  base::Instant taken;         ///< the batch was in hand
+  base::Instant taken;         ///< when the consumer got the batch
   base::Instant done;          ///< the consumer turns to the next batch
   base::Duration starved{};    ///< waited for this batch
-  std::optional<double> loss;  ///< where it was read back
+  std::optional<double> loss;  ///< if it was read back
 };
 
-/// The cost of one worker's batch, for demands: sums over its samples.
+/// Costs of one worker's batch, summed over its samples.
 struct BatchRecord {
   std::int64_t batch = 0;
   std::uint16_t worker = 0;
   std::int32_t samples = 0;
-  std::int64_t reads = 0;       ///< that storage served; of real files all, cached or not
+  std::int64_t reads = 0;       ///< served by storage; real files: all reads, cached or not
   base::Bytes bytes{};          ///< of those reads
   base::Duration read{};        ///< waiting for storage, wall without contention
   base::Duration read_cpu{};    ///< CPU time of reading: copies of cache hits, system calls
@@ -87,8 +88,8 @@ struct BatchRecord {
   std::int32_t cache_hits = 0;  ///< reads that the emulated cache served instead
 };
 
-/// Receives what an engine records. Which threads may call is the implementation's to say: the
-/// builder takes one; the threaded engine gives each thread a sink of its own in front of it.
+/// Receives an engine's records. The implementation defines which threads may call it: the builder
+/// allows one; the threaded engine puts a sink per thread in front of it.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
