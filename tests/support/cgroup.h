@@ -1,4 +1,4 @@
-// A cgroup of a test's own, gone at the end of its scope.
+// A temporary cgroup for a test.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@ namespace pipesim::support {
 
 class Cgroup {
  public:
-  /// Below `parent`, a folder of a mounted hierarchy; not made() where this process may not.
+  /// Creates it in `parent`, a folder of a mounted hierarchy; made() is false without permission.
   explicit Cgroup(const std::filesystem::path& parent)
       : folder_(parent / ("pipesim-test-" + std::to_string(getpid()))) {
     std::error_code error;
@@ -24,14 +24,14 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
 
   bool made() const { return made_; }
-  /// Whether there is such a file and it reads as `value` afterwards.
+  /// Writes `value`; returns whether the file then reads back as `value`.
   bool Set(const std::string& file, const std::string& value) const {
     if (!made_ || !std::filesystem::exists(folder_ / file)) return false;
     std::ofstream(folder_ / file) << value << std::flush;
     std::string now;
     return std::getline(std::ifstream(folder_ / file), now) && now == value;
   }
-  /// The calling process goes into it.
+  /// Moves the calling process into the cgroup.
   void Enter() const { std::ofstream(folder_ / "cgroup.procs") << getpid() << std::flush; }
 
  private:

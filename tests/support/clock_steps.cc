@@ -1,5 +1,5 @@
-// Preloaded into a program, sets its wall clock an hour ahead and back each second, as a bad time
-// server would. Clocks that only run forward are left alone.
+// Preloaded into a program (LD_PRELOAD): shifts its wall clock an hour ahead and back each second,
+// like a bad time server. Does not change monotonic clocks.
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <time.h>

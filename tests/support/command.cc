@@ -26,7 +26,7 @@ std::string Slurp(const fs::path& path) {
   return content.str();
 }
 
-/// Waits for the child; ends it after `most`.
+/// Waits for the child; kills it after `most`.
 int Wait(pid_t pid, std::chrono::seconds most) {
   const auto limit = std::chrono::steady_clock::now() + most;
   int status = 0;
@@ -58,7 +58,7 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   for (std::string& word : words_with_program) argv.push_back(word.data());
   argv.push_back(nullptr);
 
-  // Of a name that is there twice the first counts.
+  // If a name occurs twice, the first one wins.
   std::vector<std::string> environment = options.environment;
   environment.push_back("XDG_STATE_HOME=" + (folder / "state").string());
   for (char** at = environ; *at != nullptr; ++at) environment.emplace_back(*at);
@@ -66,7 +66,7 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
 
-  fs::remove(out);  // what an earlier command said
+  fs::remove(out);  // output of an earlier command
   const pid_t pid = fork();
   if (pid == 0) {
     dup2(

@@ -1,4 +1,4 @@
-// Runs the built pipesim as a user would, and keeps what it said. For tests of whole commands.
+// Runs the built pipesim as a user would and captures its output. For tests of whole commands.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 namespace pipesim::support {
 
 struct CommandResult {
-  int exit_code = -1;  ///< 128 + signal when a signal ended it
+  int exit_code = -1;  ///< 128 + signal when killed by a signal
   std::string out, err;
 };
 
@@ -18,18 +18,18 @@ struct CommandOptions {
   std::filesystem::path folder{};                ///< working folder; empty: the test's own
   std::vector<std::string> environment{};        ///< "NAME=value"
   std::function<void(int pid)> while_running{};  ///< called once it has started
-  std::function<void()> before{};                ///< in its process, before it is pipesim
-  std::filesystem::path out{};                   ///< stdout goes there; empty: into the result
-  std::chrono::seconds limit{60};              ///< it is ended after this
+  std::function<void()> before{};                ///< called in the child before exec
+  std::filesystem::path out{};                   ///< file for stdout; empty: into the result
+  std::chrono::seconds limit{60};                ///< it is killed after this
 };
 
-/// Runs `pipesim words...`; its kept runs go to a folder of the test's own.
+/// Runs `pipesim words...`; saves runs in a temporary folder of the test.
 CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOptions& options = {});
 
-/// The process in which the pipesim of process `pid` runs its experiment; waits until there is one.
+/// The child in which the pipesim of process `pid` runs its experiment; waits until it exists.
 int RunProcessOf(int pid);
 
-/// A folder of this test's own, empty at its first use, removed at the end of the program.
+/// A temporary folder of this test, empty at first use, removed when the program ends.
 std::filesystem::path TestFolder();
 
 }  // namespace pipesim::support

@@ -1,5 +1,5 @@
-// Whether this build carries a sanitizer, which takes time and memory of its own: a few tests of
-// what things cost leave some of it out then.
+// Whether this is a sanitizer build. Some tests of costs skip checks there, because sanitizers take
+// time and memory.
 #pragma once
 
 namespace pipesim::support {

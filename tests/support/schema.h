@@ -1,5 +1,5 @@
-// Validation of documents against docs/schema/*.schema.json, for every test that makes one. Header
-// only, so that any test program can use it.
+// Validates documents against docs/schema/*.schema.json. Header only, so that any test program can
+// use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace pipesim::tests {
 
-/// Whether `document` fits docs/schema/<name>.schema.json; a failure lists each place and why.
+/// Whether `document` matches docs/schema/<name>.schema.json; a failure lists each mismatch.
 inline testing::AssertionResult FitsSchema(const nlohmann::ordered_json& document,
                                            const std::string& name = "run") {
   const std::string path = PIPESIM_SOURCE_DIR "/docs/schema/" + name + ".schema.json";
@@ -25,7 +25,7 @@ inline testing::AssertionResult FitsSchema(const nlohmann::ordered_json& documen
   valijson::Schema schema;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7)
       .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_text), schema);
-  // The adapter knows the unordered type only; one way through the text gives it that.
+  // The adapter only supports the unordered type: convert through text.
   const nlohmann::json plain = nlohmann::json::parse(document.dump());
   valijson::ValidationResults results;
   valijson::Validator validator(valijson::Validator::kStrongTypes);

@@ -1,4 +1,4 @@
-// A temporary folder of a test's own, gone when the test is. Header only: for every test program.
+// A temporary folder, removed when the test ends. Header only, for every test program.
 #pragma once
 
 #include <stdlib.h>

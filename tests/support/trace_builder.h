@@ -1,5 +1,5 @@
-// Pipelines whose every instant follows from a recurrence, written into a real TraceBuilder: what a
-// test expects of them is a formula. No threads, no clock, no randomness of its own.
+// Records synthetic pipelines, whose every instant follows from a recurrence, with a real
+// TraceBuilder. Expected values are formulas. No threads, no clock, no randomness.
 #pragma once
 
 #include <algorithm>
@@ -21,34 +21,34 @@ using trace::State;
 
 inline Duration Ms(double ms) { return base::FromSeconds(ms * 1e-3); }
 
-/// W workers of `read + prepare + contended + collate` a batch, dealt round-robin within the window
-/// of prefetch_factor × W, and a consumer that takes them in order. Nothing is prefetched across an
-/// epoch border. With s the worker's and g the consumer's time a batch, the rate over whole cycles
-/// of W batches is min(W / s, 1 / g); at 0 workers 1 / (s + g).
+/// W workers, each taking `read + prepare + contended + collate` per batch, dispatched round-robin
+/// with a prefetch window of prefetch_factor × W, and a consumer that takes batches in order.
+/// Nothing is prefetched across an epoch border. With s the worker's and g the consumer's time per
+/// batch, the rate over whole cycles of W batches is min(W / s, 1 / g); with 0 workers 1 / (s + g).
 struct Pipeline {
   int workers = 4;
   int prefetch_factor = 2;
   std::int64_t steps = 400;
   std::int64_t batch_size = 64;
   std::int64_t epoch_batches = 1'000'000;
-  std::int64_t last_batch = 0;  ///< samples of an epoch's last batch; 0: full
+  std::int64_t last_batch = 0;  ///< samples in an epoch's last batch; 0: full
   Duration startup{};
   Duration read{}, prepare{}, contended{}, collate{};
   Duration read_cpu{};  ///< part of read
-  /// The share of an epoch's samples that a cache serves; without: none of them.
+  /// The share of an epoch's samples served by a cache; unset: no cache.
   std::function<double(std::int64_t epoch)> hits{};
   Duration transfer{}, host{}, forward{}, backward{}, optimizer{}, sync{};
   /// Added to step k's forward time: warm-up, noise, drift.
   std::function<Duration(std::int64_t step)> extra{};
-  bool asynchronous = false;         ///< the device has a clock of its own ("emulated")
-  std::optional<State> forgotten{};  ///< a state that the recorder leaves out
+  bool asynchronous = false;         ///< the device has its own clock ("emulated")
+  std::optional<State> forgotten{};  ///< a state that the recorder omits
 
   Duration WorkerTime() const { return read + prepare + contended + collate; }
   Duration StepTime() const { return transfer + host + forward + backward + optimizer + sync; }
   std::int64_t Window() const { return std::int64_t{prefetch_factor} * workers; }
 };
 
-/// The experiment that such a run would be of; durations and limits of the run as by default.
+/// The matching experiment, with the default durations and limits.
 inline spec::Experiment ExperimentOf(const Pipeline& p) {
   spec::Experiment e;
   const std::int64_t last = p.last_batch > 0 ? p.last_batch : p.batch_size;
@@ -105,8 +105,8 @@ class PipelineRecorder {
   Duration Extra(std::int64_t k) const { return p_.extra ? p_.extra(k) : Duration::zero(); }
   Instant& At(int worker) { return free_[static_cast<std::size_t>(worker)]; }
 
-  /// The recurrence: a batch starts when its worker is free and it is dealt; it is dealt when the
-  /// batch one window earlier is taken, at the epoch's begin for the first of them.
+  /// The recurrence: a batch starts when its worker is free and it has been dispatched. It is
+  /// dispatched when the batch one window earlier is taken, the first ones when the epoch begins.
   void Schedule() {
     std::vector<Instant> free(free_.size(), Begin() + p_.startup);
     Instant done = Begin(), epoch_begin = Begin();
@@ -242,7 +242,7 @@ class PipelineRecorder {
 
   const Pipeline& p_;
   trace::TraceBuilder builder_;
-  std::vector<Instant> free_;  ///< up to where each worker's time is recorded
+  std::vector<Instant> free_;  ///< the end of each worker's recorded time
   std::vector<Times> batches_;
 };
 
@@ -250,15 +250,15 @@ inline trace::RunTrace TraceOf(const Pipeline& pipeline) {
   return PipelineRecorder(pipeline).Run();
 }
 
-/// Counters that grow evenly from the run's begin to its end, read `readings` times.
+/// Counters that grow linearly from the run's begin to its end, read `readings` times.
 struct EvenUse {
-  double cores = 0;                       ///< of this process
-  std::optional<double> machine_cores{};  ///< of all programs
+  double cores = 0;                       ///< used by this process
+  std::optional<double> machine_cores{};  ///< used by all programs
   double reads_per_s = 0, bytes_per_s = 0;
   double bandwidth_busy = 0, iops_busy = 0;   ///< shares of the time
   std::optional<double> throttled{};          ///< share of the time
-  std::optional<double> worker_wait_cores{};  ///< run-queue wait of the workers, s a second
-  /// Of the training thread and its pool: on a core, and runnable without one, s a second.
+  std::optional<double> worker_wait_cores{};  ///< run-queue wait of the workers, seconds per second
+  /// Training thread and its pool: time on a core and run-queue wait, seconds per second.
   std::optional<double> trainer_cores{}, trainer_wait_cores{};
   std::optional<double> swapped_in_per_s{};
 };

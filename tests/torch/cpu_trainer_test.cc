@@ -1,4 +1,4 @@
-// The training step on the CPU: it learns, it says where its time went, and it fails in words.
+// The training step on the CPU: learning, recorded states, error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using trace::State;
 
-TEST(CpuTrainer, LearnsALabelThatIsWrittenInThePixels) {
+TEST(CpuTrainer, LearnsLabelsEncodedInThePixels) {
   for (const auto& layers : {SmallMlp(), SmallCnn()}) {
     const auto [first, last] = Consumer(SmallExperiment(layers)).Train(100);
     EXPECT_LT(last, first / 2);
@@ -35,10 +35,9 @@ TEST(CpuTrainer, LearnsWithEachOptimizer) {
 }
 
 TEST(CpuTrainer, TheFirstAdamStepMovesEveryWeightByTheLearningRate) {
-  // The first step is rate × g / (|g| + 1e-8) whatever the gradient (Kingma and Ba, section 2.1).
-  // One weight w from a constant input 1 to two scores [w0, w1] + biases: after it the loss at
-  // labels 0 falls by what moving all four parameters by the rate gives, so the score gap grows by
-  // 4 × rate.
+  // The first step is rate × g / (|g| + 1e-8) for any gradient (Kingma and Ba, section 2.1). With a
+  // constant input 1 and scores [w0, w1] + biases, it moves all four parameters by the rate towards
+  // label 0, so the score gap grows by 4 × rate.
   auto experiment = SmallExperiment({Flatten(), Linear(2)});
   experiment.dataset.shape = {1};
   experiment.dataset.classes = 1;  // all labels 0
@@ -80,17 +79,17 @@ TEST(CpuTrainer, BytesAreNormalisedToMinusOneToOne) {
   EXPECT_NEAR(Consumer(as_bytes).Step(bytes.batch()), Consumer(as_floats).Step(batch), 1e-5);
 }
 
-TEST(CpuTrainer, Bf16ComesNearFp32) {
+TEST(CpuTrainer, Bf16IsCloseToFp32) {
   auto experiment = SmallExperiment(SmallMlp());
   const double fp32 = Consumer(experiment).Train(1).first;
   experiment.training.precision = spec::Precision::kBf16;
   const auto [first, last] = Consumer(experiment).Train(60);
   EXPECT_NEAR(first, fp32, 0.02 * fp32);  // 8 bits of mantissa
-  EXPECT_NE(first, fp32);                 // it is not fp32 under another name
+  EXPECT_NE(first, fp32);                 // but not identical
   EXPECT_LT(last, first / 2);
 }
 
-TEST(CpuTrainer, APartialBatchTrainsAsManySamplesAsItHas) {
+TEST(CpuTrainer, APartialBatchTrainsOnlyItsSamples) {
   const auto experiment = SmallExperiment(SmallMlp());
   // 4 samples, one of each class: the same mean loss as 32 samples that repeat them.
   const LearnableBatch partial(experiment, 4), full(experiment, 32);
@@ -98,7 +97,7 @@ TEST(CpuTrainer, APartialBatchTrainsAsManySamplesAsItHas) {
               1e-5);
 }
 
-TEST(CpuTrainer, EntersHostForwardBackwardOptimizerAndSyncOnlyToReadBack) {
+TEST(CpuTrainer, EntersHostForwardBackwardOptimizerAndSyncWhenReadingBack) {
   Consumer consumer(SmallExperiment(SmallMlp()));
   const LearnableBatch batch(SmallExperiment(SmallMlp()), 32);
   consumer.trainer().Submit(batch.batch(), 0, /*read_back=*/false, consumer.timer);
@@ -110,7 +109,7 @@ TEST(CpuTrainer, EntersHostForwardBackwardOptimizerAndSyncOnlyToReadBack) {
                                                  State::kOptimizer, State::kSync));
 }
 
-TEST(CpuTrainer, AStepIsDoneBetweenItsSubmitAndTheNextAndKeepsItsLoss) {
+TEST(CpuTrainer, AStepEndsBeforeTheNextSubmitAndKeepsItsLoss) {
   Consumer consumer(SmallExperiment(SmallMlp()));
   const LearnableBatch batch(SmallExperiment(SmallMlp()), 32);
   const base::Instant before = consumer.clock().Now();
@@ -129,7 +128,7 @@ TEST(CpuTrainer, AStepIsDoneBetweenItsSubmitAndTheNextAndKeepsItsLoss) {
   EXPECT_EQ(first.transfer_begin, std::nullopt);  // nothing is copied
 }
 
-TEST(CpuTrainer, ComputeThreadsAreWhatLibTorchUses) {
+TEST(CpuTrainer, LibTorchUsesTheComputeThreads) {
   const auto experiment = SmallExperiment(SmallMlp());
   EXPECT_EQ(Consumer(experiment, 1).trainer().info().compute_threads, 1);
   EXPECT_EQ(Consumer(experiment, 2).trainer().info().compute_threads, 2);
@@ -149,7 +148,7 @@ TEST(CpuTrainer, AModelWithFewerScoresThanClassesIsRefused) {
   EXPECT_THROW(Consumer(SmallExperiment({Flatten(), Linear(3)})), std::invalid_argument);
 }
 
-TEST(CpuTrainer, AModelThatDoesNotFitSaysWhatWasAskedAndWhatWasFree) {
+TEST(CpuTrainer, AModelThatDoesNotFitReportsRequestedAndFreeMemory) {
   // 192 × 2 × 10^11 weights of 4 bytes: more than the 2^47 bytes that an x86-64 process can
   // address.
   try {

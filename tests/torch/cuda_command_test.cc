@@ -1,4 +1,4 @@
-// Whole commands on a GPU, as a user types them.
+// Whole commands on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +37,8 @@ class CudaCommand : public testing::Test {
   }
 };
 
-TEST_F(CudaCommand, PinnedBatchesCrossTheBusFasterAndThePinStageIsReported) {
-  // 38 MB a batch, so that the copy shows.
+TEST_F(CudaCommand, PinnedBatchesCopyFasterAndThePinStageIsReported) {
+  // 38 MB per batch, so that the copy takes measurable time.
   const std::vector<std::string> words{"--workers", "4", "--model", "linear", "--batch", "256",
                                        "--set", "dataset={samples: 100k, shape: [3, 224, 224]}",
                                        "--prepare", "none", "--storage", "none", "--duration", "4s"};
@@ -73,7 +73,7 @@ TEST_F(CudaCommand, AGraphLaunchesFasterThanItsSteps) {
   EXPECT_LT(host_s(graph), host_s(steps));
 }
 
-TEST_F(CudaCommand, NvmlsUtilisationStandsBesideOurs) {
+TEST_F(CudaCommand, ReportsNvmlUtilization) {
   const Ran ran = RunOnGpu({"--workers", "2", "--model", "resnet18", "--batch", "64", "--prepare",
                             "none", "--storage", "none", "--duration", "5s"});
   ASSERT_EQ(ran.result.exit_code, 0) << ran.result.err;
@@ -85,7 +85,7 @@ TEST_F(CudaCommand, NvmlsUtilisationStandsBesideOurs) {
   RecordProperty("au", ran.report["result"]["accelerator_utilization"].dump());
 }
 
-TEST_F(CudaCommand, AModelThatDoesNotFitEndsAsOomWithWhatWasAskedAndFree) {
+TEST_F(CudaCommand, AModelThatDoesNotFitEndsAsOomWithRequestedAndFreeMemory) {
   const Ran ran =
       RunOnGpu({"--workers", "0", "--model", "resnet50", "--batch", "16384", "--steps", "2",
                 "--set", "dataset.samples=16384", "--prepare", "none", "--storage", "none"});

@@ -1,4 +1,4 @@
-// The training step on a GPU, and what is asked of it where there is none.
+// The training step on a GPU, and the errors without one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class Cuda : public testing::Test {
   }
 };
 
-TEST(WithoutCuda, AGpuThatIsNotThereIsAnErrorInWords) {
+TEST(WithoutCuda, AMissingGpuIsAClearError) {
   auto experiment = OnGpu(SmallMlp());
   experiment.device.cuda_index = static_cast<int>(Plugin().devices().size());
   EXPECT_THROW(Consumer{experiment}, base::EnvironmentError);
@@ -48,12 +48,12 @@ TEST_F(Cuda, DevicesHaveNamesAndMemory) {
   EXPECT_LE(first.memory_free, first.memory);
 }
 
-TEST_F(Cuda, ADeviceHasTheBusIdByWhichNvmlKnowsIt) {
+TEST_F(Cuda, ADeviceHasNvmlsBusId) {
   EXPECT_THAT(Plugin().devices().front().pci_bus_id,
               testing::MatchesRegex("[0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+.[0-9A-Fa-f]"));
 }
 
-TEST_F(Cuda, PinnedMemoryIsAlignedAndGoesBack) {
+TEST_F(Cuda, PinnedMemoryIsAlignedAndFreed) {
   const auto memory = Plugin().make_pinned_memory();
   EXPECT_TRUE(memory->pinned());
   std::byte* data = memory->Allocate({1 << 20});
@@ -84,7 +84,7 @@ TEST_F(Cuda, TheGpuComputesWhatTheCpuComputes) {
   EXPECT_NEAR(gpu.second, cpu.second, 1e-2 * cpu.second);
 }
 
-TEST_F(Cuda, EntersTransferHostAndSyncOnlyToReadBack) {
+TEST_F(Cuda, EntersTransferHostAndSyncWhenReadingBack) {
   Consumer consumer(OnGpu(SmallMlp()));
   const LearnableBatch batch(OnGpu(SmallMlp()), 32);
   consumer.trainer().Submit(batch.batch(), 0, /*read_back=*/false, consumer.timer);
@@ -93,7 +93,7 @@ TEST_F(Cuda, EntersTransferHostAndSyncOnlyToReadBack) {
                                                  State::kHost, State::kSync));
 }
 
-TEST_F(Cuda, StepsLieInOrderOnTheRunsClock) {
+TEST_F(Cuda, StepsAreInOrderOnTheRunsClock) {
   for (const bool overlap : {true, false}) {
     auto experiment = OnGpu(SmallCnn());
     experiment.transfer.overlap = overlap;
@@ -102,8 +102,8 @@ TEST_F(Cuda, StepsLieInOrderOnTheRunsClock) {
     const base::StopFlag stop;
     base::Instant last_end = consumer.clock().Now();
     std::array<base::Instant, 2> submitted;  // of the steps in flight
-    // An anchor is off by half its width at most, a wait on an idle stream; a loaded machine may
-    // deschedule the thread in it.
+    // An anchor's error is at most half its width, the wait for an idle stream, during which a
+    // loaded machine may preempt the thread.
     const base::Duration slack = std::chrono::milliseconds(5);
     for (std::int64_t step = 0; step < 50; ++step) {
       if (step >= 2) {
@@ -122,14 +122,14 @@ TEST_F(Cuda, StepsLieInOrderOnTheRunsClock) {
   }
 }
 
-TEST_F(Cuda, APartialBatchTrainsAsManySamplesAsItHas) {
+TEST_F(Cuda, APartialBatchTrainsOnlyItsSamples) {
   const auto experiment = OnGpu(SmallMlp());
   const LearnableBatch partial(experiment, 4), full(experiment, 32);
   EXPECT_NEAR(Consumer(experiment).Step(partial.batch()), Consumer(experiment).Step(full.batch()),
               1e-4);
 }
 
-TEST_F(Cuda, ReplayingTheCapturedStepIsShorterThanLaunchingIt) {
+TEST_F(Cuda, ReplayingTheCapturedStepIsFasterThanLaunchingIt) {
   for (const auto precision : {spec::Precision::kFp32, spec::Precision::kBf16}) {
     auto experiment = OnGpu(SmallCnn());
     experiment.training.precision = precision;
@@ -147,11 +147,11 @@ TEST_F(Cuda, ReplayingTheCapturedStepIsShorterThanLaunchingIt) {
     ASSERT_TRUE(replay.has_value());
     EXPECT_GT(replay->time, base::Duration(0));
     EXPECT_LT(replay->time, shortest);  // the same kernels without the gaps between launches
-    EXPECT_TRUE(std::isfinite(consumer.Train(1).first));  // and the trainer still works
+    EXPECT_TRUE(std::isfinite(consumer.Train(1).first));  // the trainer still works
   }
 }
 
-TEST_F(Cuda, ABatchThatDoesNotFitSaysWhatWasAskedAndWhatIsFree) {
+TEST_F(Cuda, ABatchThatDoesNotFitReportsRequestedAndFreeMemory) {
   auto experiment = OnGpu({Flatten(), Linear(4)});
   experiment.loader.batch_size = std::int64_t{1} << 40;  // 2^40 × 192 bytes = 192 TiB
   try {
@@ -163,7 +163,7 @@ TEST_F(Cuda, ABatchThatDoesNotFitSaysWhatWasAskedAndWhatIsFree) {
   }
 }
 
-TEST_F(Cuda, ReportsItsPeakOfDeviceMemory) {
+TEST_F(Cuda, ReportsPeakDeviceMemory) {
   Consumer consumer(OnGpu(SmallMlp()));
   consumer.Train(2);
   const auto info = consumer.trainer().info();

@@ -1,4 +1,4 @@
-// What is built is what spec counts: every model that comes with pipesim, and every kind of layer.
+// Built models match spec's counts: every shipped model and every kind of layer.
 #include <gtest/gtest.h>
 
 #include "spec/read.h"

@@ -1,5 +1,5 @@
-// What the tests of the LibTorch plugin share: the opened plugin, small experiments, batches whose
-// label can be learnt, and a consumer that writes down the states it entered.
+// Shared by the tests of the LibTorch plugin: the loaded plugin, small experiments, batches with
+// learnable labels, and a consumer that records the states it entered.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace pipesim::engine {
 
-/// Opened once a process, as the program does it.
+/// Loaded once per process, as in the program.
 const TorchPlugin& Plugin();
 
 /// 3x8x8 bytes, 4 classes, batches of 32, on the CPU.
@@ -30,8 +30,8 @@ spec::Layer Plain(spec::LayerKind kind);
 std::vector<spec::Layer> SmallMlp();
 std::vector<spec::Layer> SmallCnn();
 
-/// A batch in memory of its own. Every byte of a sample is its label's share of 255, so any model
-/// that looks at the data can tell the class.
+/// A batch with its own memory. Every byte of a sample encodes its label as a share of 255, so any
+/// model that uses the data can learn it.
 class LearnableBatch {
  public:
   LearnableBatch(const spec::Experiment& experiment, std::int32_t samples);
@@ -51,13 +51,13 @@ class StatesEntered final : public StateTimer {
   std::vector<trace::State> states;
 };
 
-/// One trainer and the consumer's calls to it.
+/// Drives one trainer as the consumer does.
 class Consumer {
  public:
   explicit Consumer(const spec::Experiment& experiment, int compute_threads = 1);
   /// Submits the next step, reads its loss back and waits for it.
   double Step(const Batch& batch);
-  /// `steps` steps on full batches: the first and the last loss.
+  /// Trains `steps` full batches; returns the first and the last loss.
   std::pair<double, double> Train(int steps);
 
   Trainer& trainer() { return *trainer_; }
