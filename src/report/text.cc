@@ -12,7 +12,7 @@ spec::DeviceId DeviceOf(View document) {
 std::string DeviceWord(View document) { return DeviceOf(document).IsCuda() ? "GPU" : "device"; }
 
 std::int64_t Accelerators(View document) {
-  const double most = 1e6;  // keeps what a foreign file says in range
+  const double most = 1e6;  // a foreign file may hold any number
   return static_cast<std::int64_t>(
       std::clamp(document.At("result.accelerators").NumberOr(1), 1.0, most));
 }

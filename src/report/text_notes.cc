@@ -1,4 +1,4 @@
-// What makes the run doubtful, what is missing, and where there is more.
+// Warnings, missing evidence, and where to find more.
 #include <algorithm>
 
 #include "base/text.h"
@@ -21,7 +21,7 @@ void AddMissing(const Sheet& sheet) {
                  base::Join(reasons, ", ") + ".");
 }
 
-/// The setting that ended an inconclusive run early, with where it came from.
+/// The setting that ended an inconclusive run early, and its origin.
 void AddStop(const Sheet& sheet) {
   if (sheet.document.At("diagnosis.bottleneck").Text() != "inconclusive") return;
   const std::string limit = sheet.document.At("result.stopped_by").Text();
