@@ -41,10 +41,11 @@ const VerdictPage kPage = {
     .evidence = EvidenceOf,
     .remedy = Remedy,
     .meaning =
-        "No single part limits: several limit alike, and only changing them together would gain.",
+        "No single part limits training: several limit it equally, and only changing them "
+        "together would help.",
     .decided =
-        "The best single gain is below 5 % and the best pair gains 10 % or more; where not even a "
-        "pair does, three or more parts are matched, and the confidence is low.",
+        "The best single gain is below 5 %, and the best pair gains 10 % or more. If no pair "
+        "does, three or more parts limit equally, and the confidence is low.",
     .signs = kSigns,
     .flags = kFlags,
     .pytorch = kPytorch,

@@ -77,8 +77,8 @@ const VerdictPage kPage = {
     .evidence = EvidenceOf,
     .remedy = Remedy,
     .meaning =
-        "The training step itself is the limit: what users call GPU-bound, or the CPU where it "
-        "trains. When free data would gain less than 5 % the input pipeline is healthy.",
+        "The training step itself is the limit. On a GPU users call this GPU-bound; without one, "
+        "the CPU trains. If free data would gain less than 5 %, the input pipeline is healthy.",
     .decided = "No setting gains 5 %, and of all demands made free in turn the step gains most.",
     .signs = kSigns,
     .flags = kFlags,

@@ -16,7 +16,7 @@ constexpr std::string_view kSigns[] = {
 constexpr std::string_view kFlags[] = {
     "--workers N, so that N and the training threads fit the cores",
     "--threads N (limits.compute_threads), to leave cores to the workers",
-    "--set limits.omp_wait=passive, so that threads waiting for the last of them do not spin",
+    "--set limits.omp_wait=passive, so that threads sleep at a barrier instead of spinning",
 };
 constexpr std::string_view kPytorch[] = {
     "DataLoader(..., num_workers=N) with a smaller N",
@@ -80,15 +80,16 @@ const VerdictPage kPage = {
     .evidence = EvidenceOf,
     .remedy = Remedy,
     .meaning =
-        "Too many threads share too few cores, and training waits for one. The work itself would "
-        "fit.",
+        "Too many threads share too few cores, and training waits for a core. With fewer threads "
+        "the same work would fit.",
     .decided =
-        "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands "
-        "cannot see that cost, so there it is decided by what was measured: more threads than "
-        "cores, a training thread that waited for a core for a share c of its time (as the kernel "
-        "counts it; steps of several threads on the CPU: what they took beyond the same steps "
-        "alone after the run), and a pipeline of fewer threads that is predicted to beat the "
-        "measured rate; the gain is the smaller of c / (1 - c) and that.",
+        "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands do "
+        "not include the cost of contention, so there the measurement decides. Three things must "
+        "hold: there are more threads than cores; the training thread waited for a core for a "
+        "share c of its time (as the kernel counts it; for steps of several threads on the CPU, "
+        "the time that they took beyond the same steps repeated alone after the run); and fewer "
+        "threads are predicted to beat the measured rate. The gain is the smaller of c / (1 - c) "
+        "and the predicted one.",
     .signs = kSigns,
     .flags = kFlags,
     .pytorch = kPytorch,

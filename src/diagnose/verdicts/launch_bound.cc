@@ -55,8 +55,8 @@ const VerdictPage kPage = {
     .meaning = "The host cannot launch the step's kernels as fast as the device runs them.",
     .decided =
         "No setting gains 5 %, and of all demands made free in turn the host's launching gains "
-        "most. Where the device's own time could not be told from launch gaps, and the two would "
-        "change the verdict, it is inconclusive.",
+        "most. If the device's own time could not be separated from launch gaps, and the "
+        "difference would change the verdict, the verdict is inconclusive.",
     .signs = kSigns,
     .flags = kFlags,
     .pytorch = kPytorch,

@@ -43,7 +43,7 @@ const VerdictPage kPage = {
         "The training loop reads results back from the device so often that the device runs dry.",
     .decided =
         "No setting gains 5 %, and of all demands made free in turn reading results back gains "
-        "most. The part of that wait that is the step itself counts for the step.",
+        "most. The part of that wait in which the step itself runs counts as the step.",
     .signs = kSigns,
     .flags = kFlags,
     .pytorch = kPytorch,
