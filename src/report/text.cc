@@ -1,12 +1,18 @@
 #include <algorithm>
 #include <cctype>
 
+#include "diagnose/verdicts.h"
 #include "report/text_parts.h"
 
 namespace pipesim::report {
 
 spec::DeviceId DeviceOf(View document) {
   return spec::ParseDevice(document.At("effective.device").Text()).value_or(spec::DeviceId{});
+}
+
+bool IsOpen(View document) {
+  const auto* row = diagnose::FindVerdict(document.At("diagnosis.bottleneck").Text());
+  return row && row->verdict == diagnose::Verdict::kInconclusive;
 }
 
 std::string DeviceWord(View document) { return DeviceOf(document).IsCuda() ? "GPU" : "device"; }

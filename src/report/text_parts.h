@@ -39,6 +39,8 @@ void AddMore(const Sheet& sheet);  ///< commands that tell more
 std::string DeviceWord(View document);
 /// The device that trained; IsChosen() is false if the document has none.
 spec::DeviceId DeviceOf(View document);
+/// The verdict is inconclusive.
+bool IsOpen(View document);
 /// The number of equal trainers in the document; 1 when it has none.
 std::int64_t Accelerators(View document);
 /// Whether any step was measured.

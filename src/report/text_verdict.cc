@@ -44,7 +44,7 @@ std::string VerdictLine(View document) {
   const std::string confidence = diagnosis.At("confidence").Text();
   const std::string headline = diagnosis.At("headline").Text();
   std::string line = bottleneck.empty() ? "no verdict" : bottleneck;
-  if (bottleneck != "inconclusive" && (confidence == "high" || confidence == "low"))
+  if (!IsOpen(document) && (confidence == "high" || confidence == "low"))
     line += " (confidence " + confidence + ")";
   if (!headline.empty()) line += ": " + headline;
   return line;
@@ -52,7 +52,7 @@ std::string VerdictLine(View document) {
 
 void AddWhy(const Sheet& sheet) {
   const View diagnosis = sheet.document.At("diagnosis");
-  const bool undecided = diagnosis.At("bottleneck").Text() == "inconclusive";
+  const bool undecided = IsOpen(sheet.document);
   const std::string evidence = Sentences(EvidenceTexts(sheet.document), undecided);
   if (!undecided) {
     if (!evidence.empty()) sheet.page.Add("Why   " + evidence, Style::kPlain, kHanging);

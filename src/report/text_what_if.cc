@@ -76,7 +76,7 @@ void AddWhatIf(const Sheet& sheet) {
   const std::vector<View> changes = diagnosis.At("what_if").Items();
   if (changes.empty()) return;
   // While the verdict is open, the interval of a gain says more than its estimate.
-  const bool open = diagnosis.At("bottleneck").Text() == "inconclusive";
+  const bool open = IsOpen(sheet.document);
   std::vector<View> shown;
   std::vector<std::string> small;
   bool intervals = false;
