@@ -5,13 +5,11 @@
 #include "app/commands.h"
 #include "app/output.h"
 #include "base/text.h"
-#include "diagnose/explain.h"
+#include "diagnose/verdicts.h"
 #include "report/page.h"
 
 namespace pipesim::app {
 namespace {
-
-using diagnose::Explanation;
 
 std::string Wrapped(std::string_view text, std::string_view first, std::string_view rest) {
   return base::Join(report::Wrap(std::string(first) + std::string(text), 79, rest), "\n") + "\n";
@@ -24,20 +22,18 @@ std::string List(std::string_view title, std::span<const std::string_view> items
   return text;
 }
 
-std::string TextOf(const Explanation& explanation) {
-  return fmt::format(
-      "{}\n{}\n{}{}{}{}", diagnose::ToText(explanation.verdict),
-      Wrapped(explanation.meaning, "  ", "  "), Wrapped(explanation.decided, "Decided  ", "  "),
-      List("Signs", explanation.signs), List("What helps, as pipesim flags", explanation.flags),
-      List("What helps, in PyTorch", explanation.pytorch));
+std::string TextOf(const diagnose::VerdictRow& row) {
+  const diagnose::VerdictPage& page = *row.page;
+  return fmt::format("{}\n{}\n{}{}{}{}", row.name, Wrapped(page.meaning, "  ", "  "),
+                     Wrapped(page.decided, "Decided  ", "  "), List("Signs", page.signs),
+                     List("What helps, as pipesim flags", page.flags),
+                     List("What helps, in PyTorch", page.pytorch));
 }
 
 std::string Overview() {
   std::string text;
-  for (const Explanation& explanation : diagnose::Explanations()) {
-    const std::string name = fmt::format("{:<16}", diagnose::ToText(explanation.verdict));
-    text += Wrapped(explanation.meaning, name, std::string(16, ' '));
-  }
+  for (const diagnose::VerdictRow& row : diagnose::kVerdicts)
+    text += Wrapped(row.page->meaning, fmt::format("{:<16}", row.name), std::string(16, ' '));
   return text;
 }
 
@@ -48,12 +44,10 @@ base::ExitCode Explain(const Arguments& arguments) {
   if (arguments.positional.size() > 1)
     throw base::UsageError("`pipesim explain` takes one verdict");
   const std::string& name = arguments.positional[0];
+  if (const auto* row = diagnose::FindVerdict(name))
+    return PrintOut(TextOf(*row)), base::ExitCode::kOk;
   std::vector<std::string> names;
-  for (const Explanation& explanation : diagnose::Explanations()) {
-    if (diagnose::ToText(explanation.verdict) == name)
-      return PrintOut(TextOf(explanation)), base::ExitCode::kOk;
-    names.emplace_back(diagnose::ToText(explanation.verdict));
-  }
+  for (const diagnose::VerdictRow& row : diagnose::kVerdicts) names.emplace_back(row.name);
   const auto near = base::Nearest(name, names);
   throw base::UsageError(fmt::format("there is no verdict '{}'{}; `pipesim explain` lists them",
                                      base::Printable(name),

@@ -12,12 +12,9 @@ namespace {
 using diagnose::Verdict;
 
 Verdict VerdictNamed(const std::string& name) {
+  if (const auto* row = diagnose::FindVerdict(name)) return row->verdict;
   std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(Verdict::kInconclusive); ++i) {
-    const auto verdict = static_cast<Verdict>(i);
-    if (diagnose::ToText(verdict) == name) return verdict;
-    names.emplace_back(diagnose::ToText(verdict));
-  }
+  for (const auto& row : diagnose::kVerdicts) names.emplace_back(row.name);
   throw base::UsageError(fmt::format("--expect does not know the verdict '{}'; there are: {}",
                                      base::Printable(name), base::Join(names, ", ")));
 }

@@ -52,23 +52,10 @@ void ScaleStep(Scenario& s, double factor) {
 }  // namespace
 
 Verdict VerdictOf(Demand demand) {
-  switch (demand) {
-    case Demand::kStorage:
-      return Verdict::kIoBound;
-    case Demand::kLoadingCpu:
-      return Verdict::kCpuBound;
-    case Demand::kTransfer:
-      return Verdict::kH2dBound;
-    case Demand::kLaunch:
-      return Verdict::kLaunchBound;
-    case Demand::kSync:
-      return Verdict::kSyncBound;
-    case Demand::kOtherHost:
-      return Verdict::kHostBound;
-    case Demand::kStep:
-      return Verdict::kComputeBound;
-  }
-  throw std::logic_error("unknown demand");
+  const auto found = std::find_if(kVerdicts.begin(), kVerdicts.end(),
+                                  [&](const auto& row) { return row.demand == demand; });
+  if (found == kVerdicts.end()) throw std::logic_error("a demand without a verdict");
+  return found->verdict;
 }
 
 Scenario Scaled(Scenario s, Demand demand, double factor) {
@@ -99,29 +86,28 @@ Scenario Scaled(Scenario s, Demand demand, double factor) {
   return s;
 }
 
-bool IsThere(const Scenario& s, Verdict verdict) {
+bool IsThere(const Scenario& s, Demand demand) {
   const auto any = [](std::initializer_list<std::optional<double>> parts) {
     return std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.value_or(0) > 0; });
   };
   const auto& d = s.demands;
-  switch (verdict) {
-    case Verdict::kIoBound:
+  switch (demand) {
+    case Demand::kStorage:
       return d.read_s.value_or(0) * s.storage_latency_factor > 0 || d.bytes > 0;
-    case Verdict::kCpuBound:
+    case Demand::kLoadingCpu:
       return any({d.read_cpu_s, d.prepare_cpu_s, d.prepare_wait_s, d.collate_s});
-    case Verdict::kH2dBound:
+    case Demand::kTransfer:
       return any({d.h2d_s, d.pin_s});
-    case Verdict::kLaunchBound:
+    case Demand::kLaunch:
       return s.device_asynchronous && any({d.host_s});
-    case Verdict::kHostBound:
+    case Demand::kOtherHost:
       return !s.device_asynchronous && any({d.host_s});
-    case Verdict::kSyncBound:
+    case Demand::kSync:
       return any({d.sync_s});
-    case Verdict::kComputeBound:
+    case Demand::kStep:
       return any({d.step_s});
-    default:
-      return false;
   }
+  throw std::logic_error("unknown demand");
 }
 
 Scenario FreeData(const Scenario& scenario) {

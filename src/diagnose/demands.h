@@ -7,15 +7,6 @@
 
 namespace pipesim::diagnose {
 
-enum class Demand {
-  kStorage,     ///< waiting for storage, and its limits
-  kLoadingCpu,  ///< prepare, collate, the CPU part of reads
-  kTransfer,    ///< pin and copy to the device
-  kLaunch,      ///< host work per step that feeds an asynchronous device
-  kSync,        ///< host reads of device results
-  kOtherHost,   ///< the training thread's own work where the device is synchronous
-  kStep,        ///< the step itself
-};
 inline constexpr std::array kDemands = {Demand::kStorage, Demand::kLoadingCpu, Demand::kTransfer,
                                         Demand::kLaunch,  Demand::kSync,       Demand::kOtherHost,
                                         Demand::kStep};
@@ -29,8 +20,8 @@ inline Scenario Free(const Scenario& scenario, Demand demand) {
   return Scaled(scenario, demand, 0);
 }
 
-/// The scenario holds some of what `verdict` is about (a verdict on a demand).
-bool IsThere(const Scenario& scenario, Verdict verdict);
+/// The scenario holds some of this demand.
+bool IsThere(const Scenario& scenario, Demand demand);
 
 /// Free storage, loading work and copies: the ceiling that the training itself sets.
 Scenario FreeData(const Scenario& scenario);

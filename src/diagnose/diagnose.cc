@@ -1,14 +1,11 @@
 #include <fmt/core.h>
 
-#include <array>
-
 #include "diagnose/contention.h"
 #include "diagnose/decide.h"
 #include "diagnose/doubt.h"
 #include "diagnose/enough.h"
-#include "diagnose/evidence.h"
+#include "diagnose/findings.h"
 #include "diagnose/ladder.h"
-#include "diagnose/recommend.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
 #include "diagnose/what_if.h"
@@ -19,26 +16,6 @@ namespace {
 Confidence ConfidenceOf(Verdict verdict, const Doubt& doubt) {
   if (verdict == Verdict::kInconclusive) return Confidence::kNone;
   return doubt.weak ? Confidence::kLow : Confidence::kHigh;
-}
-
-/// What a demand is called in "no faster GPU, copies or launches alone can gain 5 %".
-std::string_view PartOf(Verdict verdict, const Question& q) {
-  switch (verdict) {
-    case Verdict::kIoBound:
-      return "storage";
-    case Verdict::kCpuBound:
-      return "prepare";
-    case Verdict::kH2dBound:
-      return "copies";
-    case Verdict::kLaunchBound:
-      return "launches";
-    case Verdict::kSyncBound:
-      return "read-backs";
-    case Verdict::kHostBound:
-      return "training loop";
-    default:
-      return TrainerWord(q.measurement);
-  }
 }
 
 /// One clause about the demands that are there and would not gain enough by being free, even at the
@@ -54,8 +31,9 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (const auto& freed : FreedDemands(q.scenario, q.predict)) {
     const auto range = GainInterval(q, freed.change);
     const double most = range ? range->high : freed.gain;
-    if (most >= q.thresholds.gain_that_counts || !IsThere(q.scenario, freed.verdict)) continue;
-    parts.emplace_back(PartOf(freed.verdict, q));
+    const VerdictRow& row = RowOf(freed.verdict);
+    if (most >= q.thresholds.gain_that_counts || !IsThere(q.scenario, *row.demand)) continue;
+    parts.emplace_back(row.part.empty() ? TrainerWord(q.measurement) : row.part);
   }
   if (parts.empty()) return {};
   std::string list = parts.front();
@@ -67,13 +45,6 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
 }
 
 }  // namespace
-
-std::string_view ToText(Verdict verdict) {
-  static constexpr std::array<std::string_view, 11> kTexts = {
-      "loader-bound", "cpu-contention", "io-bound",      "cpu-bound", "h2d-bound",   "launch-bound",
-      "sync-bound",   "host-bound",     "compute-bound", "balanced",  "inconclusive"};
-  return kTexts.at(static_cast<std::size_t>(verdict));
-}
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const Predictor& predict, const Thresholds& thresholds,
@@ -88,16 +59,17 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.confidence = ConfidenceOf(verdict, doubt);
   d.side = verdict == Verdict::kInconclusive
                ? CertainSide(TimelineOf(measurement), thresholds.side_share)
-               : SideOf(verdict);
+               : RowOf(verdict).side;
   if (verdict != Verdict::kInconclusive) {
     d.second = SecondVerdict(decision, scenario, predict, thresholds);
   }
   d.what_if = WhatIfs(q, decision);
-  d.headline = Headline(verdict, d.side, q, decision);
-  d.evidence = EvidenceFor(verdict, q, decision, d.what_if);
+  const Findings findings{q, decision, doubt, d.what_if, d.side};
+  d.headline = PageOf(verdict).headline(findings);
+  d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);
-  d.recommendation = Recommend(verdict, q, decision, doubt, d.what_if);
-  d.enough = EnoughWorkers(q);
+  d.recommendation = PageOf(verdict).remedy(findings);
+  d.enough = FindEnoughWorkers(q);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);
   d.candidates = std::move(doubt.open);

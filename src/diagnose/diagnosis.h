@@ -1,36 +1,21 @@
-// The verdict: which demand or setting holds training back, what each change would gain, and what
-// to do next. The decision is one procedure over a predictor; which predictor (bounds on measured
-// demands, or the virtual engine) is passed in.
+// The diagnosis: which demand or setting limits training, what each change would gain, and what to
+// do next. Every gain comes from a predictor that the caller passes in (bounds on measured demands,
+// or the virtual engine).
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "diagnose/verdicts.h"
 #include "measure/measurement.h"
 #include "spec/experiment.h"
 
 namespace pipesim::diagnose {
 
-enum class Verdict {
-  kLoaderBound,
-  kCpuContention,  // settings
-  kIoBound,
-  kCpuBound,
-  kH2dBound,
-  kLaunchBound,
-  kSyncBound,
-  kHostBound,
-  kComputeBound,  // demands
-  kBalanced,
-  kInconclusive
-};
-std::string_view ToText(Verdict verdict);  ///< "io-bound"
 enum class Confidence { kHigh, kLow, kNone };
-enum class Side { kInput, kTransfer, kHost, kCompute };
 
 /// One changed pipeline, as the predictor sees it: the measured demands with factors on them (0 =
 /// free, 0.5 = twice as fast) and the settings that matter.
@@ -87,7 +72,7 @@ struct WhatIf {
   std::optional<Verdict> then;  ///< the verdict after it; nullopt: nothing known limits then
   Takes takes = Takes::kFlag;
   bool changes_training = false;
-  std::optional<bool> feasible_here;  ///< nullopt: cannot be told from this run
+  std::optional<bool> feasible_here;  ///< nullopt: this run does not show it
 };
 
 struct Missing {
@@ -95,23 +80,23 @@ struct Missing {
 };
 
 struct Recommendation {
-  std::string text;  ///< what the command does, or why nothing is to be done
+  std::string text;  ///< what the command changes, or why there is nothing to do
   std::vector<std::pair<std::string, std::string>> set =
       {};                    ///< what to change; app makes argv of it
   std::string pytorch = {};  ///< "DataLoader(..., num_workers=6, prefetch_factor=2)"; may be empty
   std::optional<double> samples_per_s = {}, gain = {};
 };
 
-/// The smallest number of workers within `share_of_best` of the best.
-struct Enough {
+/// The fewest workers that reach Thresholds::enough_share of the best rate.
+struct EnoughWorkers {
   int workers = 0;
   int prefetch_factor = 2;
   double share_of_best = 0;
-  std::int64_t bytes_per_worker = 0;  ///< finished batches each keeps in memory
+  std::int64_t bytes_per_worker = 0;  ///< of finished batches that each keeps in memory
 };
 
 enum class Full { kYes, kNo, kUnsure, kUnknown };
-struct Rung {
+struct LadderRow {
   std::string resource;  ///< "GPU", "CPU", "IO"
   std::optional<double> used, limit;
   std::string unit;  ///< "cores", "bytes/s", "fraction"
@@ -127,16 +112,15 @@ struct Diagnosis {
   std::string headline;  ///< one clause a stranger understands
   std::vector<Evidence> evidence;
   std::vector<std::string> ruled_out;
-  std::vector<Verdict>
-      candidates;  ///< when inconclusive: what is still open, the leading one first
+  /// When inconclusive: the verdicts still open, the leading one first.
+  std::vector<Verdict> candidates;
   std::vector<Missing> missing;
-  /// Largest gain first. A row whose prediction is infinite (nothing measured limits any more) is
-  /// left out: it would carry no number.
+  /// Largest gain first, without rows of infinite gain (nothing measured limits any more).
   std::vector<WhatIf> what_if;
   std::optional<Recommendation> recommendation;
-  std::optional<Enough> enough;
+  std::optional<EnoughWorkers> enough;
   std::optional<double> model_error;  ///< predicted / measured − 1 of the run as it was
-  std::vector<Rung> ladder;
+  std::vector<LadderRow> ladder;
 };
 
 /// Every threshold of the decision, in one place (design section 2).
@@ -151,8 +135,8 @@ struct Thresholds {
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
 };
 
-/// `quick` answers what is asked by the hundred and decides nothing (what limits after each change,
-/// the interval of each gain); empty: `predict` answers that too.
+/// `quick` answers the hundreds of questions that decide nothing (what limits after each change,
+/// the interval of each gain); if empty, `predict` answers them.
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const Predictor& predict, const Thresholds& thresholds = {},
                    const Predictor& quick = {});

@@ -37,8 +37,8 @@ void AddFewSteps(const Question& q, Doubt& doubt) {
   doubt.undecided = doubt.needs_steps = true;
 }
 
-/// What contention costs is no error of a model that leaves it out: without it the run is between
-/// what was measured and `left_out` more. What of `error` lies beyond.
+/// The part of `error` that contention does not explain. The model leaves contention out; without
+/// it, the run would be up to `left_out` faster than measured.
 double BeyondContention(double error, double left_out) {
   if (error <= left_out) return std::min(error, 0.0);
   return (1 + error) / (1 + left_out) - 1;
@@ -72,8 +72,9 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   doubt.undecided = true;
 }
 
-/// Launch gaps inside the step's bracket take at most the host's own time per step. If the verdict
-/// is the same with that much taken off the step, it stands; if not, step and launch are both open.
+/// Launch gaps inside a measured step last at most as long as the host's own time per step. If the
+/// verdict is the same with a step that much shorter, it stands; else step and launch are both
+/// open.
 void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto& device = q.measurement.device;
   if (!device || device->launch_s || decision.measured || !q.scenario.demands.step_s) return;
@@ -95,7 +96,7 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
-  // Measured contention is no prediction, so no change of demands can vary its gain.
+  // The gain of measured contention is no prediction, so changed demands do not vary it.
   const auto lead = decision.measured ? std::nullopt : GainInterval(q, open.front().change);
   for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
     const auto& other = decision.candidates[i];
@@ -106,8 +107,8 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
   return open;
 }
 
-/// Settings come before demands whatever these gain: measured contention is decided where its gain
-/// counts at the interval's far end, too.
+/// Settings come before demands, whatever these gain: measured contention is decided if its gain
+/// still counts at the far end of the interval.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto half_width = RelativeHalfWidth(q.measurement);
   if (!half_width) {
@@ -141,8 +142,8 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
   }
 }
 
-/// What is open: the overlapping candidates, and when launch is unknown both of its sides; only
-/// those of the certain side, where there is one.
+/// The open verdicts: overlapping candidates and, if launch is unknown, step and launch. If a side
+/// is certain, only its own.
 std::vector<Verdict> Open(const Decision& decision, const Question& q, bool launch_unknown) {
   std::vector<Verdict> open;
   for (const auto& candidate : Overlapping(decision, q)) open.push_back(candidate.verdict);
@@ -153,7 +154,7 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
   }
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
   if (!side) return open;
-  std::erase_if(open, [&](Verdict v) { return v != Verdict::kCpuContention && SideOf(v) != side; });
+  std::erase_if(open, [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; });
   return open.empty() ? VerdictsOf(*side) : open;
 }
 
@@ -174,10 +175,10 @@ std::optional<measure::Interval> GainInterval(const Question& q, const Change& c
   auto gain = [&](const Scenario& s) { return Gain(q.quick(s), q.quick(change(s))); };
   double low = gain(q.scenario), high = low;
   const double predicted = Gain(q.predict(q.scenario), q.predict(change(q.scenario)));
-  // The quick predictor says how far, the other one from where.
+  // The quick predictor gives the width of the interval, the other one its place.
   const double shift = std::isfinite(predicted) && std::isfinite(low) ? predicted - low : 0;
   for (const Demand demand : kDemands) {
-    // A demand below zero means nothing: an interval beyond ±99 % says "any".
+    // A demand cannot be below zero, so the interval ends at ±99 %.
     for (const double by : {-std::min(*half_width, 0.99), *half_width}) {
       const double other = gain(Scaled(q.scenario, demand, 1 + by));
       low = std::min(low, other);

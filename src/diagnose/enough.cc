@@ -6,7 +6,7 @@
 
 namespace pipesim::diagnose {
 
-std::optional<Enough> EnoughWorkers(const Question& q) {
+std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   std::vector<double> rates;
   double best = 0;
   for (int workers = 0; workers <= MostWorkers(q.scenario); ++workers) {
@@ -16,7 +16,7 @@ std::optional<Enough> EnoughWorkers(const Question& q) {
     best = std::max(best, rates.back());
   }
   if (!(best > 0) || std::isinf(best)) return std::nullopt;
-  Enough enough;
+  EnoughWorkers enough;
   while (rates[static_cast<std::size_t>(enough.workers)] < q.thresholds.enough_share * best) {
     ++enough.workers;
   }

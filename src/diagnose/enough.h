@@ -7,6 +7,6 @@ namespace pipesim::diagnose {
 
 /// The smallest worker count, 0 included, whose prediction reaches thresholds.enough_share of the
 /// best over 0 … MostWorkers. nullopt when nothing was predicted.
-std::optional<Enough> EnoughWorkers(const Question& question);
+std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -11,60 +11,61 @@ Full Fullness(std::optional<double> utilization, const Question& q) {
   return *utilization * (1 + noise) < 1 - 2 * near ? Full::kNo : Full::kUnsure;
 }
 
-Rung GpuRung(const Question& q) {
-  Rung rung{.resource = "GPU", .used = {}, .limit = {}, .unit = "fraction"};
-  if (!q.scenario.device_asynchronous) return rung;  // none: the CPU trains
-  rung.used = q.measurement.result.accelerator_utilization;
-  rung.limit = 1;
-  rung.full = Fullness(rung.used, q);
-  return rung;
+LadderRow GpuRow(const Question& q) {
+  LadderRow row{.resource = "GPU", .used = {}, .limit = {}, .unit = "fraction"};
+  if (!q.scenario.device_asynchronous) return row;  // none: the CPU trains
+  row.used = q.measurement.result.accelerator_utilization;
+  row.limit = 1;
+  row.full = Fullness(row.used, q);
+  return row;
 }
 
-Rung CpuRung(const Question& q) {
+LadderRow CpuRow(const Question& q) {
   const auto& r = q.measurement.resources;
-  Rung rung{.resource = "CPU", .used = r.cores_used, .limit = {}, .unit = "cores"};
-  if (q.scenario.cores > 0) rung.limit = q.scenario.cores;
-  // Cores that other programs use are full all the same.
-  if (rung.used && rung.limit)
-    rung.full = Fullness((*rung.used + r.foreign_cores.value_or(0)) / *rung.limit, q);
-  return rung;
+  LadderRow row{.resource = "CPU", .used = r.cores_used, .limit = {}, .unit = "cores"};
+  if (q.scenario.cores > 0) row.limit = q.scenario.cores;
+  // Cores that other programs use are busy, too.
+  if (row.used && row.limit)
+    row.full = Fullness((*row.used + r.foreign_cores.value_or(0)) / *row.limit, q);
+  return row;
 }
 
 /// Bandwidth or reads, whichever is nearer to its limit.
-Rung IoRung(const Question& q) {
+LadderRow IoRow(const Question& q) {
   const auto& r = q.measurement.resources;
-  Rung rung{.resource = "IO", .used = r.storage_bytes_per_s, .limit = {}, .unit = "bytes/s"};
+  LadderRow row{.resource = "IO", .used = r.storage_bytes_per_s, .limit = {}, .unit = "bytes/s"};
   const Scenario& s = q.scenario;
   const bool described = q.experiment.storage.kind != spec::StorageKind::kFiles;
   const auto share = [](double used, std::optional<double> limit) {
     return limit && *limit > 0 ? used / *limit : 0;
   };
-  rung.limit = s.storage_bytes_per_s;
+  row.limit = s.storage_bytes_per_s;
   for (const auto& limit : {s.storage_reads_per_s, s.storage_parallel_reads}) {
-    if (share(r.reads_per_s, limit) > share(*rung.used, rung.limit)) {
-      rung.used = r.reads_per_s;
-      rung.limit = limit;
-      rung.unit = "reads/s";
+    if (share(r.reads_per_s, limit) > share(*row.used, row.limit)) {
+      row.used = r.reads_per_s;
+      row.limit = limit;
+      row.unit = "reads/s";
     }
   }
   std::optional<double> utilization = r.storage_utilization;
-  if (!utilization && rung.limit) utilization = share(*rung.used, rung.limit);
-  // A described storage without a limit cannot be full; of a real one the limit is not known.
-  const bool unlimited = described && !rung.limit;
-  rung.full = unlimited ? Full::kNo : Fullness(utilization, q);
-  return rung;
+  if (!utilization && row.limit) utilization = share(*row.used, row.limit);
+  // An emulated storage without a limit cannot be full; the limit of a real one is unknown.
+  const bool unlimited = described && !row.limit;
+  row.full = unlimited ? Full::kNo : Fullness(utilization, q);
+  return row;
 }
 
 }  // namespace
 
-std::vector<Rung> Ladder(const Question& q, Verdict verdict) {
-  std::vector<Rung> rungs = {GpuRung(q), CpuRung(q), IoRung(q)};
-  const bool on_gpu = q.scenario.device_asynchronous;
-  rungs[0].is_limit = verdict == Verdict::kComputeBound && on_gpu;
-  rungs[1].is_limit = verdict == Verdict::kCpuBound || verdict == Verdict::kCpuContention ||
-                      (verdict == Verdict::kComputeBound && !on_gpu);
-  rungs[2].is_limit = verdict == Verdict::kIoBound;
-  return rungs;
+std::vector<LadderRow> Ladder(const Question& q, Verdict verdict) {
+  std::vector<LadderRow> rows = {GpuRow(q), CpuRow(q), IoRow(q)};
+  auto fills = RowOf(verdict).fills;
+  const bool cpu_trains = !q.scenario.device_asynchronous;
+  if (fills == LadderResource::kTrainer && cpu_trains) fills = LadderResource::kCores;
+  rows[0].is_limit = fills == LadderResource::kTrainer;
+  rows[1].is_limit = fills == LadderResource::kCores;
+  rows[2].is_limit = fills == LadderResource::kStorage;
+  return rows;
 }
 
 }  // namespace pipesim::diagnose

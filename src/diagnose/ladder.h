@@ -7,8 +7,8 @@
 
 namespace pipesim::diagnose {
 
-/// GPU, CPU, IO. A resource is full within the model's own error (10 %) of its limit, and not full
-/// from twice that distance on, at both ends of the throughput's interval; unsure between.
-std::vector<Rung> Ladder(const Question& question, Verdict verdict);
+/// GPU, CPU, IO. A resource is full within 10 % of its limit (the model's own error) and not full
+/// beyond 20 %, at both ends of the throughput's interval; in between it is unsure.
+std::vector<LadderRow> Ladder(const Question& question, Verdict verdict);
 
 }  // namespace pipesim::diagnose

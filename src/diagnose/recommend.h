@@ -1,23 +1,22 @@
-// The smallest change that gets the verdict's gain: settings where they can do it, else what to do.
+// What several verdicts' remedies are made of: a row of the what-if table, a setting, and the same
+// in PyTorch's words.
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "diagnose/decide.h"
-#include "diagnose/doubt.h"
-#include "diagnose/question.h"
+#include "diagnose/findings.h"
 
 namespace pipesim::diagnose {
 
-Recommendation Recommend(Verdict verdict, const Question& question, const Decision& decision,
-                         const Doubt& doubt, const std::vector<WhatIf>& what_if);
+/// `text` with the settings and the gain of the row `change`; without such a row, `text` alone.
+Recommendation FromRow(std::string text, const std::vector<WhatIf>& rows, std::string_view change);
+
+/// `text` with the setting that the decision names; without one, `text` alone.
+Recommendation FromSetting(std::string text, const Findings& findings);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
-/// defaults. Of several accelerators: that of each rank.
+/// defaults. With several accelerators: that of each rank.
 std::string DataLoaderText(const spec::Loader& loader, int accelerators = 1);
-
-/// Steps of a run, warm-up included, that would bring the interval to thresholds.rank_interval and
-/// reach min_steps: n × (half-width / 5 %)², rounded up to two digits.
-std::int64_t StepsToSettle(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -1,7 +1,6 @@
 #include "diagnose/timeline.h"
 
 #include <array>
-#include <stdexcept>
 
 namespace pipesim::diagnose {
 
@@ -42,40 +41,12 @@ std::optional<Side> CertainSide(const Timeline& timeline, double share) {
   return std::nullopt;
 }
 
-std::optional<Side> SideOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kLoaderBound:
-    case Verdict::kIoBound:
-    case Verdict::kCpuBound:
-      return Side::kInput;
-    case Verdict::kH2dBound:
-      return Side::kTransfer;
-    case Verdict::kCpuContention:
-    case Verdict::kLaunchBound:
-    case Verdict::kSyncBound:
-    case Verdict::kHostBound:
-      return Side::kHost;
-    case Verdict::kComputeBound:
-      return Side::kCompute;
-    case Verdict::kBalanced:
-    case Verdict::kInconclusive:
-      return std::nullopt;
-  }
-  throw std::logic_error("unknown verdict");
-}
-
 std::vector<Verdict> VerdictsOf(Side side) {
-  switch (side) {
-    case Side::kInput:
-      return {Verdict::kLoaderBound, Verdict::kIoBound, Verdict::kCpuBound};
-    case Side::kTransfer:
-      return {Verdict::kH2dBound};
-    case Side::kHost:
-      return {Verdict::kLaunchBound, Verdict::kSyncBound, Verdict::kHostBound};
-    case Side::kCompute:
-      return {Verdict::kComputeBound};
+  std::vector<Verdict> verdicts;
+  for (const VerdictRow& row : kVerdicts) {
+    if (row.side == side && !row.on_every_side) verdicts.push_back(row.verdict);
   }
-  throw std::logic_error("unknown side");
+  return verdicts;
 }
 
 std::string_view ToText(Side side) {

@@ -18,7 +18,7 @@ struct TimelinePart {
 
 struct Timeline {
   double wall_s = 0;
-  std::vector<TimelinePart> parts;  ///< contended and other have no side, and are not here
+  std::vector<TimelinePart> parts;  ///< without contended and other, which have no side
   double Share(Side side) const;    ///< 0 when nothing was measured
 };
 
@@ -27,9 +27,7 @@ Timeline TimelineOf(const measure::Measurement& measurement);
 /// The side that takes more than `share` of the timeline, if one does.
 std::optional<Side> CertainSide(const Timeline& timeline, double share);
 
-/// nullopt for balanced and inconclusive.
-std::optional<Side> SideOf(Verdict verdict);
-/// All verdicts on a side that a demand or a loader setting can name, in the order of the decision.
+/// The verdicts whose time shows on this side alone, in the order of the decision.
 std::vector<Verdict> VerdictsOf(Side side);
 std::string_view ToText(Side side);  ///< "input", "transfer", "host", "compute"
 

@@ -8,8 +8,8 @@
 namespace pipesim::measure {
 namespace {
 
-/// How much longer than a fast step a slow one takes at least, and how many of the slow ones must
-/// return on time: far outside what noise on even steps gives.
+/// A slow step takes at least so many times a fast one, and so large a share of slow steps must
+/// return on time. Noise on even steps stays far below both.
 constexpr double kSlowFactor = 3;
 constexpr double kReturning = 0.8;
 constexpr double kShareTolerance = 0.25;
@@ -31,8 +31,8 @@ Split SplitAt(const std::vector<trace::Sampled>& steps, double limit) {
   return split;
 }
 
-/// Of the slow steps whose step `period` later was kept: the share in which that one is slow too.
-/// nullopt when there are too few to say.
+/// The share of slow steps that are followed by another slow one `period` steps later, among those
+/// whose later step was kept. nullopt when there are too few.
 std::optional<double> ReturningShare(const std::vector<trace::Sampled>& steps, double limit,
                                      int period) {
   std::unordered_map<std::int64_t, bool> slow;

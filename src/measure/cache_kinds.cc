@@ -8,7 +8,7 @@
 namespace pipesim::measure {
 namespace {
 
-/// Below this a difference in hits hardly shows in a rate.
+/// A smaller difference in hits hardly shows in a rate.
 constexpr double kAlike = 0.05;
 
 /// Four standard errors of a share are at most 2 / sqrt(n).
@@ -62,7 +62,7 @@ std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace,
     if (!hit) return {};
     whole.push_back({&epoch, *hit});
   }
-  // From the end, since the last epoch is the measure of its kind.
+  // From the end, since epochs are compared with the last one of their kind.
   std::vector<EpochKind> kinds;
   for (std::size_t end = whole.size(); end > 0;) {
     std::size_t first = end - 1;

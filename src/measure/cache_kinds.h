@@ -17,19 +17,12 @@ std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
                                        const trace::EpochRecord& epoch,
                                        const spec::Storage& storage);
 
-/// Neighbouring whole epochs of one kind: their hit fractions are within 5 points of the last's,
-/// and what chance leaves open.
-struct EpochKind {
-  EpochRange epochs;
-  double hit_fraction = 0;   ///< of the last
-  double samples_per_s = 0;  ///< over all
-};
 /// All kinds of the run, in order; the last is the steady one. Empty where no cache's hits are
 /// known or no epoch is whole.
 std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace, const spec::Experiment& experiment);
 
-/// The epochs to measure by: those of the last kind, where an emulated cache is there (what it hits
-/// changes along each epoch) or kinds differ. nullopt: the window need not go by epochs.
+/// The epochs to measure: those of the last kind, if kinds differ or there is an emulated cache
+/// (its hits change along each epoch). nullopt: the window need not be made of whole epochs.
 std::optional<EpochRange> EpochsToJudge(const trace::RunTrace& trace,
                                         const spec::Experiment& experiment);
 

@@ -38,7 +38,7 @@ std::optional<Loss> LossOf(const trace::RunTrace& trace) {
   return Loss{losses.seen, first.key, last.key, first.value, last.value};
 }
 
-/// What is known of a run even when nothing was measured.
+/// The results that a run has even when nothing was measured.
 Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& experiment) {
   Measurement m;
   m.result.stopped_by = trace.end_reason;
@@ -70,7 +70,7 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
   const double all = AllOverFirst(trace, window, experiment);
   result.samples_per_s_each = SamplesPerSecond(window);
   result.samples_per_s = *result.samples_per_s_each * all;
-  // The sum of equal trainers varies no more, in proportion, than one of them.
+  // The sum of equal trainers varies, in proportion, no more than one of them.
   result.samples_per_s_interval = RateInterval(trace, window, experiment);
   if (auto& interval = result.samples_per_s_interval) {
     interval->low *= all;
@@ -80,7 +80,7 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
   result.step_time = StepTimes(trace, window);
 }
 
-/// At 0 workers there is no queue, and its occupancy is nothing that could be known.
+/// At 0 workers there is no queue, so its occupancy is unknown.
 Queue QueueUse(const trace::RunTrace& trace, const Window& window,
                const spec::Experiment& experiment) {
   Queue queue;
@@ -100,7 +100,7 @@ Queue QueueUse(const trace::RunTrace& trace, const Window& window,
   return queue;
 }
 
-/// Nothing is copied where the CPU trains on the batch as it lies.
+/// The CPU trains on a batch in place: nothing is copied.
 TransferUse Transfers(const trace::RunTrace& trace, const Window& window,
                       const spec::Experiment& experiment, const Demands& demands) {
   TransferUse use;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/units.h"
+#include "measure/epochs.h"
+#include "measure/warning.h"
 #include "spec/experiment.h"
 #include "trace/run_trace.h"
 
@@ -27,21 +29,6 @@ struct StepTime {
   std::optional<double> p50_s, p95_s, p99_s;  ///< nullopt with fewer steps than the quantile needs
 };
 
-struct EpochResult {
-  std::int64_t index = 0;
-  double samples_per_s = 0;
-  double time_to_first_batch_s = 0;
-  double starved_fraction = 0;
-  /// Of its reads. Emulated: counted, nullopt without a cache. Real files: of their bytes, those
-  /// that were not fetched from a block device; nullopt where the kernel does not say.
-  std::optional<double> cache_hit_fraction;
-};
-/// Epochs first ... last, both counted.
-struct EpochRange {
-  std::int64_t first = 0, last = 0;
-  bool operator==(const EpochRange&) const = default;
-};
-
 /// What was read back of the training loss (model.sync_every), warm-up included.
 struct Loss {
   std::int64_t readings = 0;
@@ -51,8 +38,8 @@ struct Loss {
 
 struct Result {
   trace::EndReason stopped_by = trace::EndReason::kEnough;
-  /// Equal trainers side by side. samples_per_s is the sum of all; what else there is is of the
-  /// first one, by symmetry like each.
+  /// Equal trainers side by side. samples_per_s is their sum; every other figure is the first
+  /// one's, and by symmetry each one's.
   int accelerators = 1;
   std::optional<double> samples_per_s;  ///< nullopt when nothing was measured; likewise below
   std::optional<Interval> samples_per_s_interval;
@@ -67,8 +54,8 @@ struct Result {
   std::int64_t samples = 0;  ///< in the measured window, partial batches at their true size
   std::optional<double> accelerator_utilization;  ///< device busy / wall
   std::vector<EpochResult> epochs;
-  /// With a cache in front of the storage only whole epochs of one kind are measured, cold or warm:
-  /// these. nullopt: the window does not go by epochs.
+  /// With a cache in front of the storage, only whole epochs of one kind, cold or warm, are
+  /// measured: these. nullopt: the window is not made of whole epochs.
   std::optional<EpochRange> judged_epochs;
   std::optional<Loss> loss;  ///< nullopt when it was never read back
 };
@@ -83,18 +70,18 @@ struct Consumer {
 struct Device {
   std::string clock;  ///< "emulated", "cuda events"
   double wall_s = 0;
-  /// nullopt: not told apart from busy (no replay of the captured step); then busy_s holds both.
+  /// nullopt: unknown, since the captured step was not replayed; then busy_s includes it.
   std::optional<double> launch_s;
   double busy_s = 0, starved_s = 0, transfer_s = 0, sync_s = 0, other_s = 0;
 };
-/// Summed over the workers: wall_s = count × the window. At 0 workers count is 0, wall_s is the
-/// consumer's own time in read, prepare and collate.
+/// Summed over the workers: wall_s = count × the window. At 0 workers, wall_s is the consumer's own
+/// time in read, prepare and collate.
 struct Workers {
   int count = 0;
   double wall_s = 0, startup_s = 0, read_s = 0, prepare_s = 0, collate_s = 0, contended_s = 0,
          blocked_on_consumer_s = 0, blocked_on_order_s = 0, idle_s = 0, other_s = 0;
   std::vector<std::string> unmeasured;  ///< "contended": could not be read; counted under prepare
-  std::vector<Workers> each;            ///< one worker each, for --full; empty inside
+  std::vector<Workers> each;            ///< a worker each, for --full; theirs are empty
 };
 struct Queue {
   std::int64_t capacity = 0;
@@ -111,12 +98,12 @@ struct Memory {
   std::optional<std::int64_t> rss_peak_bytes, device_peak_bytes, device_total_bytes;
   std::int64_t queued_bytes = 0;  ///< window × batch bytes, of all accelerators
 };
-/// What iostat shows of one block device, over the window: all programs' use of it.
+/// One block device over the window, as iostat shows it: used by all programs.
 struct Disk {
   std::string name;  ///< "nvme0n1"
   double reads_per_s = 0, read_bytes_per_s = 0;
   std::optional<double> await_s;  ///< mean time of a read, in queue and device; nullopt: no read
-  double utilization = 0;         ///< share of time with any request in it; no limit on SSDs
+  double utilization = 0;         ///< share of time with a request in flight; SSDs can do more at 1
   double queue_length = 0;        ///< mean requests in queue and device
 };
 struct Resources {
@@ -124,11 +111,11 @@ struct Resources {
   std::optional<double> cores_used;       ///< this process
   std::optional<double> cpu_utilization;  ///< cores_used / cores
   std::optional<double> cores_used_training, cores_used_loading;
-  /// Of the time in which the training thread and the trainer's pool wanted a core: without one.
+  /// Share of the time in which the training thread and the trainer's pool were runnable, but had
+  /// no core.
   std::optional<double> trainer_contended_fraction;
   std::optional<double> foreign_cores;  ///< other programs on the allowed processors
-  /// Of the storage's limit: bandwidth, IOPS or queue depth, the larger; nullopt without a known
-  /// one.
+  /// The largest share of a storage limit: bandwidth, IOPS or queue depth. nullopt: none is known.
   std::optional<double> storage_utilization;
   double storage_bytes_per_s = 0, reads_per_s = 0;
   std::optional<Disk> disk;                    ///< of real files, where it is known
@@ -154,13 +141,8 @@ struct Demands {
   std::optional<double> step_s;
   std::optional<double> step_one_thread_s;  ///< such a step on one thread, where that was measured
   std::optional<double> step_cpu_s;  ///< CPU time of the step where the CPU trains, all threads
-  std::string step_cpu_method;       ///< how step_cpu_s was come by; empty where no CPU trains
+  std::string step_cpu_method;       ///< how step_cpu_s was obtained; empty where no CPU trains
   std::optional<double> sync_s;
-};
-
-struct Warning {
-  std::string code;  ///< "partial-batch", "foreign-cpu", "few-steps", "bursts", "drift", ...
-  std::string text;  ///< one or two sentences
 };
 
 struct Measurement {
@@ -186,25 +168,25 @@ struct Measurement {
 /// so.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment);
 
-/// The rule behind RunControl::enough: the first of the duration, steps and epochs that were asked
-/// for; with none of them min_duration, min_steps and max_noise together, or max_duration since the
-/// run's begin. A duration counts from the end of the warm-up; a run whose warm-up never ends, for
-/// want of steps, ends max_duration after it would have ended without any. Below 0.2 ms for any
-/// length of run.
+/// The rule behind RunControl::enough. A run ends at the first of the duration, steps and epochs
+/// that were asked for. If none was, it ends once min_duration, min_steps and max_noise are all
+/// met, or max_duration after its begin. A duration counts from the end of the warm-up; if too few
+/// steps end the warm-up, the run ends at run.warmup + duration + max_duration. Takes less than 0.2
+/// ms however long the run.
 std::optional<trace::EndReason> Enough(const trace::RunTrace& trace, base::Instant now,
                                        const spec::Experiment& experiment);
 
-/// The measured window: warm-up cut off, whole cycles of W batches (whole epochs where at least ten
-/// fit), inside the run. With a cache in front of the storage, once an epoch is whole: the whole
-/// epochs at the end that hit alike, since a cold epoch says nothing of warm ones and a part of an
-/// epoch nothing of the whole (window.cc). `warmup: auto` is MSER-5 over the times between steps,
-/// at least the first step (the pipeline fills), at most half of the run, and never beyond the
-/// first epoch. nullopt when no step was finished after the warm-up.
+/// The part of the run that is measured: without the warm-up, in whole cycles of W batches (whole
+/// epochs where at least ten fit). With a cache in front of the storage, and once an epoch is
+/// whole, it is the last whole epochs with equal hit fractions: a cold epoch does not predict a
+/// warm one, nor a part of an epoch the whole (window.cc). `warmup: auto` is MSER-5 over the times
+/// between steps: at least the first step (the pipeline fills), at most half of the run, and never
+/// beyond the first epoch. nullopt when no step was finished after the warm-up.
 struct Window {
   base::Instant from, to;
   std::int64_t first_step = 0, last_step = 0;  ///< measured steps are (first_step, last_step]
   std::int64_t samples = 0;
-  std::optional<EpochRange> epochs;  ///< where the window goes by epochs
+  std::optional<EpochRange> epochs;  ///< where the window is made of whole epochs
 };
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);

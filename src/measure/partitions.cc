@@ -11,10 +11,10 @@ namespace {
 using trace::Role;
 using trace::State;
 
-/// Rounding of the interpolated sums: below this a rest of 0 may come out negative. Anything beyond
-/// is shown as it is, since it says that a second was counted twice.
+/// A rest of 0 may come out this far below 0, since interpolated sums are rounded. Anything further
+/// below is shown: it means that time was counted twice.
 constexpr double kRoundingS = 1e-6;
-/// Times are whole nanoseconds: what is less comes of adding them up as seconds.
+/// Times are whole nanoseconds; anything smaller comes from adding them up as seconds.
 constexpr double kGrainS = 1e-9;
 
 double Rest(double wall_s, double sum_s) {
@@ -63,8 +63,8 @@ void Add(Workers& total, const Workers& one) {
   total.idle_s += one.idle_s;
 }
 
-/// 0 workers: the consumer's own loading. Its contended time covers the training too; the part that
-/// belongs to loading is known per batch only.
+/// At 0 workers the consumer loads by itself. Its contended time includes training; the part of
+/// loading is only known per batch.
 Workers LoadingOfConsumer(const trace::RunTrace& trace, const Window& window) {
   Workers own;
   own.read_s = Seconds(trace, Role::kConsumer, State::kRead, window);
@@ -109,7 +109,7 @@ Consumer ConsumerTime(const trace::RunTrace& trace, const Window& window,
   if (experiment.loader.workers == 0) {
     c.starved_s += in(State::kRead) + in(State::kPrepare) + in(State::kCollate);
   }
-  // A step that was recorded as one compute has no known parts.
+  // A step recorded as one compute has no known parts.
   if (!trace.effective.device_asynchronous && forward_s + backward_s + optimizer_s > 0) {
     c.forward_s = forward_s;
     c.backward_s = backward_s;

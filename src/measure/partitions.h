@@ -1,6 +1,5 @@
-// Where the time of the window went: three partitions on three clocks, each with its rest shown.
-// The states are added up as they were recorded, the wall time comes from the window alone, so a
-// state that was never recorded shows in `other_s`.
+// Where the window's time went: three partitions, each on its own clock. States are added up as
+// recorded, and the wall time is the window's, so a state that was not recorded shows in `other_s`.
 #pragma once
 
 #include "measure/measurement.h"

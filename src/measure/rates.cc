@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLevel = 0.95;
 constexpr std::int64_t kMostBatches = 30;
-/// With fewer the correlation of neighbours cannot be told from chance.
+/// With fewer, the correlation of neighbours may be chance.
 constexpr std::size_t kLeastBatchesToCheck = 10;
 constexpr double kSecondsPerNs = 1e-9;
 

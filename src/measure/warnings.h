@@ -1,5 +1,4 @@
-// What makes a run doubtful, in one or two sentences a stranger understands, with the flag that
-// helps.
+// Finds what makes a run doubtful, as warning.h describes it.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,7 @@ namespace {
 
 using trace::Checkpoint;
 
-/// Below ten means of five the smallest spread found by MSER-5 is chance: it cuts half of a steady
+/// With fewer means of five, MSER-5 finds its smallest spread by chance and cuts half of a steady
 /// run.
 constexpr std::size_t kLeastForMser = 50;
 /// An epoch is taken as the period when cutting part of one off costs at most a tenth of the run.
@@ -56,7 +56,7 @@ std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
                 .epochs = {}};
 }
 
-/// What lies of these epochs after the warm-up, which ends at marks[start].
+/// The part of these epochs after the warm-up, which ends at marks[start].
 std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                                std::size_t start, const EpochRange& epochs) {
   const auto record = [&](std::int64_t index) {
@@ -64,7 +64,8 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
                         [&](const trace::EpochRecord& each) { return each.epoch == index; });
   };
   const base::Instant begin = std::max(marks[start].at, record(epochs.first)->begin);
-  // Of a very long run only the first epochs have records: those after them are like the last.
+  // In a very long run only the first epochs have records: the later ones are taken to be like the
+  // last of these.
   const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
   const base::Instant end = all_recorded ? record(epochs.last)->end : marks.back().at;
   const auto from = std::find_if(marks.begin(), marks.end(),

@@ -12,7 +12,7 @@ namespace pipesim::report {
 namespace {
 
 constexpr int kBarColumns = 20;
-constexpr double kLargestWhole = 9e15;  // doubles above hold no fractions, and no report means them
+constexpr double kLargestWhole = 9e15;  // larger doubles hold no fractions
 
 /// Thousands commas into the whole part of a plain decimal text.
 std::string Commas(std::string text) {
@@ -101,7 +101,7 @@ std::string AmountOf(double used_bytes, double limit_bytes) {
 
 std::string RateOf(double used_per_s, double limit_per_s) {
   const DecimalUnit unit = UnitOf(limit_per_s);
-  // Far below the limit its unit would print a row of zeros.
+  // Far below the limit, its unit would print zeros.
   if (used_per_s < 0.01 * unit.bytes)
     return Amount(used_per_s) + "/s of " + Amount(limit_per_s) + "/s";
   const auto text = [&](double rate) { return Significant(rate / unit.bytes, 3); };
@@ -144,7 +144,7 @@ std::vector<std::int64_t> Apportion(std::int64_t total, std::span<const double> 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!(parts[i] > 0)) continue;
     const double exact = parts[i] / sum * static_cast<double>(total);
-    // The sum's own rounding can push a lone part a hair above the total.
+    // Rounding of the sum can put a single part just above the total.
     whole[i] = std::min(static_cast<std::int64_t>(std::floor(exact)), left);
     remainder[i] = exact - static_cast<double>(whole[i]);
     left -= whole[i];
@@ -167,8 +167,8 @@ std::vector<std::string> WholePercents(std::span<const double> parts) {
       exact[i] = parts[i] / sum * 100;
       whole[i] = std::llround(exact[i]);
     }
-  // Plain rounding is what a reader expects; only a sum that is off moves the row that is nearest
-  // to the other side.
+  // Rows are rounded as a reader expects. Only if the sum is off, the row nearest to the next whole
+  // number moves.
   const auto total = [&] { return std::accumulate(whole.begin(), whole.end(), std::int64_t{0}); };
   const auto move_nearest = [&](int by) {
     std::size_t nearest = parts.size();

@@ -1,4 +1,5 @@
-// What was concluded.
+// The diagnosis and the ladder.
+#include "diagnose/timeline.h"
 #include "report/json_parts.h"
 
 namespace pipesim::report {
@@ -14,20 +15,6 @@ std::string_view TextOf(diagnose::Confidence confidence) {
       break;
   }
   return "none";
-}
-
-std::string_view TextOf(diagnose::Side side) {
-  switch (side) {
-    case diagnose::Side::kInput:
-      return "input";
-    case diagnose::Side::kTransfer:
-      return "transfer";
-    case diagnose::Side::kHost:
-      return "host";
-    case diagnose::Side::kCompute:
-      break;
-  }
-  return "compute";
 }
 
 std::string_view TextOf(diagnose::Takes takes) {
@@ -107,7 +94,7 @@ Document RecommendationValue(const std::optional<diagnose::Recommendation>& reco
           {"gain", NumberValue(recommendation->gain)}};
 }
 
-Document EnoughValue(const std::optional<diagnose::Enough>& enough) {
+Document EnoughValue(const std::optional<diagnose::EnoughWorkers>& enough) {
   if (!enough) return nullptr;
   return {{"workers", enough->workers},
           {"prefetch_factor", enough->prefetch_factor},
@@ -119,13 +106,13 @@ Document EnoughValue(const std::optional<diagnose::Enough>& enough) {
 
 Document LadderSection(const diagnose::Diagnosis& diagnosis) {
   Document array = Document::array();
-  for (const diagnose::Rung& rung : diagnosis.ladder)
-    array.push_back({{"resource", TextValue(rung.resource)},
-                     {"used", NumberValue(rung.used)},
-                     {"limit", NumberValue(rung.limit)},
-                     {"unit", TextValue(rung.unit)},
-                     {"full", FullValue(rung.full)},
-                     {"is_limit", rung.is_limit}});
+  for (const diagnose::LadderRow& row : diagnosis.ladder)
+    array.push_back({{"resource", TextValue(row.resource)},
+                     {"used", NumberValue(row.used)},
+                     {"limit", NumberValue(row.limit)},
+                     {"unit", TextValue(row.unit)},
+                     {"full", FullValue(row.full)},
+                     {"is_limit", row.is_limit}});
   return array;
 }
 
@@ -134,19 +121,20 @@ Document DiagnosisSection(const diagnose::Diagnosis& diagnosis,
   Document candidates = Document::array();
   for (const diagnose::Verdict verdict : diagnosis.candidates)
     candidates.push_back(diagnose::ToText(verdict));
-  return {{"bottleneck", diagnose::ToText(diagnosis.bottleneck)},
-          {"confidence", TextOf(diagnosis.confidence)},
-          {"side", diagnosis.side ? Document(TextOf(*diagnosis.side)) : Document(nullptr)},
-          {"second", VerdictOrNull(diagnosis.second)},
-          {"headline", TextValue(diagnosis.headline)},
-          {"evidence", EvidenceValue(diagnosis.evidence)},
-          {"ruled_out", TextArray(diagnosis.ruled_out)},
-          {"candidates", candidates},
-          {"missing", MissingValue(diagnosis.missing)},
-          {"what_if", WhatIfValue(diagnosis.what_if)},
-          {"recommendation", RecommendationValue(diagnosis.recommendation, next_argv)},
-          {"enough", EnoughValue(diagnosis.enough)},
-          {"model_error", NumberValue(diagnosis.model_error)}};
+  return {
+      {"bottleneck", diagnose::ToText(diagnosis.bottleneck)},
+      {"confidence", TextOf(diagnosis.confidence)},
+      {"side", diagnosis.side ? Document(diagnose::ToText(*diagnosis.side)) : Document(nullptr)},
+      {"second", VerdictOrNull(diagnosis.second)},
+      {"headline", TextValue(diagnosis.headline)},
+      {"evidence", EvidenceValue(diagnosis.evidence)},
+      {"ruled_out", TextArray(diagnosis.ruled_out)},
+      {"candidates", candidates},
+      {"missing", MissingValue(diagnosis.missing)},
+      {"what_if", WhatIfValue(diagnosis.what_if)},
+      {"recommendation", RecommendationValue(diagnosis.recommendation, next_argv)},
+      {"enough", EnoughValue(diagnosis.enough)},
+      {"model_error", NumberValue(diagnosis.model_error)}};
 }
 
 }  // namespace pipesim::report

@@ -1,4 +1,4 @@
-// Who owned which second, and what stood between the stages.
+// Where the time went (consumer, device, workers), and the queues between the stages.
 #include "report/json_parts.h"
 
 namespace pipesim::report {

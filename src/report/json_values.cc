@@ -5,8 +5,8 @@
 namespace pipesim::report {
 
 Document TextValue(std::string_view text) {
-  // The library checks UTF-8 when it writes, not when it stores: one way through its writer leaves
-  // a document that every later writer can take.
+  // The library checks UTF-8 when it writes, not when it stores. Writing once here replaces bad
+  // bytes, so later writers cannot fail.
   const auto replace = Document::error_handler_t::replace;
   return Document::parse(Document(std::string(text)).dump(-1, ' ', false, replace));
 }

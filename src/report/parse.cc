@@ -1,4 +1,4 @@
-// Kept documents, read back.
+// Reads saved documents.
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -8,8 +8,8 @@
 namespace pipesim::report {
 namespace {
 
-// Sections, lists and rows make five levels; beyond this it is no report, and the library's writer
-// recurses once a level.
+// A report has five levels. The library's writer recurses once a level, so anything deeper is
+// refused.
 constexpr int kDeepest = 64;
 
 [[noreturn]] void Refuse(const std::string& source, std::string_view why) {

@@ -20,7 +20,7 @@ inline constexpr int kSchemaVersion = 1;
 /// A report as JSON; its keys keep the order in which docs/report.md lists them.
 using Document = nlohmann::ordered_json;
 
-/// What is neither measured nor asked for; outside every identity and hash.
+/// Circumstances of the run: neither measured nor asked for, and outside every identity and hash.
 struct Context {
   std::string version, commit, build;  ///< of pipesim
   std::string date;                    ///< ISO 8601, UTC
@@ -32,7 +32,7 @@ struct Context {
 
 enum class Reality { kReal, kEmulated, kPredicted };
 
-/// How a step's cost is known where nothing is trained.
+/// The source of a step's cost where nothing is trained.
 enum class StepCost {
   kStated,    ///< by the experiment
   kRoofline,  ///< estimated from the model's layers and a device's figures
@@ -40,10 +40,10 @@ enum class StepCost {
   kMeasured,  ///< the step of the run that the prediction starts from
 };
 
-/// What a predicted run rests on beside its experiment.
+/// What a prediction is based on, beside its experiment.
 struct Prediction {
   std::string profile;         ///< the machine profile: a name or a path
-  std::string profile_source;  ///< whose figures it holds
+  std::string profile_source;  ///< where its figures come from
   std::string from;            ///< the report whose measured demands were used; empty: none
   double cores = 0;
   std::string cores_from;  ///< "limits.cpus", "this machine", ...
@@ -51,7 +51,7 @@ struct Prediction {
   bool changes_were_run = false;  ///< the what-ifs: in virtual time; else by bounds on demands
 };
 
-/// One finished run with everything said about it.
+/// One finished run: its experiment, measurement and diagnosis.
 struct RunReport {
   Context context;
   spec::Experiment experiment;

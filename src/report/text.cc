@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "diagnose/verdicts.h"
 #include "report/text_parts.h"
 
 namespace pipesim::report {
@@ -9,10 +10,15 @@ spec::DeviceId DeviceOf(View document) {
   return spec::ParseDevice(document.At("effective.device").Text()).value_or(spec::DeviceId{});
 }
 
+bool IsOpen(View document) {
+  const auto* row = diagnose::FindVerdict(document.At("diagnosis.bottleneck").Text());
+  return row && row->verdict == diagnose::Verdict::kInconclusive;
+}
+
 std::string DeviceWord(View document) { return DeviceOf(document).IsCuda() ? "GPU" : "device"; }
 
 std::int64_t Accelerators(View document) {
-  const double most = 1e6;  // keeps what a foreign file says in range
+  const double most = 1e6;  // a foreign file may hold any number
   return static_cast<std::int64_t>(
       std::clamp(document.At("result.accelerators").NumberOr(1), 1.0, most));
 }

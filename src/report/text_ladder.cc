@@ -1,4 +1,4 @@
-// GPU, CPU, IO: which of them is full.
+// The ladder: whether GPU, CPU and IO are full.
 #include <cmath>
 
 #include "base/text.h"
@@ -8,7 +8,7 @@ namespace pipesim::report {
 namespace {
 
 constexpr std::size_t kTextColumn = 8, kFullColumn = 67;
-// Other programs below this are the reading's own grain (a scheduler tick in a hundred).
+// Less is within the resolution of the reading (a scheduler tick in a hundred).
 constexpr double kForeignCoresShown = 0.05;
 
 std::string GpuMemory(View document) {
@@ -67,14 +67,14 @@ std::string CacheText(View document) {
   return cache == "as_is" ? ", page cache as it was" : ", page cache " + cache;
 }
 
-std::string IoText(View document, View rung) {
+std::string IoText(View document, View row) {
   const View resources = document.At("resources");
   if (document.At("effective.storage.kind").Text() == "none") return "none, data in memory";
   const auto busy = resources.At("storage_utilization").Number();
   const double bytes = resources.At("storage_bytes_per_s").NumberOr(0);
   const double reads = resources.At("reads_per_s").NumberOr(0);
-  const auto limit = rung.At("limit").Number();
-  const std::string unit = rung.At("unit").Text();
+  const auto limit = row.At("limit").Number();
+  const std::string unit = row.At("unit").Text();
   std::string text = busy ? Percent(*busy) + " busy, " : "";
   text += limit && unit == "bytes/s" ? RateOf(bytes, *limit) : Amount(bytes) + "/s";
   text += ", " + Significant(reads, 3);
@@ -82,7 +82,7 @@ std::string IoText(View document, View rung) {
   return text + " reads/s" + CacheText(document);
 }
 
-/// What the block device of real files did, as iostat shows it; "" where it is not known.
+/// The block device under real files, as iostat shows it; "" when unknown.
 std::string DiskText(View document) {
   const View disk = document.At("resources.disk");
   if (!disk.IsPresent()) return {};
@@ -101,48 +101,48 @@ bool DeviceWaits(View document) {
   return starved > 0 && starved > idle / 2;
 }
 
-std::string FullText(View document, View rung) {
-  const std::string full = rung.At("full").Text();
+std::string FullText(View document, View row) {
+  const std::string full = row.At("full").Text();
   std::string text = full == "yes"      ? "YES"
                      : full == "no"     ? "no"
                      : full == "unsure" ? "not sure"
                                         : "-";
-  if (full == "no" && rung.At("resource").Text() == "GPU" && DeviceWaits(document))
+  if (full == "no" && row.At("resource").Text() == "GPU" && DeviceWaits(document))
     text += ": it waits";
-  if (rung.At("is_limit").IsTrue())
+  if (row.At("is_limit").IsTrue())
     text = full == "unsure" ? "likely limit" : PadRight(text, 5) + "<- limit";
   return text;
 }
 
-std::string RungText(View document, View rung) {
-  const std::string resource = rung.At("resource").Text();
+std::string RowText(View document, View row) {
+  const std::string resource = row.At("resource").Text();
   if (resource == "GPU") return GpuText(document);
   if (!HasMeasurement(document)) return "n/a";
   if (resource == "CPU") return CpuText(document);
-  if (resource == "IO") return IoText(document, rung);
-  const auto used = rung.At("used").Number(), limit = rung.At("limit").Number();
+  if (resource == "IO") return IoText(document, row);
+  const auto used = row.At("used").Number(), limit = row.At("limit").Number();
   return (used ? Count(*used) : "n/a") + (limit ? " of " + Count(*limit) : "") + " " +
-         rung.At("unit").Text();
+         row.At("unit").Text();
 }
 
 }  // namespace
 
 void AddLadder(const Sheet& sheet) {
-  const std::vector<View> rungs = sheet.document.At("ladder").Items();
-  if (rungs.empty() || !HasMeasurement(sheet.document)) return;
+  const std::vector<View> rows = sheet.document.At("ladder").Items();
+  if (rows.empty() || !HasMeasurement(sheet.document)) return;
   sheet.page.AddBlank();
   sheet.page.Add(PadRight("Ladder", kFullColumn) + "full?", Style::kStrong);
-  for (const View rung : rungs) {
-    const std::string name = "  " + rung.At("resource").Text() + " ";
+  for (const View row : rows) {
+    const std::string name = "  " + row.At("resource").Text() + " ";
     const std::vector<std::string> lines =
-        Wrap(PadRight(name, kTextColumn) + RungText(sheet.document, rung), kFullColumn - 1,
+        Wrap(PadRight(name, kTextColumn) + RowText(sheet.document, row), kFullColumn - 1,
              std::string(kTextColumn, ' '));
-    const bool limit = rung.At("is_limit").IsTrue();
+    const bool limit = row.At("is_limit").IsTrue();
     for (std::size_t i = 0; i < lines.size(); ++i)
       sheet.page.Add(
-          i == 0 ? PadRight(lines[i], kFullColumn) + FullText(sheet.document, rung) : lines[i],
+          i == 0 ? PadRight(lines[i], kFullColumn) + FullText(sheet.document, row) : lines[i],
           limit ? Style::kAttention : Style::kPlain);
-    if (rung.At("resource").Text() != "IO") continue;
+    if (row.At("resource").Text() != "IO") continue;
     if (const std::string disk = DiskText(sheet.document); !disk.empty())
       sheet.page.Add(std::string(kTextColumn, ' ') + disk);
   }

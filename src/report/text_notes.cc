@@ -1,4 +1,4 @@
-// What makes the run doubtful, what is missing, and where there is more.
+// Warnings, missing evidence, and where to find more.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,14 +16,14 @@ void AddMissing(const Sheet& sheet) {
     reasons.push_back(item.At("reason").Text());
   std::erase(reasons, "");
   if (reasons.empty()) return;
-  const bool open = diagnosis.At("bottleneck").Text() == "inconclusive";
-  sheet.page.Add((open ? "Too little evidence because: " : "Less certain because: ") +
-                 base::Join(reasons, ", ") + ".");
+  sheet.page.Add(
+      (IsOpen(sheet.document) ? "Too little evidence because: " : "Less certain because: ") +
+      base::Join(reasons, ", ") + ".");
 }
 
-/// The setting that ended an inconclusive run early, with where it came from.
+/// The setting that ended an inconclusive run early, and its origin.
 void AddStop(const Sheet& sheet) {
-  if (sheet.document.At("diagnosis.bottleneck").Text() != "inconclusive") return;
+  if (!IsOpen(sheet.document)) return;
   const std::string limit = sheet.document.At("result.stopped_by").Text();
   if (limit != "duration" && limit != "steps" && limit != "epochs") return;
   const View setting = sheet.document.At("experiment").Member("run." + limit);

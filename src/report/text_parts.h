@@ -1,5 +1,5 @@
-// The blocks of the text, in the order in which they are printed. Each adds what the document holds
-// for it and nothing when that is nothing.
+// The blocks of the text, in the order in which they are printed. A block whose part of the
+// document is empty adds nothing.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,11 @@ void AddMore(const Sheet& sheet);  ///< commands that tell more
 
 /// "GPU", or "device" when it is an emulated one.
 std::string DeviceWord(View document);
-/// What trained; not chosen where the document does not say.
+/// The device that trained; IsChosen() is false if the document has none.
 spec::DeviceId DeviceOf(View document);
-/// Equal trainers that the document is about: 1 unless it says more.
+/// The verdict is inconclusive.
+bool IsOpen(View document);
+/// The number of equal trainers in the document; 1 when it has none.
 std::int64_t Accelerators(View document);
 /// Whether any step was measured.
 bool HasMeasurement(View document);

@@ -82,7 +82,7 @@ void AddLoss(const Sheet& sheet) {
                  Significant(*last, 3) + " at step " + step("last_step"));
 }
 
-/// The parts of the pipeline by how they came about.
+/// The parts of the pipeline, grouped by real, emulated and predicted.
 struct Parts {
   std::vector<std::string> real, emulated, predicted;
 
@@ -107,7 +107,7 @@ std::string StoragePart(View effective) {
   return "storage (" + (name.empty() ? "own figures" : name) + ")";
 }
 
-/// How the cost of a step that was not run is known.
+/// The source of the cost of a step that was not run.
 std::string HowCosted(View effective) {
   const std::string cost = effective.At("device_cost").Text();
   if (cost == "roofline") return " (estimated by its roofline)";
@@ -187,7 +187,7 @@ std::string CountText(const std::string& text) {
   return digits ? WithCommas(std::stoll(text)) : text;
 }
 
-/// What the model's file brought along because the user did not say it.
+/// Settings that came from the model's file, not from the user.
 void AddAssumed(const Sheet& sheet) {
   std::vector<std::string> assumed;
   std::string samples, bytes;

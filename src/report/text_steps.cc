@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kNameColumn = 2, kGlossColumn = 13, kValueEnd = 48, kPercentEnd = 58,
                       kBarColumn = 60;
-constexpr double kLongest = 1e12;  // no time is longer; keeps what a foreign file says in range
+constexpr double kLongest = 1e12;  // a foreign file may hold any number
 
 std::string TimeLine(const std::string& label, const std::string& value, std::string_view unit,
                      const std::string& percent, std::string_view tail) {
-  // A label that reaches into the value's columns shifts it; the percentages stay in line.
+  // A label that is too long shifts its value; the percentages stay aligned.
   const std::size_t room = kValueEnd - 1 - std::min(kValueEnd - 1, base::DisplayWidth(label));
   std::string line = fmt::format("{} {:>{}} {}", label, value, room, unit);
   const std::size_t left = kPercentEnd - 1 - std::min(kPercentEnd - 1, base::DisplayWidth(line));
@@ -38,7 +38,7 @@ std::string PartsText(const TimeRow& row, std::int64_t ticks, const TimeScale& s
 
 double Shown(const TimeRow& row) { return std::clamp(row.seconds.value_or(0), 0.0, kLongest); }
 
-/// A time of the section for each measured step.
+/// A time of the section, divided by the measured steps.
 double PerStep(View document, View section, std::string_view name) {
   const double steps = document.At("result.steps").NumberOr(0);
   return steps > 0 ? section.At(name).NumberOr(0) / steps : 0;

@@ -1,5 +1,6 @@
 // What happened, the verdict, why, and what to do next: the block that `--brief` prints alone.
 #include "base/text.h"
+#include "diagnose/verdicts.h"
 #include "report/text_parts.h"
 
 namespace pipesim::report {
@@ -11,8 +12,8 @@ bool EndsSentence(const std::string& text) {
   return !text.empty() && std::string_view(".?!:").find(text.back()) != std::string_view::npos;
 }
 
-/// Clauses as sentences: a clause that brings its own full stop ends one, the others are joined.
-/// `after_label`: the first goes on after a colon.
+/// Joins clauses into sentences. A clause with a full stop of its own ends its sentence.
+/// `after_label`: the text follows a colon, so the first clause is not capitalised.
 std::string Sentences(const std::vector<std::string>& clauses, bool after_label) {
   std::string text;
   for (const std::string& clause : clauses) {
@@ -33,8 +34,8 @@ std::vector<std::string> EvidenceTexts(View document) {
 }
 
 Style StyleOf(const std::string& bottleneck) {
-  return bottleneck == "compute-bound" || bottleneck == "balanced" ? Style::kGood
-                                                                   : Style::kAttention;
+  const diagnose::VerdictRow* row = diagnose::FindVerdict(bottleneck);
+  return row && row->good_news ? Style::kGood : Style::kAttention;
 }
 
 std::string VerdictLine(View document) {
@@ -43,7 +44,7 @@ std::string VerdictLine(View document) {
   const std::string confidence = diagnosis.At("confidence").Text();
   const std::string headline = diagnosis.At("headline").Text();
   std::string line = bottleneck.empty() ? "no verdict" : bottleneck;
-  if (bottleneck != "inconclusive" && (confidence == "high" || confidence == "low"))
+  if (!IsOpen(document) && (confidence == "high" || confidence == "low"))
     line += " (confidence " + confidence + ")";
   if (!headline.empty()) line += ": " + headline;
   return line;
@@ -51,7 +52,7 @@ std::string VerdictLine(View document) {
 
 void AddWhy(const Sheet& sheet) {
   const View diagnosis = sheet.document.At("diagnosis");
-  const bool undecided = diagnosis.At("bottleneck").Text() == "inconclusive";
+  const bool undecided = IsOpen(sheet.document);
   const std::string evidence = Sentences(EvidenceTexts(sheet.document), undecided);
   if (!undecided) {
     if (!evidence.empty()) sheet.page.Add("Why   " + evidence, Style::kPlain, kHanging);
@@ -92,7 +93,7 @@ void AddAgain(const Sheet& sheet, const std::string& what) {
   if (argv.size() > 1) sheet.page.AddCommand(base::ShellJoin(argv));
 }
 
-/// Of a run that did not end by itself: what, where, what to do.
+/// For a run that failed or was interrupted: what happened, and what to do.
 void AddFailure(const Sheet& sheet, const std::string& status) {
   const std::string failure = sheet.document.At("result.failure").Text();
   const std::string because = failure.empty() ? "" : ": " + failure;

@@ -1,4 +1,4 @@
-// What each change would give, and how many workers are enough.
+// The what-if table, and how many workers are enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string TakesText(View change) {
   return feasible.IsPresent() && !feasible.IsTrue() ? takes + ", not here" : takes;
 }
 
-/// The change in its column; what is too long for it goes on before the row.
+/// The change in its column; a longer one gets lines of its own above the row.
 std::string ChangeCell(const Sheet& sheet, const std::string& change, std::size_t width) {
   std::vector<std::string> lines = Wrap("  " + change, width + 2, "    ");
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) sheet.page.Add(lines[i]);
@@ -53,7 +53,7 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
   }
 }
 
-/// Rows with the interval of their gain; one that cannot reach the gain that counts is ruled out.
+/// Rows with the interval of their gain. A change whose gain cannot reach 5 % is ruled out.
 void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
   sheet.page.Add("What if (estimated from this run's costs; interval of the gain)", Style::kStrong);
   const std::size_t width = WidestChange(changes);
@@ -75,8 +75,8 @@ void AddWhatIf(const Sheet& sheet) {
   const View diagnosis = sheet.document.At("diagnosis");
   const std::vector<View> changes = diagnosis.At("what_if").Items();
   if (changes.empty()) return;
-  // Where the verdict is open, what the gain may be says more than what it is estimated to be.
-  const bool open = diagnosis.At("bottleneck").Text() == "inconclusive";
+  // While the verdict is open, the interval of a gain says more than its estimate.
+  const bool open = IsOpen(sheet.document);
   std::vector<View> shown;
   std::vector<std::string> small;
   bool intervals = false;

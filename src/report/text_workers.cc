@@ -1,4 +1,4 @@
-// Where the workers' time goes, for each batch.
+// Where the workers' time goes, per batch.
 #include <fmt/format.h>
 
 #include <algorithm>

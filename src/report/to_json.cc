@@ -1,6 +1,7 @@
 // The document of one run: context, what was asked for, what applied, and the sections in order.
 #include "report/json_parts.h"
 #include "report/report.h"
+#include "report/warning_texts.h"
 
 namespace pipesim::report {
 namespace {
@@ -55,7 +56,7 @@ std::string_view TextOf(spec::FileCacheState state) {
   return "warm";
 }
 
-/// As the user put it: `auto` has become a device by the time of the report.
+/// As the user wrote it; the experiment holds the device that `auto` became.
 std::string RequestedDevice(const spec::Experiment& experiment) {
   const auto setting = experiment.settings.find("device.name");
   if (setting != experiment.settings.end()) return setting->second.text;
@@ -76,7 +77,7 @@ std::string_view TextOf(StepCost cost) {
   return "measured";
 }
 
-/// How the step cost of a device that is not there is known; null where the step was run.
+/// The source of a step's cost; null where the step was run.
 Document DeviceCost(const RunReport& report) {
   if (report.prediction) return TextOf(report.prediction->step);
   const spec::Device& device = report.experiment.device;
@@ -132,7 +133,7 @@ Document FailureSection(const measure::Measurement& measurement) {
 Document WarningsSection(const std::vector<measure::Warning>& warnings) {
   Document array = Document::array();
   for (const measure::Warning& warning : warnings)
-    array.push_back({{"code", TextValue(warning.code)}, {"text", TextValue(warning.text)}});
+    array.push_back({{"code", TextValue(warning.code)}, {"text", TextValue(WarningText(warning))}});
   return array;
 }
 

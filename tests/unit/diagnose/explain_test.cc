@@ -1,11 +1,11 @@
 // docs/verdicts.md says what `pipesim explain` says: it is written from the same texts.
-#include "diagnose/explain.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "diagnose/verdicts.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -25,10 +25,11 @@ std::string Page() {
       "`pipesim explain VERDICT` prints the same. The order is that of the decision: settings "
       "first, "
       "then demands.\n\n";
-  for (const auto& e : Explanations()) {
-    page += "## " + std::string(ToText(e.verdict)) + "\n\n" + std::string(e.meaning) +
-            "\n\n**Decided:** " + std::string(e.decided) + "\n\nSigns:\n\n" + List(e.signs) +
-            "\nAs flags:\n\n" + List(e.flags) + "\nIn PyTorch:\n\n" + List(e.pytorch) + "\n";
+  for (const VerdictRow& row : kVerdicts) {
+    const VerdictPage& e = *row.page;
+    page += "## " + std::string(row.name) + "\n\n" + std::string(e.meaning) + "\n\n**Decided:** " +
+            std::string(e.decided) + "\n\nSigns:\n\n" + List(e.signs) + "\nAs flags:\n\n" +
+            List(e.flags) + "\nIn PyTorch:\n\n" + List(e.pytorch) + "\n";
   }
   page.pop_back();
   return page;
@@ -36,13 +37,17 @@ std::string Page() {
 
 TEST(Explain, CoversEveryVerdictOnce) {
   std::set<Verdict> seen;
-  for (const auto& e : Explanations()) {
-    EXPECT_TRUE(seen.insert(e.verdict).second) << ToText(e.verdict);
+  for (const VerdictRow& row : kVerdicts) {
+    const VerdictPage& e = *row.page;
+    EXPECT_TRUE(seen.insert(row.verdict).second) << row.name;
     EXPECT_FALSE(e.meaning.empty() || e.decided.empty());
-    EXPECT_FALSE(e.signs.empty() || e.flags.empty() || e.pytorch.empty()) << ToText(e.verdict);
+    EXPECT_FALSE(e.signs.empty() || e.flags.empty() || e.pytorch.empty()) << row.name;
+    EXPECT_TRUE(e.headline && e.evidence && e.remedy) << row.name;
+    EXPECT_EQ(FindVerdict(row.name), &row);
   }
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(Verdict::kInconclusive) + 1);
-  EXPECT_EQ(Explain(Verdict::kIoBound).verdict, Verdict::kIoBound);
+  EXPECT_EQ(RowOf(Verdict::kIoBound).name, "io-bound");
+  EXPECT_EQ(FindVerdict("no-such"), nullptr);
 }
 
 TEST(Explain, DocsSayTheSame) {

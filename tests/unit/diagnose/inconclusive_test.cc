@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/doubt.h"
-#include "diagnose/recommend.h"
 #include "diagnose/timeline.h"
 #include "unit/diagnose/run_builder.h"
 

@@ -1,16 +1,14 @@
 // Runs whose epochs find the cache cold, then warm.
 #include "measure/cache_kinds.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "facts_of.h"
 #include "support/trace_builder.h"
 
 namespace pipesim::measure {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using tests::ExperimentOf;
 using tests::Ms;
 using tests::Pipeline;
@@ -37,13 +35,6 @@ Measurement Measured(const Pipeline& pipeline) {
   return Measure(TraceOf(pipeline), Cached(pipeline));
 }
 
-std::string WarningOf(const std::string& code, const Measurement& m) {
-  for (const Warning& warning : m.warnings) {
-    if (warning.code == code) return warning.text;
-  }
-  return "";
-}
-
 TEST(CacheKinds, OnlyTheWarmEpochsAreMeasured) {
   const Measurement m = Measured(ColdThenWarm(1, 200));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{1, 2}));  // the fourth was not seen to its end
@@ -55,31 +46,36 @@ TEST(CacheKinds, OnlyTheWarmEpochsAreMeasured) {
 }
 
 TEST(CacheKinds, AreToldApartInAWarningThatNamesTheirRates) {
-  const std::string text = WarningOf("mixed-cache", Measured(ColdThenWarm(1, 200)));
-  EXPECT_THAT(text, HasSubstr("epoch 0 (0 % hits): 6400 samples/s"));
-  EXPECT_THAT(text, HasSubstr("epochs 1 to 2 (91 % hits): 32000 samples/s"));
-  EXPECT_THAT(text, HasSubstr("Only epochs 1 to 2 are measured"));
-  EXPECT_THAT(text, HasSubstr("--epochs 1"));
+  const auto mixed = FactsOf<warnings::MixedCache>(Measured(ColdThenWarm(1, 200)));
+  ASSERT_TRUE(mixed);
+  ASSERT_EQ(mixed->kinds.size(), 2U);
+  EXPECT_EQ(mixed->kinds[0].epochs, (EpochRange{0, 0}));
+  EXPECT_NEAR(mixed->kinds[0].hit_fraction, 0, 0.005);
+  EXPECT_NEAR(mixed->kinds[0].samples_per_s, 6400, 0.5);
+  EXPECT_EQ(mixed->kinds[1].epochs, (EpochRange{1, 2}));
+  EXPECT_NEAR(mixed->kinds[1].hit_fraction, 0.91, 0.005);
+  EXPECT_NEAR(mixed->kinds[1].samples_per_s, 32000, 0.5);
+  EXPECT_EQ(mixed->judged, (EpochRange{1, 2}));
 }
 
 TEST(CacheKinds, OfEpochsThatHitAlikeAreOne) {
   const Measurement m = Measured(ColdThenWarm(0, 200, 0.5));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{0, 2}));
-  EXPECT_EQ(WarningOf("mixed-cache", m), "");
-  EXPECT_EQ(WarningOf("cold-cache", m), "");
+  EXPECT_FALSE(FactsOf<warnings::MixedCache>(m));
+  EXPECT_FALSE(FactsOf<warnings::ColdCache>(m));
 }
 
 TEST(CacheKinds, ARunWithinItsFirstEpochSaysThatTheCacheWasFilling) {
   const Measurement m = Measured(ColdThenWarm(1, 40));
   EXPECT_FALSE(m.result.judged_epochs);
-  EXPECT_THAT(WarningOf("cold-cache", m), HasSubstr("storage.cache.warm=1"));
+  EXPECT_TRUE(FactsOf<warnings::ColdCache>(m));
 }
 
 TEST(CacheKinds, APartOfAnEpochIsNotMeasuredBesideAWholeOne) {
   const Measurement m = Measured(ColdThenWarm(1, 70));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{0, 0}));
   EXPECT_NEAR(*m.result.samples_per_s, 6400, 1);
-  EXPECT_THAT(WarningOf("cold-cache", m), Not(""));
+  EXPECT_TRUE(FactsOf<warnings::ColdCache>(m));
 }
 
 TEST(CacheKinds, WithoutACacheTheWindowDoesNotGoByEpochs) {
@@ -116,7 +112,9 @@ TEST(CacheKinds, OfRealFilesFollowFromWhatTheDeviceDelivered) {
   EXPECT_NEAR(*m.result.epochs[0].cache_hit_fraction, 0, 0.02);
   EXPECT_NEAR(*m.result.epochs[1].cache_hit_fraction, 0.9, 0.1);
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{1, 2}));
-  EXPECT_THAT(WarningOf("mixed-cache", m), HasSubstr("epoch 0"));
+  const auto mixed = FactsOf<warnings::MixedCache>(m);
+  ASSERT_TRUE(mixed);
+  EXPECT_EQ(mixed->kinds[0].epochs, (EpochRange{0, 0}));
 }
 
 TEST(CacheKinds, OfRealFilesAreUnknownWhereTheKernelDoesNotSay) {

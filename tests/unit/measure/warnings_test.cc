@@ -6,15 +6,14 @@
 #include <functional>
 
 #include "base/random.h"
+#include "facts_of.h"
 #include "measure/measurement.h"
 #include "support/trace_builder.h"
 
 namespace pipesim::measure {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Optional;
 using tests::AddUse;
 using tests::EvenUse;
 using tests::ExperimentOf;
@@ -23,18 +22,11 @@ using tests::Pipeline;
 using tests::TraceOf;
 using trace::EndReason;
 
-std::optional<std::string> TextOf(const std::string& code, const Measurement& measurement) {
-  for (const Warning& warning : measurement.warnings) {
-    if (warning.code == code) return warning.text;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> Warned(const std::string& code, const Pipeline& pipeline,
-                                  const EvenUse& use = {}) {
+template <typename Facts>
+std::optional<Facts> Warned(const Pipeline& pipeline, const EvenUse& use = {}) {
   trace::RunTrace trace = TraceOf(pipeline);
   AddUse(trace, use);
-  return TextOf(code, Measure(trace, ExperimentOf(pipeline)));
+  return FactsOf<Facts>(Measure(trace, ExperimentOf(pipeline)));
 }
 
 Pipeline Healthy() { return {.workers = 2, .prepare = Ms(5), .forward = Ms(10)}; }
@@ -52,28 +44,38 @@ TEST(Warnings, AreNotThereForAHealthyRun) {
 TEST(Warnings, SayThatTooFewStepsWereMeasured) {
   Pipeline pipeline = Healthy();
   pipeline.steps = 10;
-  EXPECT_THAT(Warned("few-steps", pipeline), Optional(HasSubstr("Only 8 steps were measured")));
-  EXPECT_THAT(Warned("few-steps", pipeline), Optional(HasSubstr("--steps 61")));
+  const auto few = Warned<warnings::FewSteps>(pipeline);
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->steps, 8);
+  EXPECT_EQ(few->stopped_by, EndReason::kSteps);
+  EXPECT_EQ(few->enough_steps, 61);
 }
 
 TEST(Warnings, NameAPartialLastBatch) {
   Pipeline pipeline = Healthy();
   pipeline.epoch_batches = 20;
   pipeline.last_batch = 24;
-  EXPECT_THAT(Warned("partial-batch", pipeline), Optional(HasSubstr("24 of 64 samples")));
+  const auto partial = Warned<warnings::PartialBatch>(pipeline);
+  ASSERT_TRUE(partial);
+  EXPECT_EQ(partial->samples, 24);
+  EXPECT_EQ(partial->batch_size, 64);
 }
 
 TEST(Warnings, NameOtherProgramsBeyondATenthOfTheCores) {
   // 8 cores are allowed.
-  EXPECT_THAT(Warned("foreign-cpu", Healthy(), {.cores = 2, .machine_cores = 4.3}),
-              Optional(HasSubstr("2.3 of the 8 allowed cores")));
-  EXPECT_EQ(Warned("foreign-cpu", Healthy(), {.cores = 2, .machine_cores = 2.7}), std::nullopt);
+  const auto foreign = Warned<warnings::ForeignCpu>(Healthy(), {.cores = 2, .machine_cores = 4.3});
+  ASSERT_TRUE(foreign);
+  EXPECT_NEAR(foreign->foreign_cores, 2.3, 0.05);
+  EXPECT_EQ(foreign->cores, 8);
+  EXPECT_FALSE(Warned<warnings::ForeignCpu>(Healthy(), {.cores = 2, .machine_cores = 2.7}));
 }
 
 TEST(Warnings, NameThrottlingAndSwap) {
-  EXPECT_THAT(Warned("throttled", Healthy(), {.throttled = 0.2}), Optional(HasSubstr("20 %")));
-  EXPECT_EQ(Warned("throttled", Healthy(), {.throttled = 0.002}), std::nullopt);
-  EXPECT_TRUE(Warned("swap", Healthy(), {.swapped_in_per_s = 100}));
+  const auto throttled = Warned<warnings::Throttled>(Healthy(), {.throttled = 0.2});
+  ASSERT_TRUE(throttled);
+  EXPECT_NEAR(throttled->time_share, 0.2, 0.005);
+  EXPECT_FALSE(Warned<warnings::Throttled>(Healthy(), {.throttled = 0.002}));
+  EXPECT_TRUE(Warned<warnings::Swap>(Healthy(), {.swapped_in_per_s = 100}));
 }
 
 TEST(Warnings, NameATimeInWhichTheWholeProgramStoodStill) {
@@ -88,49 +90,51 @@ TEST(Warnings, NameATimeInWhichTheWholeProgramStoodStill) {
   };
   const auto experiment = ExperimentOf(pipeline);
   // A second without a reading: two cores were busy meanwhile, so only the monitor was late.
-  EXPECT_EQ(TextOf("stalled", Measure(without(21, 30), experiment)), std::nullopt);
+  EXPECT_FALSE(FactsOf<warnings::Stalled>(Measure(without(21, 30), experiment)));
   trace::RunTrace stopped = without(21, 30);
   for (std::size_t i = 21; i < stopped.resources.size(); ++i)
     stopped.resources[i].process_cpu = stopped.resources[20].process_cpu;
-  EXPECT_THAT(TextOf("stalled", Measure(stopped, experiment)),
-              Optional(HasSubstr("stood still for")));
+  const auto stalled = FactsOf<warnings::Stalled>(Measure(stopped, experiment));
+  ASSERT_TRUE(stalled);
+  EXPECT_GT(stalled->stalled_s, 0);
 }
 
 TEST(Warnings, NameADriftBetweenTheHalves) {
   Pipeline pipeline{.workers = 1, .forward = Ms(10)};
   pipeline.extra = [](std::int64_t step) { return Ms(static_cast<double>(step) * 0.02); };
-  EXPECT_THAT(Warned("drift", pipeline), Optional(HasSubstr("The rate fell by")));
+  const auto drift = Warned<warnings::Drift>(pipeline);
+  ASSERT_TRUE(drift);
+  EXPECT_LT(drift->change, -0.05);
   pipeline.extra = [](std::int64_t step) { return Ms(static_cast<double>(step) * 0.001); };
-  EXPECT_EQ(Warned("drift", pipeline), std::nullopt);  // 2 % between the halves
+  EXPECT_FALSE(Warned<warnings::Drift>(pipeline));  // 2 % between the halves
 }
 
 TEST(Warnings, NameBurstsOfWorkersThatFinishTogether) {
   for (const int workers : {2, 4, 8}) {
     const Pipeline pipeline{.workers = workers, .prepare = Ms(20 * workers), .forward = Ms(2)};
-    EXPECT_THAT(Warned("bursts", pipeline),
-                Optional(HasSubstr("bursts of " + std::to_string(workers) + " (one slow")));
+    const auto bursts = Warned<warnings::Bursts>(pipeline);
+    ASSERT_TRUE(bursts);
+    EXPECT_EQ(bursts->period, workers);
   }
-  const Pipeline four{.workers = 4, .prepare = Ms(80), .forward = Ms(2)};
-  EXPECT_THAT(Warned("bursts", four), Optional(HasSubstr("(one slow, three fast)")));
 }
 
 TEST(Warnings, SeeNoBurstsInEvenOrRandomSteps) {
-  EXPECT_EQ(Warned("bursts", Healthy()), std::nullopt);
+  EXPECT_FALSE(Warned<warnings::Bursts>(Healthy()));
   // One step in four is slow, in no order.
   Pipeline random{.workers = 4, .prepare = Ms(1), .forward = Ms(2)};
   random.extra = [](std::int64_t step) {
     base::KeyedStream stream(1, base::Stage::kStep, static_cast<std::uint64_t>(step));
     return stream.NextUnit() < 0.25 ? Ms(50) : Duration::zero();
   };
-  EXPECT_EQ(Warned("bursts", random), std::nullopt);
+  EXPECT_FALSE(Warned<warnings::Bursts>(random));
   // One step in four is slow, in order, but it is the step that takes long and no batch is waited
   // for.
   random.extra = [](std::int64_t step) { return step % 4 == 0 ? Ms(50) : Duration::zero(); };
-  EXPECT_EQ(Warned("bursts", random), std::nullopt);
+  EXPECT_FALSE(Warned<warnings::Bursts>(random));
 }
 
 /// The warning about bursts when the step times of a starving run of four workers are rewritten.
-std::optional<std::string> BurstsWith(
+std::optional<warnings::Bursts> BurstsWith(
     const std::function<double(const trace::Sampled& step)>& rewritten_ms) {
   const Pipeline pipeline{.workers = 4, .prepare = Ms(80), .forward = Ms(2)};
   trace::RunTrace trace = TraceOf(pipeline);
@@ -138,7 +142,7 @@ std::optional<std::string> BurstsWith(
        trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].kept) {
     step.value = rewritten_ms(step) * 1e6;
   }
-  return TextOf("bursts", Measure(trace, ExperimentOf(pipeline)));
+  return FactsOf<warnings::Bursts>(Measure(trace, ExperimentOf(pipeline)));
 }
 
 TEST(Warnings, CallItBurstsOnlyWhenOneOfEachCycleIsSlowAndReturns) {
@@ -158,23 +162,26 @@ TEST(Warnings, CountBadSamplesAndNameTheFirst) {
   trace::RunTrace trace = TraceOf(Healthy());
   trace.bad_sample_count = 3;
   trace.bad_samples = {{.item = "cat/7.jpg", .reason = "truncated"}};
-  EXPECT_THAT(TextOf("bad-samples", Measure(trace, ExperimentOf(Healthy()))),
-              Optional(HasSubstr("3 samples could not be used and were left out. The first: "
-                                 "cat/7.jpg (truncated)")));
+  const auto bad = FactsOf<warnings::BadSamples>(Measure(trace, ExperimentOf(Healthy())));
+  ASSERT_TRUE(bad && bad->first);
+  EXPECT_EQ(bad->count, 3);
+  EXPECT_EQ(bad->first->item, "cat/7.jpg");
+  EXPECT_EQ(bad->first->reason, "truncated");
 }
 
 TEST(Warnings, NameLateWakeUpsOnlyWhereWorkersDoNothingButWait) {
   Pipeline pipeline{.workers = 2, .prepare = Ms(19), .contended = Ms(1), .forward = Ms(10)};
-  EXPECT_EQ(Warned("late-wakeups", pipeline), std::nullopt);  // burning: that is contention
+  EXPECT_FALSE(Warned<warnings::LateWakeups>(pipeline));  // burning: that is contention
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.prepare.kind = spec::PrepareKind::kWait;
-  EXPECT_THAT(TextOf("late-wakeups", Measure(TraceOf(pipeline), experiment)),
-              Optional(HasSubstr("5.0 %")));
+  const auto late = FactsOf<warnings::LateWakeups>(Measure(TraceOf(pipeline), experiment));
+  ASSERT_TRUE(late);
+  EXPECT_NEAR(late->share, 0.05, 0.0005);
 }
 
 TEST(Warnings, CompareContentionWithTheKernelsOwnCount) {
-  EXPECT_TRUE(Warned("unseen-contention", Healthy(), {.worker_wait_cores = 0.5}));
-  EXPECT_EQ(Warned("unseen-contention", Healthy(), {.worker_wait_cores = 0.05}), std::nullopt);
+  EXPECT_TRUE(Warned<warnings::UnseenContention>(Healthy(), {.worker_wait_cores = 0.5}));
+  EXPECT_FALSE(Warned<warnings::UnseenContention>(Healthy(), {.worker_wait_cores = 0.05}));
 }
 
 TEST(Warnings, SayThatTimeRanOutBeforeTheIntervalWasNarrow) {
@@ -184,19 +191,25 @@ TEST(Warnings, SayThatTimeRanOutBeforeTheIntervalWasNarrow) {
   trace.end_reason = EndReason::kMaxDuration;
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.run.max_noise = 0.001;
-  EXPECT_THAT(TextOf("max-duration", Measure(trace, experiment)),
-              Optional(HasSubstr("--max-duration 120s")));
+  const auto ran_out = FactsOf<warnings::MaxDuration>(Measure(trace, experiment));
+  ASSERT_TRUE(ran_out);
+  EXPECT_EQ(ran_out->max_duration_s, 60);
+  EXPECT_GT(ran_out->noise, 0.001);
   experiment.run.max_noise = 0.5;
-  EXPECT_EQ(TextOf("max-duration", Measure(trace, experiment)), std::nullopt);
+  EXPECT_FALSE(FactsOf<warnings::MaxDuration>(Measure(trace, experiment)));
 }
 
 TEST(Warnings, SayWhyNothingWasMeasured) {
   const Pipeline nothing{.steps = 0};
-  EXPECT_THAT(Warned("nothing-measured", nothing), Optional(HasSubstr("no step was finished")));
+  const auto no_step = Warned<warnings::NothingMeasured>(nothing);
+  ASSERT_TRUE(no_step);
+  EXPECT_FALSE(no_step->warmup_s);
   spec::Experiment experiment = ExperimentOf(Healthy());
   experiment.run.warmup = std::chrono::hours(1);
-  EXPECT_THAT(TextOf("nothing-measured", Measure(TraceOf(Healthy()), experiment)),
-              Optional(HasSubstr("after the warm-up")));
+  const auto all_warmup =
+      FactsOf<warnings::NothingMeasured>(Measure(TraceOf(Healthy()), experiment));
+  ASSERT_TRUE(all_warmup);
+  EXPECT_EQ(all_warmup->warmup_s, 3600);
 }
 
 TEST(FailedRun, KeepsWhatWasMeasuredAndWhyItFailed) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "diagnose/verdicts.h"
 #include "examples.h"
 #include "report/view.h"
 #include "support/schema.h"
@@ -40,6 +42,13 @@ TEST(Schema, RefusesAnUnknownVerdict) {
   Document document = ToJson(IoBound());
   document["diagnosis"]["bottleneck"] = "disk-bound";
   EXPECT_FALSE(FitsSchema(document));
+}
+
+TEST(Schema, NamesEveryVerdictOfTheTable) {
+  std::ifstream file(PIPESIM_SOURCE_DIR "/docs/schema/run.schema.json");
+  const nlohmann::json names = nlohmann::json::parse(file)["definitions"]["verdict"]["enum"];
+  ASSERT_EQ(names.size(), diagnose::kVerdicts.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(names[i], diagnose::kVerdicts[i].name);
 }
 
 TEST(Schema, RefusesNullWhereAValueIsAlwaysKnown) {

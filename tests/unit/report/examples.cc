@@ -216,7 +216,7 @@ RunReport IoBound() {
       2.53};
   report.next_argv = {"pipesim", "imagenet.yaml", "--batch", "256",       "--model",
                       "mlp",     "--storage",     "nvme",    "--workers", "6"};
-  d.enough = diagnose::Enough{5, 2, 0.99, 2LL * 256 * 150'528};
+  d.enough = diagnose::EnoughWorkers{5, 2, 0.99, 2LL * 256 * 150'528};
   return report;
 }
 
@@ -281,7 +281,7 @@ RunReport ComputeBound() {
   d.what_if[2].changes_training = true;
   d.recommendation =
       diagnose::Recommendation{"nothing to fix in the input pipeline", {}, "", {}, {}};
-  d.enough = diagnose::Enough{1, 2, 1.0, 2LL * 256 * 784};
+  d.enough = diagnose::EnoughWorkers{1, 2, 1.0, 2LL * 256 * 784};
   return report;
 }
 

@@ -239,10 +239,10 @@ report::RunReport AnyRun() {
     change.takes = static_cast<diagnose::Takes>(*rc::gen::inRange(0, 4));
     change.then = diagnose::Verdict::kCpuContention;
   }
-  for (diagnose::Rung& rung : d.ladder) {
-    rung.limit = AnyTime() * 1e7;
-    rung.full = static_cast<diagnose::Full>(*rc::gen::inRange(0, 4));
-    rung.is_limit = *rc::gen::arbitrary<bool>();
+  for (diagnose::LadderRow& row : d.ladder) {
+    row.limit = AnyTime() * 1e7;
+    row.full = static_cast<diagnose::Full>(*rc::gen::inRange(0, 4));
+    row.is_limit = *rc::gen::arbitrary<bool>();
   }
   if (d.recommendation) d.recommendation->text = AnyText();
   if (d.enough) d.enough->bytes_per_worker = *rc::gen::inRange<std::int64_t>(0, 1LL << 50);

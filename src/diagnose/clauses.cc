@@ -1,0 +1,68 @@
+#include "diagnose/clauses.h"
+
+#include <fmt/core.h>
+
+#include "diagnose/texts.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose {
+
+std::string Training(const Question& q) {
+  const int accelerators = q.scenario.accelerators;
+  return accelerators > 1 ? fmt::format("training on {} accelerators", accelerators) : "training";
+}
+
+std::string Limits(std::string_view what, const Question& q) {
+  const std::string use = TrainerUse(q.measurement);
+  return fmt::format("{} {}{}{}", what, Training(q), use.empty() ? "" : "; ", use);
+}
+
+void AddShare(Clauses& clauses, std::string field, double seconds, double wall_s,
+              std::string_view before, std::string_view after) {
+  if (!(wall_s > 0) || !(seconds > 0)) return;
+  clauses.push_back({fmt::format("{} {} {}", before, ShareText(seconds / wall_s), after),
+                     std::move(field), seconds, wall_s});
+}
+
+void AddStarved(Clauses& clauses, const measure::Measurement& m) {
+  if (m.device) {
+    AddShare(clauses, "device.starved_s", m.device->starved_s, m.device->wall_s,
+             fmt::format("the {} is starved", TrainerWord(m)), "of the time");
+  } else {
+    AddShare(clauses, "consumer.starved_s", m.consumer.starved_s, m.consumer.wall_s,
+             "training waits for data", "of the time");
+  }
+}
+
+void AddLoadingPart(Clauses& clauses, const measure::Measurement& m, std::string field,
+                    double seconds, std::string_view what) {
+  if (m.workers.count == 0) {
+    AddShare(clauses, std::move(field), seconds, m.consumer.wall_s, "the training loop spends",
+             fmt::format("of its time in {}", what));
+  } else {
+    AddShare(clauses, std::move(field), seconds, m.workers.wall_s, "workers spend",
+             fmt::format("of their time in {}", what));
+  }
+}
+
+void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
+             std::string_view before) {
+  if (!row) return;
+  clauses.push_back({fmt::format("{} {}", before, GainText(rows[*row].gain)),
+                     fmt::format("diagnosis.what_if[{}].gain", *row),
+                     rows[*row].gain,
+                     {}});
+}
+
+void AddSettingGain(Clauses& clauses, const Findings& found) {
+  if (!found.decision.setting) return;
+  const auto& text = found.decision.setting->setting.text;
+  AddGain(clauses, found.what_if, FindRow(found.what_if, text), text + " gives");
+}
+
+void AddHostWork(Clauses& clauses, const measure::Measurement& m) {
+  AddShare(clauses, "consumer.host_s", m.consumer.host_s, m.consumer.wall_s,
+           "the host's own work takes", "of each step");
+}
+
+}  // namespace pipesim::diagnose

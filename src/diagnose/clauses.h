@@ -1,0 +1,36 @@
+// Clauses that several verdicts' pages share: a headline's "what limits training", and evidence
+// with the JSON field that each number was taken from. A clause without its number is left out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnose/findings.h"
+
+namespace pipesim::diagnose {
+
+using Clauses = std::vector<Evidence>;
+
+/// "training"; with several accelerators "training on 8 accelerators".
+std::string Training(const Question& question);
+/// "storage limits training; the GPU is 28 % busy" for "storage limits".
+std::string Limits(std::string_view what, const Question& question);
+
+/// "BEFORE 75 % AFTER" for a time out of a wall time.
+void AddShare(Clauses& clauses, std::string field, double seconds, double wall_s,
+              std::string_view before, std::string_view after);
+/// How long training waits for data.
+void AddStarved(Clauses& clauses, const measure::Measurement& measurement);
+/// A time of the workers; at 0 workers the training loop loads by itself, and it is of its time.
+void AddLoadingPart(Clauses& clauses, const measure::Measurement& measurement, std::string field,
+                    double seconds, std::string_view what);
+/// "BEFORE +0.3 %", pointing at the row of the what-if table.
+void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
+             std::string_view before);
+/// What the setting that the decision names gains.
+void AddSettingGain(Clauses& clauses, const Findings& findings);
+/// The host's own work, as a share of each step.
+void AddHostWork(Clauses& clauses, const measure::Measurement& measurement);
+
+}  // namespace pipesim::diagnose

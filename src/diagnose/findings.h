@@ -1,0 +1,22 @@
+// All that a verdict's page may use for its sentences.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "diagnose/decide.h"
+#include "diagnose/doubt.h"
+#include "diagnose/question.h"
+
+namespace pipesim::diagnose {
+
+/// Refers to the caller's objects, and lives no longer than they do.
+struct Findings {
+  const Question& question;
+  const Decision& decision;
+  const Doubt& doubt;
+  const std::vector<WhatIf>& what_if;
+  std::optional<Side> side;  ///< certain even when the verdict is not
+};
+
+}  // namespace pipesim::diagnose

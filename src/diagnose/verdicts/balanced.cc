@@ -1,0 +1,54 @@
+#include <fmt/core.h>
+
+#include "diagnose/clauses.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose::balanced {
+namespace {
+
+constexpr std::string_view kSigns[] = {
+    "loading takes about as long as training; each hides the other",
+};
+constexpr std::string_view kFlags[] = {
+    "change two of the what-if table's rows together",
+};
+constexpr std::string_view kPytorch[] = {
+    "a faster input (DataLoader(..., num_workers=N)) pays only together with a faster step",
+};
+
+std::string Headline(const Findings& found) {
+  return fmt::format("no single part limits {}; only several changes together would gain",
+                     Training(found.question));
+}
+
+Clauses EvidenceOf(const Findings& found) {
+  Clauses clauses;
+  const auto& rows = found.what_if;
+  AddGain(clauses, rows, FindRow(rows, kFreeData), "free data alone would give");
+  AddGain(clauses, rows, FindRow(rows, kFreeTraining), "free training alone");
+  AddStarved(clauses, found.question.measurement);
+  return clauses;
+}
+
+Recommendation Remedy(const Findings&) {
+  return {.text = "nothing gains alone; see the largest what-if rows and change two together"};
+}
+
+}  // namespace
+
+const VerdictPage kPage = {
+    .headline = Headline,
+    .evidence = EvidenceOf,
+    .remedy = Remedy,
+    .meaning =
+        "No single part limits training: several limit it equally, and only changing them "
+        "together would help.",
+    .decided =
+        "The best single gain is below 5 %, and the best pair gains 10 % or more. If no pair "
+        "does, three or more parts limit equally, and the confidence is low.",
+    .signs = kSigns,
+    .flags = kFlags,
+    .pytorch = kPytorch,
+};
+
+}  // namespace pipesim::diagnose::balanced

@@ -1,0 +1,88 @@
+#include "diagnose/clauses.h"
+#include "diagnose/texts.h"
+#include "diagnose/timeline.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose::compute_bound {
+namespace {
+
+constexpr std::string_view kSigns[] = {
+    "the device, or the CPU that trains, is busy with steps; the queue is full",
+    "free data would gain next to nothing",
+};
+constexpr std::string_view kFlags[] = {
+    "nothing to fix in the input pipeline",
+    "--device PRESET, to see what another device would give",
+    "--set model.precision=bf16, --batch 2B: both change training",
+};
+constexpr std::string_view kPytorch[] = {
+    "nothing to change in DataLoader(...); fewer num_workers may do as well",
+    "torch.autocast('cuda', dtype=torch.bfloat16), torch.compile(model), a smaller model",
+};
+
+/// Free data would gain less than what counts: nothing to fix in the input pipeline.
+bool IsHealthy(const Question& q) {
+  const double now = q.predict(q.scenario);
+  return Gain(now, q.predict(FreeData(q.scenario))) < q.thresholds.gain_that_counts;
+}
+
+std::string Headline(const Findings& found) {
+  const Question& q = found.question;
+  if (!IsHealthy(q)) return Limits("the step itself limits", q);
+  const bool never = TimelineOf(q.measurement).Share(Side::kInput) < 0.01;
+  return "healthy; " + Training(q) + (never ? " never waits for data" : " hardly waits for data");
+}
+
+void AddBusy(Clauses& clauses, const measure::Measurement& m) {
+  if (m.device) {
+    AddShare(clauses, "device.busy_s", m.device->busy_s, m.device->wall_s, "the device computes",
+             "of the time");
+    return;
+  }
+  AddShare(clauses, "consumer.compute_s", m.consumer.compute_s, m.consumer.wall_s, "",
+           "of each step is training");
+  if (!clauses.empty()) clauses.front().text.erase(0, 1);
+}
+
+Clauses EvidenceOf(const Findings& found) {
+  Clauses clauses;
+  const auto& m = found.question.measurement;
+  AddBusy(clauses, m);
+  const auto full = m.queue.full_fraction;
+  if (!full || m.workers.count == 0 || *full < 0.5) {
+    // With a wide window the queue need not be full for training never to wait.
+    AddStarved(clauses, m);
+  } else {
+    clauses.push_back({"the queue is full " + ShareText(*full) + " of the time",
+                       "queue.full_fraction",
+                       *full,
+                       {}});
+  }
+  const auto row = FindRow(found.what_if, kFreeData);
+  const bool little = row && found.what_if[*row].gain < found.question.thresholds.gain_that_counts;
+  AddGain(clauses, found.what_if, row,
+          little ? "free data would give only" : "free data would give");
+  return clauses;
+}
+
+Recommendation Remedy(const Findings& found) {
+  if (IsHealthy(found.question)) return {.text = "nothing to fix in the input pipeline"};
+  return {.text = "a faster device, a smaller model or lower precision"};
+}
+
+}  // namespace
+
+const VerdictPage kPage = {
+    .headline = Headline,
+    .evidence = EvidenceOf,
+    .remedy = Remedy,
+    .meaning =
+        "The training step itself is the limit. On a GPU users call this GPU-bound; without one, "
+        "the CPU trains. If free data would gain less than 5 %, the input pipeline is healthy.",
+    .decided = "No setting gains 5 %, and of all demands made free in turn the step gains most.",
+    .signs = kSigns,
+    .flags = kFlags,
+    .pytorch = kPytorch,
+};
+
+}  // namespace pipesim::diagnose::compute_bound

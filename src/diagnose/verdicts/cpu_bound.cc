@@ -1,0 +1,75 @@
+#include <fmt/core.h>
+
+#include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose::cpu_bound {
+namespace {
+
+constexpr std::string_view kSigns[] = {
+    "workers spend most of their time in prepare, or waiting for a core to prepare",
+    "all allowed cores are busy with loading; more workers change nothing",
+};
+constexpr std::string_view kFlags[] = {
+    "--prepare 2ms with a smaller cost, to see what cheaper work would give",
+    "--cpus N with more cores, where the machine has them",
+};
+constexpr std::string_view kPytorch[] = {
+    "decode and resize once, ahead of time; use libjpeg-turbo or DALI; augment on the GPU",
+    "torch.set_num_threads(1) in each worker (PyTorch's own default), so that workers do not "
+    "oversubscribe",
+};
+
+std::string Headline(const Findings& found) {
+  return Limits("preparing samples on the CPU limits", found.question);
+}
+
+void AddCores(Clauses& clauses, const Question& q) {
+  const auto used = q.measurement.resources.cores_used;
+  if (!used || !(q.scenario.cores > 0)) return;
+  clauses.push_back({fmt::format("{:.1f} of {:.3g} cores are busy", *used, q.scenario.cores),
+                     "resources.cores_used", *used, q.scenario.cores});
+}
+
+Clauses EvidenceOf(const Findings& found) {
+  Clauses clauses;
+  const auto& m = found.question.measurement;
+  const auto& w = m.workers;
+  // Workers that prepare and workers that wait for a core to prepare lack the same thing.
+  if (w.contended_s > w.prepare_s) {
+    AddLoadingPart(clauses, m, "workers.contended_s", w.contended_s, "waiting for a core");
+  } else {
+    AddLoadingPart(clauses, m, "workers.prepare_s", w.prepare_s, "prepare");
+  }
+  AddCores(clauses, found.question);
+  AddGain(clauses, found.what_if, FindRow(found.what_if, kPrepareHalf),
+          "prepare twice as fast would give");
+  return clauses;
+}
+
+Recommendation Remedy(const Findings& found) {
+  std::string text = fmt::format(
+      "cheaper prepare (decode ahead of time, smaller images, augment on the device) or more cores "
+      "({:.3g} allowed here)",
+      found.question.scenario.cores);
+  if (FindRow(found.what_if, kPrepareHalf)) text += "; with half the cost";
+  return FromRow(std::move(text), found.what_if, kPrepareHalf);
+}
+
+}  // namespace
+
+const VerdictPage kPage = {
+    .headline = Headline,
+    .evidence = EvidenceOf,
+    .remedy = Remedy,
+    .meaning = "Decoding, transforming and collating samples takes more CPU than there is.",
+    .decided =
+        "No setting gains 5 %, and of all demands made free in turn prepare and collate gain "
+        "most.",
+    .signs = kSigns,
+    .flags = kFlags,
+    .pytorch = kPytorch,
+};
+
+}  // namespace pipesim::diagnose::cpu_bound

@@ -1,0 +1,98 @@
+#include <fmt/core.h>
+
+#include "diagnose/clauses.h"
+#include "diagnose/contention.h"
+#include "diagnose/recommend.h"
+#include "diagnose/texts.h"
+
+namespace pipesim::diagnose::cpu_contention {
+namespace {
+
+constexpr std::string_view kSigns[] = {
+    "the training thread waits for a core (contended) while more threads than cores can run",
+    "on the CPU, LibTorch's threads wait inside the step (resources.trainer_contended_fraction)",
+    "step times are longer and more uneven than with fewer workers",
+};
+constexpr std::string_view kFlags[] = {
+    "--workers N, so that N and the training threads fit the cores",
+    "--threads N (limits.compute_threads), to leave cores to the workers",
+    "--set limits.omp_wait=passive, so that threads sleep at a barrier instead of spinning",
+};
+constexpr std::string_view kPytorch[] = {
+    "DataLoader(..., num_workers=N) with a smaller N",
+    "torch.set_num_threads(N) in the training process; OMP_WAIT_POLICY=PASSIVE in its environment",
+};
+
+std::string Headline(const Findings& found) {
+  const Question& q = found.question;
+  return fmt::format("too many threads share the cores; {} waits for one {} of the time",
+                     Training(q), ShareText(TrainerContendedShare(q.measurement)));
+}
+
+/// What sharing cores does to the steps of a CPU.
+void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
+  if (m.effective.device_asynchronous) return;
+  const auto& alone_s = m.demands.step_s;
+  const double steps = static_cast<double>(m.result.steps);
+  if (StepIsKnownAlone(m) && alone_s && steps > 0) {
+    const double beside_s = m.consumer.compute_s / steps;
+    clauses.push_back({fmt::format("a step takes {:.3g} ms beside the workers, {:.3g} ms alone",
+                                   1e3 * beside_s, 1e3 * *alone_s),
+                       "consumer.compute_s",
+                       beside_s,
+                       {}});
+    return;
+  }
+  const auto& waits = m.resources.trainer_contended_fraction;
+  if (!waits) return;
+  clauses.push_back(
+      {fmt::format("the trainer's threads wait for a core {} of the time they want one",
+                   ShareText(*waits)),
+       "resources.trainer_contended_fraction",
+       *waits,
+       {}});
+}
+
+Clauses EvidenceOf(const Findings& found) {
+  Clauses clauses;
+  const Question& q = found.question;
+  const auto& c = q.measurement.consumer;
+  AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
+           "the training thread waits for a core", "of the time");
+  AddStepBesideWorkers(clauses, q.measurement);
+  clauses.push_back(
+      {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.scenario), q.scenario.cores),
+       "resources.cores",
+       q.scenario.cores,
+       {}});
+  AddSettingGain(clauses, found);
+  return clauses;
+}
+
+Recommendation Remedy(const Findings& found) {
+  return FromSetting("leave training its cores: " + found.decision.setting->setting.text, found);
+}
+
+}  // namespace
+
+const VerdictPage kPage = {
+    .headline = Headline,
+    .evidence = EvidenceOf,
+    .remedy = Remedy,
+    .meaning =
+        "Too many threads share too few cores, and training waits for a core. With fewer threads "
+        "the same work would fit.",
+    .decided =
+        "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands do "
+        "not include the cost of contention, so there the measurement decides. Three things must "
+        "hold: there are more threads than cores; the training thread waited for a core for a "
+        "share c of its time (as the kernel counts it; for steps of several threads on the CPU, "
+        "the time that they took beyond the same steps repeated alone after the run); and fewer "
+        "threads are predicted to beat the measured rate. The gain is the smaller of c / (1 - c) "
+        "and the predicted one.",
+    .signs = kSigns,
+    .flags = kFlags,
+    .pytorch = kPytorch,
+};
+
+}  // namespace pipesim::diagnose::cpu_contention

@@ -1,0 +1,73 @@
+#include <fmt/core.h>
+
+#include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
+#include "diagnose/texts.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose::h2d_bound {
+namespace {
+
+constexpr std::string_view kSigns[] = {
+    "the device waits for copies, not for batches",
+    "bytes of a batch over the link's bandwidth come near the time of a step",
+};
+constexpr std::string_view kFlags[] = {
+    "--set loader.pin_memory=true, for faster copies that run beside the step",
+    "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
+};
+constexpr std::string_view kPytorch[] = {
+    "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)",
+    "copy the next batch on a stream of its own while the step runs; send uint8, cast on the GPU",
+};
+
+std::string Headline(const Findings& found) {
+  return Limits("copying batches to the device limits", found.question);
+}
+
+Clauses EvidenceOf(const Findings& found) {
+  Clauses clauses;
+  const auto& m = found.question.measurement;
+  if (m.device) {
+    AddShare(clauses, "device.transfer_s", m.device->transfer_s, m.device->wall_s,
+             fmt::format("the {} waits for copies", TrainerWord(m)), "of the time");
+  } else {
+    AddShare(clauses, "consumer.h2d_s", m.consumer.h2d_s, m.consumer.wall_s, "copies take",
+             "of each step");
+  }
+  AddGain(clauses, found.what_if, FindRow(found.what_if, kFreeCopies), "free copies would give");
+  return clauses;
+}
+
+Recommendation Remedy(const Findings& found) {
+  const Question& q = found.question;
+  const auto& effective = q.measurement.effective;
+  if (!effective.device.IsCuda() || effective.pinned) {
+    return FromRow("fewer bytes to copy (uint8 samples, cast on the device); free copies",
+                   found.what_if, kFreeCopies);
+  }
+  // How fast pinned copies would be here was not measured: free ones are only a ceiling.
+  spec::Loader loader = q.experiment.loader;
+  loader.pin_memory = true;
+  return {.text = "pinned memory: copies from it are faster and run beside the step",
+          .set = {{"loader.pin_memory", "true"}},
+          .pytorch = DataLoaderText(loader, q.scenario.accelerators)};
+}
+
+}  // namespace
+
+const VerdictPage kPage = {
+    .headline = Headline,
+    .evidence = EvidenceOf,
+    .remedy = Remedy,
+    .meaning =
+        "Copying batches to the device (host to device), or pinning them for it, takes longer "
+        "than training on them.",
+    .decided =
+        "No setting gains 5 %, and of all demands made free in turn pin and transfer gain most.",
+    .signs = kSigns,
+    .flags = kFlags,
+    .pytorch = kPytorch,
+};
+
+}  // namespace pipesim::diagnose::h2d_bound

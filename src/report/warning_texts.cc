@@ -1,0 +1,199 @@
+#include "report/warning_texts.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "report/format.h"
+
+namespace pipesim::report {
+namespace {
+
+namespace warnings = measure::warnings;
+
+/// "1.5 s", "830 ms", "12.3 us": three digits.
+std::string Time(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+/// The value of a duration flag: whole seconds, rounded up except for a microsecond.
+std::string FlagSeconds(double seconds) {
+  return fmt::format("{:.0f}s", std::max(1.0, std::ceil(seconds - 1e-6)));
+}
+
+std::string Epochs(const measure::EpochRange& epochs) {
+  if (epochs.first == epochs.last) return fmt::format("epoch {}", epochs.first);
+  return fmt::format("epochs {} to {}", epochs.first, epochs.last);
+}
+
+/// "epoch 0 (0 % hits): 1040 samples/s; epochs 1 to 3 (98 % hits): 5200 samples/s".
+std::string Kinds(const std::vector<measure::EpochKind>& kinds) {
+  constexpr std::size_t kMostNamed = 4;  // the first ones, and always the last
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const bool named = i + 1 == kinds.size() || i + 1 < kMostNamed;
+    if (named) {
+      text +=
+          fmt::format("{}{} ({:.0f} % hits): {:.0f} samples/s", text.empty() ? "" : "; ",
+                      Epochs(kinds[i].epochs), kinds[i].hit_fraction * 100, kinds[i].samples_per_s);
+    } else if (i + 1 == kMostNamed) {
+      text += "; ...";
+    }
+  }
+  return text;
+}
+
+/// The flag that would have let the run go on.
+std::string LongerRun(const warnings::FewSteps& w) {
+  const bool steps = w.stopped_by == trace::EndReason::kSteps && w.enough_steps;
+  if (steps) return fmt::format(" --steps {} would do.", *w.enough_steps);
+  if (!w.enough_s) return "";
+  if (w.stopped_by == trace::EndReason::kDuration)
+    return fmt::format(" --duration {} would do.", FlagSeconds(*w.enough_s));
+  if (w.stopped_by == trace::EndReason::kMaxDuration)
+    return fmt::format(" --max-duration {} would do.", FlagSeconds(*w.enough_s));
+  return "";
+}
+
+/// One overload a kind of warning.
+struct Wording {
+  std::string operator()(std::monostate) const { return ""; }
+
+  std::string operator()(const warnings::NothingMeasured& w) const {
+    const std::string after =
+        w.warmup_s ? fmt::format(" after the warm-up of {}", Time(*w.warmup_s)) : "";
+    return fmt::format("Nothing was measured: no step was finished{} in {}.", after, Time(w.ran_s));
+  }
+
+  std::string operator()(const warnings::FewSteps& w) const {
+    return fmt::format("Only {} {} measured; at least {} are needed to tell causes apart.{}",
+                       w.steps, w.steps == 1 ? "step was" : "steps were", w.needed, LongerRun(w));
+  }
+
+  std::string operator()(const warnings::MaxDuration& w) const {
+    return fmt::format(
+        "{} passed before the interval was within {}{}. --max-duration {} gives it more time.",
+        Time(w.max_duration_s), Noise(w.max_noise),
+        w.noise ? fmt::format(" (it is {})", Noise(*w.noise)) : "",
+        FlagSeconds(w.max_duration_s * 2));
+  }
+
+  std::string operator()(const warnings::ForeignCpu& w) const {
+    return fmt::format(
+        "Other programs used {:.1f} of the {:.3g} allowed cores while this ran; figures that "
+        "depend on the CPU are worse than they would be alone.",
+        w.foreign_cores, w.cores);
+  }
+
+  std::string operator()(const warnings::Throttled& w) const {
+    return fmt::format(
+        "The container's CPU quota stopped threads for {} of the time ({:.3g} cores allowed). "
+        "Fewer workers or threads, or a larger quota, help.",
+        Noise(w.time_share), w.cores);
+  }
+
+  std::string operator()(const warnings::Swap& w) const {
+    return fmt::format(
+        "{:.0f} memory pages came back from disk or swap while this was measured: memory is "
+        "short. A smaller --batch, --prefetch or fewer --workers need less.",
+        w.pages);
+  }
+
+  std::string operator()(const warnings::MixedCache& w) const {
+    return fmt::format(
+        "Epochs found the cache in different states: {}. Only {} {} measured and judged; --epochs "
+        "{} measures what came before.",
+        Kinds(w.kinds), Epochs(w.judged), w.judged.first == w.judged.last ? "is" : "are",
+        w.judged.first);
+  }
+
+  std::string operator()(const warnings::ColdCache&) const {
+    return "Only the first epoch was measured, in which the cache fills; later ones may hit more. "
+           "--set storage.cache.warm=1 begins with a full cache.";
+  }
+
+  std::string operator()(const warnings::PageCache& w) const {
+    if (w.asked_cold) {
+      return fmt::format(
+          "{} of the files' bytes stayed in the page cache though a cold one was asked for: "
+          "another program holds them. --set storage.direct=true reads past it.",
+          Noise(w.cached_fraction));
+    }
+    return fmt::format(
+        "Only {} of the files' bytes were in the page cache when the run began, though all were "
+        "read before: memory has no room for them.",
+        Noise(w.cached_fraction));
+  }
+
+  std::string operator()(const warnings::Drift& w) const {
+    return fmt::format(
+        "The rate {} by {} from the first half of the measurement to the second: it had not "
+        "settled. A longer warm-up may help: --set run.warmup={}.",
+        w.change < 0 ? "fell" : "rose", Noise(std::abs(w.change)), FlagSeconds(w.settled_s));
+  }
+
+  std::string operator()(const warnings::Bursts& w) const {
+    static constexpr std::array<std::string_view, 9> kWords = {
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+    const auto fast = static_cast<std::size_t>(w.period - 1);
+    return fmt::format(
+        "Steps come in bursts of {} (one slow, {} fast). Workers finish together; this is "
+        "starvation, not noise.",
+        w.period, fast <= kWords.size() ? std::string(kWords[fast - 1]) : std::to_string(fast));
+  }
+
+  std::string operator()(const warnings::PartialBatch& w) const {
+    return fmt::format(
+        "The last batch of an epoch holds {} of {} samples; rates count its true size. --set "
+        "loader.drop_last=true leaves it out.",
+        w.samples, w.batch_size);
+  }
+
+  std::string operator()(const warnings::BadSamples& w) const {
+    const bool one = w.count == 1;
+    return fmt::format(
+        "{} {} could not be used and {} left out.{}", w.count, one ? "sample" : "samples",
+        one ? "was" : "were",
+        w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
+  }
+
+  std::string operator()(const warnings::LateWakeups& w) const {
+    return fmt::format(
+        "Emulated waits ended late by {} of their time ({} in all): the machine is slow to wake "
+        "sleeping threads, and waits that follow one another make up for it only in part.",
+        Noise(w.share), Time(w.late_s));
+  }
+
+  std::string operator()(const warnings::UnseenContention& w) const {
+    return fmt::format(
+        "The kernel counted {} in which workers waited for a core, the states show {}: part of "
+        "their read, prepare and collate is really contention.",
+        Time(w.kernel_s), Time(w.seen_s));
+  }
+
+  std::string operator()(const warnings::LaunchUnmeasured& w) const {
+    return fmt::format(
+        "The step could not be replayed alone on {}, so its busy time includes gaps in which it "
+        "waits for the host to launch, and utilization is not known.",
+        spec::ToText(w.device));
+  }
+
+  std::string operator()(const warnings::Stalled& w) const {
+    return fmt::format(
+        "The whole program stood still for {}, from {} after its start on (stopped, or the machine "
+        "suspended). The rate counts that time, and what is emulated went on meanwhile: run it "
+        "again.",
+        Time(w.stalled_s), Time(w.first_s));
+  }
+};
+
+}  // namespace
+
+std::string WarningText(const measure::Warning& warning) {
+  return warning.text.empty() ? std::visit(Wording{}, warning.facts) : warning.text;
+}
+
+}  // namespace pipesim::report
