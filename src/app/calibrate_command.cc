@@ -6,10 +6,10 @@
 
 #include "app/calibration.h"
 #include "app/calibration_runs.h"
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
 #include "app/delivery.h"
-#include "app/interrupt.h"
-#include "app/output.h"
+#include "app/process/interrupt.h"
+#include "app/command_line/output.h"
 #include "app/profile_text.h"
 #include "app/progress_line.h"
 #include "app/session.h"

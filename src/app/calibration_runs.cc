@@ -8,7 +8,7 @@
 #include "app/installation.h"
 #include "app/repeats.h"
 #include "app/session.h"
-#include "app/supervisor.h"
+#include "app/process/supervisor.h"
 #include "cost/step.h"
 #include "spec/read.h"
 

@@ -1,10 +1,10 @@
 // An experiment answered in virtual time: no child process, no LibTorch, no GPU.
 #include <fmt/format.h>
 
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
 #include "app/delivery.h"
 #include "app/installation.h"
-#include "app/interrupt.h"
+#include "app/process/interrupt.h"
 #include "app/kept_runs.h"
 #include "app/prediction.h"
 #include "app/session.h"

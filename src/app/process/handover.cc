@@ -1,4 +1,4 @@
-#include "app/handover.h"
+#include "app/process/handover.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/arguments.h"
+#include "app/command_line/arguments.h"
 #include "base/files.h"
 #include "report/report.h"
 

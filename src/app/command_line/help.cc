@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "app/options.h"
+#include "app/command_line/options.h"
 
 namespace pipesim::app {
 namespace {
@@ -21,10 +21,10 @@ std::string_view Title(Group group) {
   return "";
 }
 
-void AppendGroup(std::string& text, Group group, unsigned command) {
+void AppendGroup(std::string& text, Group group, const Command& command) {
   std::string rows;
   for (const Option& option : Options()) {
-    if (option.group != group || !(option.commands & command)) continue;
+    if (option.group != group || !FindOption(option.name, command)) continue;
     std::string flag =
         fmt::format("--{}{}{}", option.name, option.value.empty() ? "" : " ", option.value);
     // A flag too long for its column stands alone on a line.
@@ -70,8 +70,8 @@ std::string HelpText(const Command& command) {
   for (std::string_view example : command.examples)
     fmt::format_to(std::back_inserter(text), "  {}\n", example);
   for (Group group : {Group::kPipeline, Group::kStop, Group::kResult, Group::kGeneral})
-    AppendGroup(text, group, command.bit);
-  if (command.bit & (kRun | kPredict | kValidate))
+    AppendGroup(text, group, command);
+  if (command.flags & kExperimentFlags)
     text +=
         "\nTimes need a unit (ns us ms s min h), sizes too (kB MB GB KiB MiB GiB), rates\n"
         "end in /s. A later flag wins. `pipesim validate --keys` lists what --set takes.\n";

@@ -1,3 +1,5 @@
+#include "app/program.h"
+
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -7,8 +9,8 @@
 #include <new>
 
 #include "app/build_info.h"
-#include "app/commands.h"
-#include "app/output.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
 
 namespace pipesim::app {
 namespace {
@@ -24,21 +26,7 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
 
   const Arguments arguments = ParseArguments(words);
   if (arguments.Has("help")) return PrintOut(HelpText(*arguments.command)), ExitCode::kOk;
-  switch (arguments.command->bit) {
-    case kRun:
-      return Run(arguments);
-    case kPredict:
-      return Predict(arguments);
-    case kCalibrate:
-      return Calibrate(arguments);
-    case kValidate:
-      return Validate(arguments);
-    case kReport:
-      return Report(arguments);
-    case kExplain:
-      return Explain(arguments);
-  }
-  throw std::logic_error("a command without a function");
+  return arguments.command->function(arguments);
 }
 
 ExitCode Fail(ExitCode code, std::string_view text) {

@@ -1,4 +1,4 @@
-#include "app/output.h"
+#include "app/command_line/output.h"
 
 #include <fmt/format.h>
 #include <langinfo.h>

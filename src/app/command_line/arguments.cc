@@ -1,4 +1,4 @@
-#include "app/arguments.h"
+#include "app/command_line/arguments.h"
 
 #include <fmt/format.h>
 
@@ -7,22 +7,32 @@
 #include "base/error.h"
 #include "base/text.h"
 
-// Without this a comma in a value ("0-3,6") would split it in two.
+// Without this a comma in a file's name would split it in two.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
+#define CXXOPTS_NO_REGEX
 #include <cxxopts.hpp>
 
 namespace pipesim::app {
 namespace {
 
-std::string UnknownFlag(const std::string& typed, const Command& command) {
+/// Nobody can type it as a flag: cxxopts reads no "?" in one.
+constexpr const char* kPositional = "words?";
+
+/// `word` as typed, dashes and value included.
+std::string UnknownFlag(const std::string& word, const Command& command) {
   std::vector<std::string> names;
   for (const Option& option : Options())
-    if (option.commands & command.bit) names.push_back("--" + std::string(option.name));
-  const std::string word = typed.substr(0, typed.find('='));
+    if (FindOption(option.name, command)) names.push_back("--" + std::string(option.name));
+  const std::string flag = word.substr(0, word.find('='));
   std::string text =
-      fmt::format("unknown flag {} for `pipesim {}`", base::Printable(word), command.name);
-  if (auto near = base::Nearest(word, names)) text += fmt::format("; did you mean {}?", *near);
+      fmt::format("unknown flag {} for `pipesim {}`", base::Printable(flag), command.name);
+  if (auto near = base::Nearest(flag.starts_with("--") ? flag : "-" + flag, names))
+    text += fmt::format("; did you mean {}?", *near);
   return text + fmt::format("\n`pipesim {} --help` lists the flags", command.name);
+}
+
+std::string NeedsValue(const Option& option) {
+  return fmt::format("--{} needs a value: --{} {}", option.name, option.name, option.value);
 }
 
 std::string UnknownCommand(const std::string& word) {
@@ -51,41 +61,73 @@ const Command& CommandOf(std::vector<std::string>& words) {
   return run;
 }
 
+/// A switch is a flag whose value is empty unless one is given by '='.
 cxxopts::Options ParserFor(const Command& command) {
   cxxopts::Options parser("pipesim");
-  parser.allow_unrecognised_options();
   auto add = parser.add_options();
   for (const Option& option : Options()) {
-    if (!(option.commands & command.bit)) continue;
-    if (option.value.empty())
-      add(std::string(option.name), "", cxxopts::value<bool>());
-    else
-      add(std::string(option.name), "", cxxopts::value<std::vector<std::string>>());
+    if (!FindOption(option.name, command)) continue;
+    auto value = cxxopts::value<std::string>();
+    if (option.value.empty()) value->implicit_value("");
+    add(std::string(option.name), "", value);
   }
-  add("positional", "", cxxopts::value<std::vector<std::string>>());
-  parser.parse_positional("positional");
+  add(kPositional, "", cxxopts::value<std::vector<std::string>>());
+  parser.parse_positional(kPositional);
   return parser;
 }
 
-/// cxxopts reports what it does not know only after reading on, so flags are checked first: each
-/// word that starts with a dash must be a flag, and a flag with a value takes the next word.
-void CheckFlags(const std::vector<std::string>& words, const Command& command) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (!word.starts_with("-") || word == "-") continue;
-    if (word == "--") return;
-    if (!word.starts_with("--")) throw base::UsageError(UnknownFlag("-" + word, command));
-    const std::size_t equals = word.find('=');
-    const Option* option =
-        FindOption(word.substr(2, equals == std::string::npos ? equals : equals - 2), command.bit);
-    if (option == nullptr) throw base::UsageError(UnknownFlag(word, command));
-    if (option->value.empty() && equals != std::string::npos)
-      throw base::UsageError(fmt::format("--{} takes no value", option->name));
-    if (option->value.empty() || equals != std::string::npos) continue;
-    if (i + 1 >= words.size() || words[i + 1].starts_with("--"))
-      throw base::UsageError(
-          fmt::format("--{} needs a value: --{} {}", option->name, option->name, option->value));
-    ++i;
+/// What a message of cxxopts is about: it gives no other access to it.
+std::string Quoted(const cxxopts::exceptions::exception& error) {
+  const std::string text = error.what();
+  const std::size_t begin = text.find(cxxopts::LQUOTE), end = text.rfind(cxxopts::RQUOTE);
+  if (begin == std::string::npos || end == std::string::npos) return text;
+  return text.substr(begin + cxxopts::LQUOTE.size(), end - begin - cxxopts::LQUOTE.size());
+}
+
+/// The word that cxxopts calls `name`: of "-workers" it names the letter.
+std::string TypedWord(const std::vector<std::string>& words, const std::string& name) {
+  for (const std::string& word : words) {
+    if (word.substr(0, word.find('=')) == "--" + name) return word;
+    if (name.size() == 1 && word.starts_with("-" + name)) return word;
+  }
+  return name;
+}
+
+/// One flag as cxxopts read it; it takes the next word for a value, whatever it is.
+Argument Checked(const cxxopts::KeyValue& given, const std::vector<std::string>& words,
+                 const Command& command) {
+  const Option& option = *FindOption(given.key(), command);
+  if (option.value.empty() && !given.value().empty())
+    throw base::UsageError(fmt::format("--{} takes no value", option.name));
+  const bool is_flag = given.value().starts_with("--") &&
+                       std::find(words.begin(), words.end(), given.value()) != words.end();
+  if (is_flag) throw base::UsageError(NeedsValue(option));
+  return {&option, given.value()};
+}
+
+/// The words after the command. Throws base::UsageError for the first that is not understood.
+void ParseWords(const std::vector<std::string>& words, Arguments& out) {
+  const Command& command = *out.command;
+  std::vector<const char*> argv{"pipesim"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  namespace failures = cxxopts::exceptions;
+  try {
+    auto parser = ParserFor(command);
+    const auto parsed = parser.parse(static_cast<int>(argv.size()), argv.data());
+    for (const cxxopts::KeyValue& given : parsed.arguments()) {
+      if (given.key() == kPositional)
+        out.positional.push_back(given.value());
+      else
+        out.options.push_back(Checked(given, words, command));
+    }
+  } catch (const failures::no_such_option& error) {
+    throw base::UsageError(UnknownFlag(TypedWord(words, Quoted(error)), command));
+  } catch (const failures::invalid_option_syntax& error) {
+    throw base::UsageError(UnknownFlag(Quoted(error), command));
+  } catch (const failures::missing_argument& error) {
+    throw base::UsageError(NeedsValue(*FindOption(Quoted(error), command)));
+  } catch (const failures::exception& error) {
+    throw base::UsageError(error.what());
   }
 }
 
@@ -113,34 +155,8 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
   Arguments arguments;
   arguments.typed = words;
   std::vector<std::string> rest = words;
-  const Command& command = CommandOf(rest);
-  arguments.command = &command;
-  CheckFlags(rest, command);
-
-  // "--flag value" is joined, because cxxopts takes "-1" after a flag for another flag.
-  std::vector<std::string> joined{"pipesim"};
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    const Option* option =
-        rest[i].starts_with("--") ? FindOption(rest[i].substr(2), command.bit) : nullptr;
-    if (option != nullptr && !option->value.empty())
-      joined.push_back(rest[i] + "=" + rest[i + 1]), ++i;
-    else
-      joined.push_back(rest[i]);
-  }
-  std::vector<const char*> argv;
-  for (const std::string& word : joined) argv.push_back(word.c_str());
-  try {
-    const cxxopts::ParseResult parsed =
-        ParserFor(command).parse(static_cast<int>(argv.size()), argv.data());
-    for (const auto& given : parsed.arguments()) {
-      if (given.key() == "positional")
-        arguments.positional.push_back(given.value());
-      else
-        arguments.options.push_back({FindOption(given.key(), command.bit), given.value()});
-    }
-  } catch (const cxxopts::exceptions::exception& error) {
-    throw base::UsageError(error.what());
-  }
+  arguments.command = &CommandOf(rest);
+  ParseWords(rest, arguments);
   return arguments;
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "app/supervisor.h"
+#include "app/process/supervisor.h"
 #include "report/format.h"
 
 namespace pipesim::app {

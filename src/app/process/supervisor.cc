@@ -1,4 +1,4 @@
-#include "app/supervisor.h"
+#include "app/process/supervisor.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <iterator>
 #include <thread>
 
-#include "app/interrupt.h"
+#include "app/process/interrupt.h"
 #include "base/memory.h"
 
 namespace pipesim::app {

@@ -1,4 +1,4 @@
-#include "app/interrupt.h"
+#include "app/process/interrupt.h"
 
 #include <unistd.h>
 

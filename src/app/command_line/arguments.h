@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/options.h"
+#include "app/command_line/options.h"
 #include "spec/read.h"
 
 namespace pipesim::app {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/handover.h"
+#include "app/process/handover.h"
 #include "base/clock.h"
 #include "base/units.h"
 
