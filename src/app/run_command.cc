@@ -8,10 +8,10 @@
 #include "app/command_line/arguments.h"
 #include "app/delivery.h"
 #include "app/process/interrupt.h"
+#include "app/process/supervisor.h"
 #include "app/progress_line.h"
 #include "app/session.h"
 #include "app/settings_text.h"
-#include "app/process/supervisor.h"
 #include "app/thresholds.h"
 
 namespace pipesim::app {

@@ -1,8 +1,9 @@
-// Short runs of the real pipeline that show one part of it each. Each call is one measurement;
-// nullopt where the run did not show it (out of memory, no such device).
+// Short runs of the real pipeline, each of which shows one part of it. Each call is one
+// measurement; nullopt where the run did not show it (out of memory, no such device).
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,15 +13,31 @@
 #include "spec/experiment.h"
 #include "spec/read.h"
 
-namespace pipesim::app {
+namespace pipesim::calibrate {
+
+/// A training step: on the device, and on the host beside it.
+struct StepTimes {
+  double step_s = 0, host_s = 0;
+};
+
+/// Who runs the experiments.
+struct Runner {
+  /// In this process; nullopt: it did not finish.
+  std::function<std::optional<measure::Measurement>(spec::Experiment)> here;
+  /// A default experiment with these changes, in a process of its own; nullopt: it did not finish.
+  std::function<std::optional<StepTimes>(const std::vector<spec::Override>&)> apart;
+};
 
 /// `model` with its natural input, everything else by default. Throws base::ConfigError.
-spec::Experiment ExperimentOf(const std::string& model);
+spec::Experiment ExperimentOf(const std::string& model, const spec::DataFolders& folders);
 
 /// Runs variations of one experiment: its device, precision, optimizer and limits.
 class ProbeRuns {
  public:
-  ProbeRuns(const spec::Experiment& base, const base::StopFlag* stop) : base_(base), stop_(stop) {}
+  /// All must outlive it.
+  ProbeRuns(const spec::Experiment& base, const spec::DataFolders& folders, const Runner& runner,
+            const base::StopFlag* stop)
+      : base_(base), folders_(folders), runner_(runner), stop_(stop) {}
 
   /// Bytes a second that `workers` together copy into batches, in the CPU time that it takes one.
   std::optional<double> CollateBytesPerSecond(int workers) const;
@@ -40,15 +57,13 @@ class ProbeRuns {
   /// Files that are not in the page cache: one reader for the latency, sixteen for the bandwidth.
   std::optional<Reading> ColdReading(const std::filesystem::path& folder) const;
 
-  struct Step {
-    double step_s = 0, host_s = 0;
-  };
   /// Of `model` on the experiment's device, where a step takes about `expected_s` (0: a little).
   /// Where the CPU trains, in a process of its own as every run is: what an allocator has served
   /// before shows in a step.
-  std::optional<Step> StepOf(const std::string& model, int threads, std::int64_t batch,
-                             double expected_s) const;
-  /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms away.
+  std::optional<StepTimes> StepOf(const std::string& model, int threads, std::int64_t batch,
+                                  double expected_s) const;
+  /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms
+  /// away.
   std::optional<double> PoolSpinSeconds() const;
   /// FLOPs a second of a training step of wide linear layers on `threads` threads of the CPU.
   std::optional<double> DenseFlopsPerSecond(int threads) const;
@@ -62,8 +77,12 @@ class ProbeRuns {
  private:
   std::optional<measure::Measurement> Run(const std::vector<spec::Override>& changes) const;
 
+  spec::Experiment Changed(const std::vector<spec::Override>& changes) const;
+
   const spec::Experiment& base_;
+  const spec::DataFolders& folders_;
+  const Runner& runner_;
   const base::StopFlag* stop_;
 };
 
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

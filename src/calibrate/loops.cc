@@ -1,4 +1,4 @@
-#include "app/calibration_loops.h"
+#include "calibrate/loops.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "base/stats.h"
 #include "engine/threaded/burn_team.h"
 
-namespace pipesim::app {
+namespace pipesim::calibrate {
 namespace {
 
 using Steady = std::chrono::steady_clock;
@@ -134,4 +134,4 @@ double TriadBytesPerSecond(int threads, base::Bytes arrays) {
   return sum;
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

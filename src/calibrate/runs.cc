@@ -1,18 +1,13 @@
-#include "app/calibration_runs.h"
+#include "calibrate/runs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "app/installation.h"
-#include "app/repeats.h"
-#include "app/session.h"
-#include "app/process/supervisor.h"
 #include "cost/step.h"
-#include "spec/read.h"
+#include "spec/yaml_tree.h"
 
-namespace pipesim::app {
+namespace pipesim::calibrate {
 namespace {
 
 using Changes = std::vector<spec::Override>;
@@ -43,51 +38,33 @@ Changes Files(const std::filesystem::path& folder, const char* cache, int worker
     if (change.path == "dataset") change.value = "{shape: [3, 224, 224]}";
     if (change.path == "storage")
       change.value = fmt::format("{{kind: files, path: {}, cache: {}}}",
-                                 nlohmann::json(folder.string()).dump(), cache);
+                                 spec::QuoteYaml(folder.string()), cache);
   }
   return changes;
 }
 
-std::optional<ProbeRuns::Step> StepIn(const std::optional<measure::Measurement>& measured) {
+std::optional<StepTimes> StepIn(const std::optional<measure::Measurement>& measured) {
   if (!measured) return std::nullopt;
-  return ProbeRuns::Step{measured->demands.step_s.value_or(0),
-                         measured->demands.host_s.value_or(0)};
+  return StepTimes{measured->demands.step_s.value_or(0), measured->demands.host_s.value_or(0)};
 }
 
-/// Of `pipesim run` with these settings.
-std::optional<ProbeRuns::Step> FreshStep(const Changes& changes, const base::StopFlag* stop) {
-  std::vector<std::string> words{"run", "--quiet", "--no-save"};
-  for (const spec::Override& change : changes) {
-    words.push_back("--set");
-    words.push_back(change.path + "=" + change.value);
-  }
-  const auto outcome = RunBeside(words, stop);
-  if (!outcome || outcome->code != base::ExitCode::kOk) return std::nullopt;
-  const auto seconds = [&](const char* demand) {
-    const auto& value = outcome->document.at("demands").at(demand);
-    return value.is_number() ? value.get<double>() : 0;
-  };
-  return ProbeRuns::Step{seconds("step_s"), seconds("host_s")};
+spec::Experiment ReadChanged(const Changes& changes, const spec::DataFolders& folders) {
+  return spec::ReadExperimentText("version: 1", "calibrate", changes, folders).experiment;
 }
 
 }  // namespace
 
-spec::Experiment ExperimentOf(const std::string& model) {
-  return spec::ReadExperimentText("version: 1", "calibrate", {Change("model", model)},
-                                  FindDataFolders())
-      .experiment;
+spec::Experiment ExperimentOf(const std::string& model, const spec::DataFolders& folders) {
+  return ReadChanged({Change("model", model)}, folders);
+}
+
+spec::Experiment ProbeRuns::Changed(const Changes& changes) const {
+  return ReadChanged(changes, folders_);
 }
 
 std::optional<measure::Measurement> ProbeRuns::Run(const Changes& changes) const {
   if (stop_ != nullptr && stop_->IsSet()) return std::nullopt;
-  spec::Experiment experiment =
-      spec::ReadExperimentText("version: 1", "calibrate", changes, FindDataFolders()).experiment;
-  PrepareMachine(experiment);
-  engine::RunControl control;
-  control.stop = stop_;
-  measure::Measurement measured = RunOnce(experiment, control).measurement;
-  if (!Finished(measured.result)) return std::nullopt;
-  return measured;
+  return runner_.here(Changed(changes));
 }
 
 std::optional<double> ProbeRuns::CollateBytesPerSecond(int workers) const {
@@ -144,14 +121,12 @@ std::optional<ProbeRuns::Reading> ProbeRuns::ColdReading(
                  bytes_per_s};
 }
 
-std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int threads,
-                                                 std::int64_t batch, double expected_s) const {
+std::optional<StepTimes> ProbeRuns::StepOf(const std::string& model, int threads,
+                                           std::int64_t batch, double expected_s) const {
   // A process is slower at first: this is enough to leave that behind.
   constexpr double kSeconds = 0.5;
   constexpr int kFewest = 8;
-  const auto setting = [&](const char* path) {
-    return Change(path, base_.settings.at(path).text);
-  };
+  const auto setting = [&](const char* path) { return Change(path, base_.settings.at(path).text); };
   const Changes changes{Change("model", model),
                         setting("model.precision"),
                         setting("model.optimizer"),
@@ -166,19 +141,18 @@ std::optional<ProbeRuns::Step> ProbeRuns::StepOf(const std::string& model, int t
                         kFewest * expected_s > kSeconds
                             ? Change("run.steps", std::to_string(kFewest))
                             : Change("run.duration", fmt::format("{}s", kSeconds))};
-  const auto step = base_.device.kind == spec::DeviceKind::kCpu ? FreshStep(changes, stop_)
-                                                                : StepIn(Run(changes));
+  const auto step =
+      base_.device.kind == spec::DeviceKind::kCpu ? runner_.apart(changes) : StepIn(Run(changes));
   return step && step->step_s > 0 ? step : std::nullopt;
 }
 
 std::optional<double> ProbeRuns::PoolSpinSeconds() const {
   constexpr int kThreads = 2;
-  const auto measured = Run({Change("model", "mlp"), Change("device", "cpu"),
-                             Change("limits.compute_threads", std::to_string(kThreads)),
-                             Change("loader.workers", "1"), Change("loader.batch_size", "1"),
-                             Change("storage", "none"),
-                             Change("prepare", "{kind: wait, cost: 20ms}"),
-                             Change("run.duration", "1s")});
+  const auto measured = Run(
+      {Change("model", "mlp"), Change("device", "cpu"),
+       Change("limits.compute_threads", std::to_string(kThreads)), Change("loader.workers", "1"),
+       Change("loader.batch_size", "1"), Change("storage", "none"),
+       Change("prepare", "{kind: wait, cost: 20ms}"), Change("run.duration", "1s")});
   if (!measured || !measured->resources.cores_used || !measured->demands.step_s)
     return std::nullopt;
   const double cpu_s = *measured->resources.cores_used * measured->result.measured_s /
@@ -190,7 +164,8 @@ std::optional<double> ProbeRuns::PoolSpinSeconds() const {
 std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
   constexpr std::int64_t kSamples = 256;
   const Changes changes{
-      Change("model", "{layers: [linear: {out: 2048}, linear: {out: 2048}, linear: {out: classes}]}"),
+      Change("model",
+             "{layers: [linear: {out: 2048}, linear: {out: 2048}, linear: {out: classes}]}"),
       Change("dataset", "{samples: 100k, shape: [2048], dtype: float32, classes: 1000}"),
       Change("device", "cpu"),
       Change("limits.compute_threads", std::to_string(threads)),
@@ -200,10 +175,8 @@ std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
       Change("prepare", "none"),
       Change("run.steps", "20")};
   const auto measured = Run(changes);
-  if (!measured || !measured->demands.step_s || *measured->demands.step_s <= 0)
-    return std::nullopt;
-  const spec::Experiment experiment =
-      spec::ReadExperimentText("version: 1", "calibrate", changes, FindDataFolders()).experiment;
+  if (!measured || !measured->demands.step_s || *measured->demands.step_s <= 0) return std::nullopt;
+  const spec::Experiment experiment = Changed(changes);
   spec::DevicePreset any;
   any.fp32_flops_per_s = 1;
   any.memory_bandwidth = {1};
@@ -235,4 +208,4 @@ std::optional<ProbeRuns::Copying> ProbeRuns::CopyToDevice() const {
                  static_cast<double>(many->memory.device_total_bytes.value_or(0))};
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

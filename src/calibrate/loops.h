@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-namespace pipesim::app {
+namespace pipesim::calibrate {
 
 /// From starting a thread to its first clock reading; median of 100.
 double WorkerStartupSeconds();
@@ -27,4 +27,4 @@ std::optional<double> TurnSeconds();
 /// written a second of wall time, all threads together. Source: STREAM's triad, McCalpin 1995.
 double TriadBytesPerSecond(int threads, base::Bytes arrays);
 
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

@@ -5,9 +5,9 @@
 
 #include "spec/machine_profile.h"
 
-namespace pipesim::app {
+namespace pipesim::report {
 
 /// 80 columns; `file`: where it was written.
 std::string ProfileText(const spec::MachineProfile& profile, const std::string& file);
 
-}  // namespace pipesim::app
+}  // namespace pipesim::report

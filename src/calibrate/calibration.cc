@@ -1,26 +1,20 @@
-#include "app/calibration.h"
+#include "calibrate/calibration.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <compare>
 #include <map>
-#include <random>
 
-#include "app/calibration_loops.h"
-#include "app/calibration_runs.h"
-#include "app/session.h"
-#include "app/torch_library.h"
 #include "base/cpus.h"
-#include "base/files.h"
-#include "base/error.h"
 #include "base/stats.h"
+#include "calibrate/loops.h"
+#include "calibrate/photos.h"
+#include "calibrate/runs.h"
 #include "cost/step.h"
-#include "engine/files/jpeg_writer.h"
 
-namespace pipesim::app {
+namespace pipesim::calibrate {
 namespace {
 
 // Everything is measured in so many rounds, and what scatters by more than kSettled in a few more.
@@ -51,42 +45,6 @@ bool IsSettled(const Probe& probe) {
   return std::all_of(probe.measured.begin(), probe.measured.end(),
                      [](const auto* values) { return SpreadOf(*values) <= kSettled; });
 }
-
-/// 64 pictures of noise and slopes, gone with their folder.
-class Photos {
- public:
-  Photos() {
-    std::string name = (std::filesystem::temp_directory_path() / "pipesim-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw base::EnvironmentError(fmt::format("cannot make a temporary folder {}", name));
-    folder_ = name;
-    std::filesystem::create_directory(folder_ / "a");
-    for (int i = 0; i < 64; ++i) Write(i);
-  }
-  ~Photos() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Photos(const Photos&) = delete;
-  Photos& operator=(const Photos&) = delete;
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  void Write(int index) const {
-    engine::Picture picture{{500, 375}, 3, {}};
-    std::minstd_rand random(static_cast<unsigned>(index + 1));
-    for (int y = 0; y < picture.size.height; ++y) {
-      for (int x = 0; x < picture.size.width * 3; ++x) {
-        const unsigned slope = static_cast<unsigned>(x + y * (1 + index % 5)) / 12;
-        picture.pixels.push_back(static_cast<std::uint8_t>(slope + random() % 48));
-      }
-    }
-    const auto bytes = engine::EncodeJpeg(picture, 90);
-    base::OutputFile file(folder_ / "a" / fmt::format("{:03}.jpg", index));
-    file.Commit({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
-  std::filesystem::path folder_;
-};
 
 /// What a file shows of a measured number; more digits would be noise.
 double Rounded(double value, int digits) {
@@ -124,8 +82,10 @@ std::vector<int> ThreadCounts(int most) {
 /// Collects the measurements of one calibration and turns them into a profile.
 class Calibration {
  public:
-  Calibration(const CalibrationPlan& plan, const CalibrationControl& control)
-      : plan_(plan), control_(control), runs_(plan.experiment, control.stop) {}
+  Calibration(const Plan& plan, const Control& control)
+      : plan_(plan),
+        control_(control),
+        runs_(plan.experiment, plan.data, control.runner, control.stop) {}
 
   std::optional<spec::MachineProfile> Run() {
     AddLoops();
@@ -137,8 +97,8 @@ class Calibration {
   }
 
  private:
-  bool TrainsForReal() const { return NeedsTorch(plan_.experiment); }
-  bool OnCpu() const { return plan_.experiment.device.kind == spec::DeviceKind::kCpu; }
+  bool TrainsForReal() const { return !plan_.experiment.device.Id().IsEmulated(); }
+  bool OnCpu() const { return plan_.experiment.device.Id().IsCpu(); }
   int AllCores() const { return std::max(1, static_cast<int>(Cores())); }
   static double Cores() { return base::ReadCpuAllowance().Cores(); }
 
@@ -170,8 +130,8 @@ class Calibration {
     auto operator<=>(const StepKey&) const = default;
   };
 
-  const CalibrationPlan& plan_;
-  const CalibrationControl& control_;
+  const Plan& plan_;
+  const Control& control_;
   ProbeRuns runs_;
   std::optional<Photos> photos_;
   std::vector<Probe> probes_;
@@ -302,7 +262,7 @@ void Calibration::AddHost(const std::string& model, double host_s) {
     return;
   }
   hows_["launch"] = "measured: demands.host_s of steps of one sample, by kernel";
-  const spec::Experiment experiment = ExperimentOf(model);
+  const spec::Experiment experiment = ExperimentOf(model, plan_.data);
   values_["launch"].push_back(host_s / cost::LaunchesOfStep(experiment.model,
                                                             experiment.dataset.shape,
                                                             plan_.experiment.training));
@@ -319,7 +279,7 @@ void Calibration::AddCpuRoofline() {
       [this]() -> std::optional<double> {
         const auto step = runs_.StepOf("linear", 1, 1, 0);
         if (!step) return std::nullopt;
-        const spec::Experiment linear = ExperimentOf("linear");
+        const spec::Experiment linear = ExperimentOf("linear", plan_.data);
         return step->step_s /
                cost::LaunchesOfStep(linear.model, linear.dataset.shape, linear.training);
       });
@@ -368,22 +328,18 @@ bool Calibration::MeasureInTurns() {
 
 spec::MachineProfile Calibration::Profile() const {
   spec::MachineProfile profile;
-  const report::Context context = ReadContext();
-  profile.cpu = context.cpu;
+  profile.cpu = base::CpuModelName();
   profile.cores = Cores();
-  profile.date = context.date.substr(0, 10);
-  if (TrainsForReal() && !OnCpu()) {
-    const auto devices = LoadTorch().devices();
-    profile.gpu =
-        devices.at(static_cast<std::size_t>(plan_.experiment.device.cuda_index)).device_name;
-  }
-  profile.source = fmt::format("pipesim calibrate {} ({}), medians of {} to {} rounds",
-                               context.version, context.commit, kRounds, kMostRounds);
-  spec::ForEachFigure(profile.figures, [&]<class T>(std::string_view key,
-                                                    spec::MaybeFigure<T>& figure) {
-    const auto values = values_.find(std::string(key));
-    if (values != values_.end()) figure = FigureOf<T>(values->second, hows_.at(values->first));
-  });
+  profile.date = plan_.date;
+  profile.gpu = plan_.gpu;
+  profile.source = fmt::format("pipesim calibrate {}, medians of {} to {} rounds", plan_.program,
+                               kRounds, kMostRounds);
+  spec::ForEachFigure(profile.figures,
+                      [&]<class T>(std::string_view key, spec::MaybeFigure<T>& figure) {
+                        const auto values = values_.find(std::string(key));
+                        if (values != values_.end())
+                          figure = FigureOf<T>(values->second, hows_.at(values->first));
+                      });
   AddStepsTo(profile);
   return profile;
 }
@@ -393,7 +349,7 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
   for (const auto& [key, times] : steps_) {
     const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
     if (!time) continue;
-    const spec::Experiment natural = ExperimentOf(key.model);
+    const spec::Experiment natural = ExperimentOf(key.model, plan_.data);
     profile.steps.push_back(
         {.model = natural.model.name,
          .shape = natural.dataset.shape,
@@ -409,28 +365,27 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
 
 bool SameStep(const spec::ProfileStep& a, const spec::ProfileStep& b) {
   return a.model == b.model && a.shape == b.shape && a.device == b.device &&
-         a.threads == b.threads && a.omp_wait == b.omp_wait && a.precision == b.precision && a.optimizer == b.optimizer &&
-         a.batch == b.batch;
+         a.threads == b.threads && a.omp_wait == b.omp_wait && a.precision == b.precision &&
+         a.optimizer == b.optimizer && a.batch == b.batch;
 }
 
 }  // namespace
 
-std::optional<spec::MachineProfile> Calibrate(const CalibrationPlan& plan,
-                                              const CalibrationControl& control) {
+std::optional<spec::MachineProfile> MeasureMachine(const Plan& plan, const Control& control) {
   return Calibration(plan, control).Run();
 }
 
 spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfile& newer) {
   spec::MachineProfile merged = newer;
-  spec::ForEachFigure(merged.figures, [&]<class T>(std::string_view key,
-                                                   spec::MaybeFigure<T>& figure) {
-    if (figure) return;
-    spec::ForEachFigure(older.figures, [&](std::string_view old_key, auto& old) {
-      if constexpr (std::is_same_v<decltype(old), spec::MaybeFigure<T>&>) {
-        if (key == old_key) figure = old;
-      }
-    });
-  });
+  spec::ForEachFigure(
+      merged.figures, [&]<class T>(std::string_view key, spec::MaybeFigure<T>& figure) {
+        if (figure) return;
+        spec::ForEachFigure(older.figures, [&](std::string_view old_key, auto& old) {
+          if constexpr (std::is_same_v<decltype(old), spec::MaybeFigure<T>&>) {
+            if (key == old_key) figure = old;
+          }
+        });
+      });
   for (const spec::ProfileStep& step : older.steps) {
     const auto same = [&](const spec::ProfileStep& other) { return SameStep(step, other); };
     if (std::none_of(newer.steps.begin(), newer.steps.end(), same)) merged.steps.push_back(step);
@@ -439,4 +394,4 @@ spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfi
   return merged;
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

@@ -1,4 +1,4 @@
-#include "app/profile_text.h"
+#include "report/profile_text.h"
 
 #include <fmt/format.h>
 
@@ -9,24 +9,19 @@
 #include "report/format.h"
 #include "spec/words.h"
 
-namespace pipesim::app {
+namespace pipesim::report {
 namespace {
 
 using base::Duration;
-using report::Seconds;
 
 std::string ValueText(Duration value) { return Seconds(base::ToSeconds(value), 3); }
 std::string ValueText(base::BytesPerSecond value) {
-  return report::Significant(value.per_s / 1e6, 3) + " MB/s";
+  return Significant(value.per_s / 1e6, 3) + " MB/s";
 }
-std::string ValueText(base::Bytes value) {
-  return report::Amount(static_cast<double>(value.count));
-}
-std::string ValueText(double value) { return report::Significant(value, 3); }
+std::string ValueText(base::Bytes value) { return Amount(static_cast<double>(value.count)); }
+std::string ValueText(double value) { return Significant(value, 3); }
 
-std::string SpreadText(std::optional<double> spread) {
-  return spread ? "+-" + report::Noise(*spread) : "";
-}
+std::string SpreadText(std::optional<double> spread) { return spread ? "+-" + Noise(*spread) : ""; }
 
 /// Steps of one training: a row a batch size, a column a number of threads.
 struct StepTable {
@@ -61,7 +56,7 @@ std::string Rendered(const std::string& name, const StepTable& table) {
 
 std::string ProfileText(const spec::MachineProfile& profile, const std::string& file) {
   std::string text =
-      fmt::format("{}, {} cores{}: written to {}\n\n", profile.cpu, report::Count(profile.cores),
+      fmt::format("{}, {} cores{}: written to {}\n\n", profile.cpu, Count(profile.cores),
                   profile.gpu.empty() ? "" : ", " + profile.gpu, base::Printable(file));
   spec::MachineFigures figures = profile.figures;
   spec::ForEachFigure(figures, [&](std::string_view key, const auto& figure) {
@@ -79,4 +74,4 @@ std::string ProfileText(const spec::MachineProfile& profile, const std::string& 
   return text + fmt::format("\nNext: pipesim predict --profile {}\n", base::Printable(file));
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::report
