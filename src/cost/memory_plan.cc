@@ -1,17 +1,15 @@
-#include "app/memory_plan.h"
+#include "cost/memory_plan.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 
-#include "app/session.h"
+#include "base/number_text.h"
 #include "base/text.h"
-#include "engine/threaded/batch_pool.h"
-#include "engine/threaded/sample_pool.h"
-#include "report/format.h"
+#include "cost/buffers.h"
 
-namespace pipesim::app {
+namespace pipesim::cost {
 namespace {
 
 using spec::Experiment;
@@ -133,12 +131,12 @@ std::string RefusalText(const MemoryPlan& plan, double free, const std::string& 
                         const std::vector<std::string>& fits) {
   std::vector<std::string> parts;
   for (const MemoryPart& part : plan.parts)
-    parts.push_back(fmt::format("{} ({})", part.what, report::Amount(part.bytes)));
+    parts.push_back(fmt::format("{} ({})", part.what, base::Amount(part.bytes)));
   std::string text = fmt::format("not begun, because it would hold {}: {}",
-                                 report::Amount(plan.Total()), base::Join(parts, ", "));
+                                 base::Amount(plan.Total()), base::Join(parts, ", "));
   if (!plan.left_out.empty())
     text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
-  text += fmt::format("; {} are free by {}", report::Amount(free), where);
+  text += fmt::format("; {} are free by {}", base::Amount(free), where);
   text += fits.empty() ? "; no batch size fits"
                        : fmt::format("; {} would fit", base::Join(fits, " or "));
   return text;
@@ -154,9 +152,8 @@ double MemoryPlan::Total() const {
 
 MemoryPlan PlanMemory(const Experiment& experiment) {
   MemoryPlan plan;
-  const engine::threaded::SlotCounts slots =
-      engine::threaded::CountSlots(experiment, PinsBatches(experiment));
-  const std::string batch = report::Amount(BatchBytes(experiment));
+  const SlotCounts slots = CountSlots(experiment, PinsBatches(experiment));
+  const std::string batch = base::Amount(BatchBytes(experiment));
   Add(plan, fmt::format("{} batches of {}", slots.workers, batch),
       static_cast<double>(slots.workers) * BatchBytes(experiment));
   Add(plan, fmt::format("{} page-locked batches", slots.pinned),
@@ -167,8 +164,7 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
         "decoded samples of " + (makers == 1 ? "one batch" : fmt::format("{} batches", makers)),
         makers * BatchBytes(experiment));
   }
-  Add(plan, "generated samples",
-      static_cast<double>(engine::threaded::SamplePool::SizeFor(experiment).count));
+  Add(plan, "generated samples", static_cast<double>(GeneratedBytes(experiment).count));
   if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
   if (experiment.device.kind == spec::DeviceKind::kCuda)
     plan.left_out.emplace_back("what CUDA takes for itself");
@@ -216,4 +212,4 @@ base::Bytes StackRoom(const Experiment& experiment) {
   return {each * threads};
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::cost

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "spec/experiment.h"
 
-namespace pipesim::app {
+namespace pipesim::cost {
 
 struct MemoryPart {
   std::string what;  ///< "7 batches of 1.51 GB"
@@ -41,4 +41,4 @@ std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experimen
 /// Address space of thread stacks, which counts as data although nearly none of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);
 
-}  // namespace pipesim::app
+}  // namespace pipesim::cost

@@ -1,8 +1,8 @@
-#include "app/memory_plan.h"
+#include "cost/memory_plan.h"
 
 #include <gmock/gmock.h>
 
-namespace pipesim::app {
+namespace pipesim::cost {
 namespace {
 
 using testing::AllOf;
@@ -110,4 +110,4 @@ TEST(MemoryRefusal, GivesNoFlagsWhereNothingFits) {
 }
 
 }  // namespace
-}  // namespace pipesim::app
+}  // namespace pipesim::cost
