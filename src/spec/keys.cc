@@ -238,7 +238,7 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      }},
 }};
 
-constexpr std::array<KeyRule, 12> kRunKeys{{
+constexpr std::array<KeyRule, 11> kRunKeys{{
     {{"run.duration", "duration", "auto", "to measure, after warm-up; auto: until it is enough"},
      [](const Experiment& e) -> Text { return OrWord(e.run.duration, "auto"); }},
     {{"run.steps", "count", "none", "most steps, warm-up included"},
@@ -261,7 +261,6 @@ constexpr std::array<KeyRule, 12> kRunKeys{{
      [](const Experiment& e) -> Text { return NumberText(e.run.max_noise); }},
     {{"run.max_duration", "duration", "60s", "or this long at most"},
      [](const Experiment& e) -> Text { return ToText(e.run.max_duration); }},
-    {{"sweep", "map", "none", "axes: {path: [values]}"}, nullptr},
 }};
 
 const std::array<std::span<const KeyRule>, 6> AllRules() {
