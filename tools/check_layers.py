@@ -3,7 +3,7 @@
 
 Reads every #include under src/ and fails if one points to the right in
 
-    base <- spec <- cost <- trace <- engine <- measure <- diagnose <- report <- app
+    base <- spec <- cost <- trace <- engine <- measure <- diagnose <- predict, calibrate <- report <- app
 
 or includes a library in a folder that must not use it. See docs/architecture.md.
 """
@@ -12,10 +12,17 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "spec", "cost", "trace", "engine", "measure", "diagnose", "report", "app"]
+ORDER = ["base", "spec", "cost", "trace", "engine", "measure", "diagnose", "predict", "calibrate",
+         "report", "app"]
 
 # Implementations of engine's interfaces; none includes another.
 ENGINES = ["engine/files", "engine/threaded", "engine/torch", "engine/virtual_time"]
+
+# Neither includes the other.
+SIDE_BY_SIDE = {"predict", "calibrate"}
+
+# They create engines.
+ENGINE_USERS = ["predict", "calibrate", "app"]
 
 # Layers to the right of engine that read its results and never include it.
 NO_ENGINE = ["measure", "diagnose", "report"]
@@ -54,12 +61,16 @@ def what_is_wrong(file, included):
         return None
     if here.split("/")[0] not in ORDER:
         return f"{here} is not a layer"
+    if {here, there} == SIDE_BY_SIDE:
+        return f"{here} and {there} must not include each other"
     if ORDER.index(there.split("/")[0]) > ORDER.index(here.split("/")[0]):
         return f"{there} is to the right of {here}"
     if here in NO_ENGINE and there.split("/")[0] == "engine":
         return f"{here} must not know engine"
-    if there in ENGINES and here != "app":
+    if there == "engine/torch" and here != "app":
         return f"only app may include {there}"
+    if there in ENGINES and here not in ENGINE_USERS:
+        return f"only {', '.join(ENGINE_USERS)} may include {there}"
     if there == "engine/torch" and included != PLUGIN_BORDER:
         return f"of {there} only {PLUGIN_BORDER} may be included"
     return None

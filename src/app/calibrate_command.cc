@@ -4,18 +4,21 @@
 
 #include <filesystem>
 
-#include "app/calibration.h"
-#include "app/calibration_runs.h"
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
 #include "app/delivery.h"
-#include "app/interrupt.h"
-#include "app/output.h"
-#include "app/profile_text.h"
+#include "app/installation.h"
+#include "app/process/interrupt.h"
+#include "app/process/supervisor.h"
 #include "app/progress_line.h"
+#include "app/repeats.h"
 #include "app/session.h"
+#include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "calibrate/calibration.h"
+#include "report/profile_text.h"
 
 namespace pipesim::app {
 namespace {
@@ -25,8 +28,7 @@ constexpr const char* kDefaultFile = "machine.yaml";
 /// What the file holds already; it must be of this machine.
 std::optional<spec::MachineProfile> OlderProfile(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
-  spec::MachineProfile older =
-      spec::ReadMachineProfileText(base::ReadFile(file), file.string());
+  spec::MachineProfile older = spec::ReadMachineProfileText(base::ReadFile(file), file.string());
   const std::string here = base::CpuModelName();
   if (older.cpu != here) {
     throw base::EnvironmentError(
@@ -36,8 +38,8 @@ std::optional<spec::MachineProfile> OlderProfile(const std::filesystem::path& fi
   return older;
 }
 
-CalibrationPlan PlanOf(const Arguments& arguments) {
-  CalibrationPlan plan;
+calibrate::Plan PlanOf(const Arguments& arguments) {
+  calibrate::Plan plan;
   plan.experiment = ReadAsked(RequestOf(arguments));
   plan.experiment.run.accelerators = 1;  // of its parts, each is measured alone
   if (plan.experiment.storage.kind == spec::StorageKind::kFiles) {
@@ -48,22 +50,63 @@ CalibrationPlan PlanOf(const Arguments& arguments) {
   plan.models = arguments.All("also");
   const std::string& own = plan.experiment.model.reference;
   if (!own.empty()) plan.models.insert(plan.models.begin(), own);
-  for (const std::string& model : plan.models) ExperimentOf(model);  // a slip is found out now
+  plan.data = FindDataFolders();
+  for (const std::string& model : plan.models)
+    calibrate::ExperimentOf(model, plan.data);  // a slip is found out now
+  const report::Context context = ReadContext();
+  plan.program = fmt::format("{} ({})", context.version, context.commit);
+  plan.date = context.date.substr(0, 10);
+  const spec::DeviceId device = plan.experiment.device.Id();
+  if (device.IsCuda())
+    plan.gpu = LoadTorch().devices().at(static_cast<std::size_t>(device.index)).device_name;
   return plan;
 }
 
-std::optional<spec::MachineProfile> CalibrateInterruptibly(const CalibrationPlan& plan,
+std::optional<measure::Measurement> RunHere(spec::Experiment experiment,
+                                            const base::StopFlag* stop) {
+  PrepareMachine(experiment);
+  engine::RunControl control;
+  control.stop = stop;
+  measure::Measurement measured = RunOnce(experiment, control).measurement;
+  if (!Finished(measured.result)) return std::nullopt;
+  return measured;
+}
+
+/// `pipesim run` with these settings.
+std::optional<calibrate::StepTimes> RunApart(const std::vector<spec::Override>& changes,
+                                             const base::StopFlag* stop) {
+  std::vector<std::string> words{"run", "--quiet", "--no-save"};
+  for (const spec::Override& change : changes) {
+    words.push_back("--set");
+    words.push_back(change.path + "=" + change.value);
+  }
+  const auto outcome = RunBeside(words, stop);
+  if (!outcome || outcome->code != base::ExitCode::kOk) return std::nullopt;
+  const auto seconds = [&](const char* demand) {
+    const auto& value = outcome->document.at("demands").at(demand);
+    return value.is_number() ? value.get<double>() : 0;
+  };
+  return calibrate::StepTimes{seconds("step_s"), seconds("host_s")};
+}
+
+std::optional<spec::MachineProfile> CalibrateInterruptibly(const calibrate::Plan& plan,
                                                            bool quiet) {
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
   ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
-  CalibrationControl control;
+  calibrate::Control control;
   control.stop = &stop;
+  control.runner.here = [&stop](spec::Experiment experiment) {
+    return RunHere(std::move(experiment), &stop);
+  };
+  control.runner.apart = [&stop](const std::vector<spec::Override>& changes) {
+    return RunApart(changes, &stop);
+  };
   if (!quiet)
     control.on_progress = [&](std::string_view doing, double share) {
       line.ShowPreparing(doing, share);
     };
-  return Calibrate(plan, control);
+  return calibrate::MeasureMachine(plan, control);
 }
 
 }  // namespace
@@ -75,16 +118,16 @@ base::ExitCode Calibrate(const Arguments& arguments) {
     PrintOut(NeedsTorch(ReadAsked(RequestOf(arguments))) ? "yes\n" : "no\n");
     return base::ExitCode::kOk;
   }
-  const CalibrationPlan plan = PlanOf(arguments);
+  const calibrate::Plan plan = PlanOf(arguments);
   base::OutputFile out{file};
   auto profile = CalibrateInterruptibly(plan, arguments.Has("quiet"));
   if (!profile) {
     fmt::print(stderr, "pipesim: interrupted; {} is as it was\n", base::Printable(file));
     return base::ExitCode::kInterrupted;
   }
-  if (older) profile = Merged(*older, *profile);
+  if (older) profile = calibrate::Merged(*older, *profile);
   out.Commit(spec::WriteProfile(*profile));
-  PrintOut(ProfileText(*profile, file));
+  PrintOut(report::ProfileText(*profile, file));
   return base::ExitCode::kOk;
 }
 

@@ -2,9 +2,9 @@
 // keeping, exporting and printing the report.
 #pragma once
 
-#include "app/arguments.h"
-#include "app/handover.h"
-#include "app/output.h"
+#include "app/command_line/arguments.h"
+#include "app/process/handover.h"
+#include "app/command_line/output.h"
 #include "spec/experiment.h"
 
 namespace pipesim::app {

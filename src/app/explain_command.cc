@@ -2,8 +2,8 @@
 
 #include <iterator>
 
-#include "app/commands.h"
-#include "app/output.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
 #include "base/text.h"
 #include "diagnose/verdicts.h"
 #include "report/page.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands.h"
+#include "app/program.h"
 
 int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");

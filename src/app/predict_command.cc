@@ -1,12 +1,12 @@
 // An experiment answered in virtual time: no child process, no LibTorch, no GPU.
 #include <fmt/format.h>
 
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
 #include "app/delivery.h"
 #include "app/installation.h"
-#include "app/interrupt.h"
 #include "app/kept_runs.h"
 #include "app/prediction.h"
+#include "app/process/interrupt.h"
 #include "app/session.h"
 #include "app/settings_text.h"
 #include "app/thresholds.h"
@@ -75,8 +75,7 @@ base::ExitCode Predict(const Arguments& arguments) {
   }
   base::KeepFreedMemory();
   Exports exports(arguments);
-  report::RunReport report =
-      PredictInterruptibly(ReadExperiment(arguments, basis), basis);
+  report::RunReport report = PredictInterruptibly(ReadExperiment(arguments, basis), basis);
   report.context = ReadContext();
   return Deliver(arguments, exports, OutcomeOf(arguments, std::move(report)));
 }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <atomic>
 
-#include "app/memory_plan.h"
 #include "app/prediction_costs.h"
 #include "app/repeats.h"
 #include "app/session.h"
 #include "app/virtual_predictor.h"
+#include "cost/memory_plan.h"
 
 namespace pipesim::app {
 namespace {
@@ -31,9 +31,9 @@ std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
 
 /// Why a run of it would not fit, the device asked first.
 std::optional<std::string> OutOfMemory(const Experiment& executed, const Basis& basis) {
-  if (auto refusal = DeviceMemoryRefusal(executed)) return refusal;
+  if (auto refusal = cost::DeviceMemoryRefusal(executed)) return refusal;
   const auto bound = MemoryBoundOf(basis);
-  return bound ? MemoryRefusal(executed, *bound) : std::nullopt;
+  return bound ? cost::MemoryRefusal(executed, *bound) : std::nullopt;
 }
 
 trace::RunTrace Execute(const PredictionCosts& costs, const Basis& basis,

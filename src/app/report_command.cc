@@ -1,7 +1,7 @@
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
 #include "app/installation.h"
 #include "app/kept_runs.h"
-#include "app/output.h"
 #include "base/files.h"
 
 namespace pipesim::app {

@@ -5,13 +5,13 @@
 
 #include <new>
 
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
 #include "app/delivery.h"
-#include "app/interrupt.h"
+#include "app/process/interrupt.h"
+#include "app/process/supervisor.h"
 #include "app/progress_line.h"
 #include "app/session.h"
 #include "app/settings_text.h"
-#include "app/supervisor.h"
 #include "app/thresholds.h"
 
 namespace pipesim::app {

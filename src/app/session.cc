@@ -6,12 +6,13 @@
 #include <cstdlib>
 #include <new>
 
-#include "app/memory_plan.h"
 #include "app/repeats.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "cost/buffers.h"
+#include "cost/memory_plan.h"
 #include "engine/nvml.h"
 #include "engine/sample_source.h"
 #include "engine/threaded/threaded_executor.h"
@@ -76,7 +77,7 @@ std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
 
 /// nullptr where batches are not pinned: not asked for, or the CPU trains on them where they are.
 std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experiment) {
-  if (!PinsBatches(experiment)) return nullptr;
+  if (!cost::PinsBatches(experiment)) return nullptr;
   return experiment.device.kind == DeviceKind::kCuda ? LoadTorch().make_pinned_memory()
                                                      : engine::MakeHostMemory();
 }
@@ -103,13 +104,13 @@ trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why)
 /// its allocations fail where the kernel would kill it. Not beside CUDA, whose driver reserves
 /// address space as it likes.
 std::optional<std::string> BoundMemory(const Experiment& experiment) {
-  const base::Bytes stacks = StackRoom(experiment);
+  const base::Bytes stacks = cost::StackRoom(experiment);
   std::vector<base::MemoryBound> bounds = base::ReadMemoryBounds();
   for (base::MemoryBound& bound : bounds)
     if (bound.counts_mapped) bound.free = bound.free - stacks;
   const auto bound = base::Tightest(bounds);
   if (!bound) return std::nullopt;
-  if (auto refusal = MemoryRefusal(experiment, *bound)) return refusal;
+  if (auto refusal = cost::MemoryRefusal(experiment, *bound)) return refusal;
   if (experiment.device.kind != DeviceKind::kCuda) base::LimitOwnData(bound->free + stacks);
   return std::nullopt;
 }
@@ -158,11 +159,6 @@ report::RunReport ReportOf(const Experiment& experiment, const trace::RunTrace& 
 }
 
 }  // namespace
-
-bool PinsBatches(const Experiment& experiment) {
-  return experiment.loader.pin_memory && (experiment.device.kind == DeviceKind::kCuda ||
-                                          experiment.device.kind == DeviceKind::kEmulated);
-}
 
 bool NeedsTorch(const Experiment& experiment) {
   return experiment.device.kind != DeviceKind::kEmulated;

@@ -14,10 +14,6 @@ namespace pipesim::app {
 /// The training step is LibTorch's: the device is a real one, or `auto`.
 bool NeedsTorch(const spec::Experiment& experiment);
 
-/// Batches pass through page-locked memory: it was asked for, and the CPU does not train on them
-/// where they are.
-bool PinsBatches(const spec::Experiment& experiment);
-
 /// The trace of a run that ended at `at`, before anything happened in it.
 trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {});
 

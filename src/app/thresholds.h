@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/arguments.h"
+#include "app/command_line/arguments.h"
 #include "base/error.h"
 #include "diagnose/diagnosis.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "app/commands.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
 #include "app/installation.h"
-#include "app/output.h"
 #include "app/settings_text.h"
 
 namespace pipesim::app {

@@ -166,6 +166,28 @@ Utf8Char FirstChar(std::string_view text) {
   return {code, size, true};
 }
 
+std::optional<std::size_t> FirstUnreadableByte(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = FirstChar(text.substr(at));
+    const bool space = c.code == '\t' || c.code == '\n' || c.code == '\r';
+    if (!c.valid || (c.code < 0x20 && !space) || c.code == 0x7F) return at;
+    at += c.size;
+  }
+  return std::nullopt;
+}
+
+int CountCharacters(std::string_view text) {
+  int count = 0;
+  for (; !text.empty(); text.remove_prefix(FirstChar(text).size)) ++count;
+  return count;
+}
+
+std::string Quoted(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  const bool cut = text.size() > kLongest;
+  return "'" + Printable(text.substr(0, kLongest)) + (cut ? "..." : "") + "'";
+}
+
 int DisplayWidth(char32_t code) {
   if (code < 0x300) return 1;
   if (IsIn(kZeroWidth, code)) return 0;

@@ -26,12 +26,23 @@ std::string_view Trim(std::string_view text);
 std::string Printable(std::string_view text);
 
 /// The first UTF-8 character of `text` (not empty). An invalid byte counts as one character.
+/// Follows Unicode 15, table 3-7 (well-formed byte sequences).
 struct Utf8Char {
   char32_t code = 0;     ///< U+FFFD when invalid
   std::size_t size = 1;  ///< bytes
   bool valid = false;
 };
 Utf8Char FirstChar(std::string_view text);
+
+/// The first byte that is no part of valid UTF-8, or is a control character other than tab, newline
+/// and carriage return.
+std::optional<std::size_t> FirstUnreadableByte(std::string_view text);
+
+/// The number of characters (code points).
+int CountCharacters(std::string_view text);
+
+/// The text in single quotes, printable, cut after 60 bytes: for messages.
+std::string Quoted(std::string_view text);
 
 /// Terminal columns of the character: 0 (combining), 1 or 2 (East Asian wide).
 /// Source: the ranges of Markus Kuhn's wcwidth, shortened to whole blocks.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cost/buffers.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -22,10 +23,7 @@ inline std::int64_t MaxOccupancy(const spec::Loader& loader, bool pins) {
   return std::min(loader.Window(), pins ? 2 * capacity + 1 : capacity);
 }
 
-/// Steps that may be submitted and not done, the one about to be submitted included.
-inline std::size_t MostInFlight(const spec::Device& device) {
-  return static_cast<std::size_t>(std::max(device.in_flight, 1));
-}
+using cost::MostInFlight;
 
 /// Whether the host waits for the result of step `step`, counted from 0.
 inline bool ReadsBack(const spec::Training& training, std::int64_t step) {

@@ -2,6 +2,7 @@
 #include "report/json_parts.h"
 #include "report/report.h"
 #include "report/warning_texts.h"
+#include "spec/words.h"
 
 namespace pipesim::report {
 namespace {
@@ -18,45 +19,7 @@ std::string_view TextOf(Reality reality) {
   return "predicted";
 }
 
-std::string_view TextOf(spec::StorageKind kind) {
-  switch (kind) {
-    case spec::StorageKind::kNone:
-      return "none";
-    case spec::StorageKind::kEmulated:
-      return "emulated";
-    case spec::StorageKind::kFiles:
-      break;
-  }
-  return "files";
-}
-
-std::string_view TextOf(spec::PrepareKind kind) {
-  switch (kind) {
-    case spec::PrepareKind::kNone:
-      return "none";
-    case spec::PrepareKind::kBurn:
-      return "burn";
-    case spec::PrepareKind::kWait:
-      return "wait";
-    case spec::PrepareKind::kDecode:
-      break;
-  }
-  return "decode";
-}
-
-std::string_view TextOf(spec::FileCacheState state) {
-  switch (state) {
-    case spec::FileCacheState::kAsIs:
-      return "as_is";
-    case spec::FileCacheState::kCold:
-      return "cold";
-    case spec::FileCacheState::kWarm:
-      break;
-  }
-  return "warm";
-}
-
-/// As the user wrote it; the experiment holds the device that `auto` became.
+/// As the user put it: `auto` has become a device by the time of the report.
 std::string RequestedDevice(const spec::Experiment& experiment) {
   const auto setting = experiment.settings.find("device.name");
   if (setting != experiment.settings.end()) return setting->second.text;
@@ -97,10 +60,11 @@ Document PredictionSection(const std::optional<Prediction>& prediction) {
 
 Document StorageUsed(const spec::Storage& storage) {
   const bool files = storage.kind == spec::StorageKind::kFiles;
-  return {{"kind", TextOf(storage.kind)},
+  return {{"kind", WordOf(spec::kStorageKinds, storage.kind)},
           {"name", files ? TextValue(storage.path.string()) : TextOrNull(storage.preset)},
           {"direct", files ? Document(storage.direct) : Document(nullptr)},
-          {"file_cache", files ? Document(TextOf(storage.file_cache)) : Document(nullptr)}};
+          {"file_cache", files ? Document(WordOf(spec::kFileCacheStates, storage.file_cache))
+                               : Document(nullptr)}};
 }
 
 Document ContextSection(const Context& context) {
@@ -159,7 +123,7 @@ Document EffectiveSection(const RunReport& report) {
           {"batch_size", asked.loader.batch_size},
           {"prefetch_factor", asked.loader.prefetch_factor},
           {"storage", StorageUsed(asked.storage)},
-          {"prepare", TextOf(asked.prepare.kind)},
+          {"prepare", WordOf(spec::kPrepareKinds, asked.prepare.kind)},
           {"model", TextOrNull(asked.model.name)},
           {"model_parameters",
            effective.model_parameters > 0 ? Document(effective.model_parameters) : nullptr},

@@ -237,7 +237,7 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      }},
 }};
 
-constexpr std::array<KeyRule, 12> kRunKeys{{
+constexpr std::array<KeyRule, 11> kRunKeys{{
     {{"run.duration", "duration", "auto",
       "measured time after warm-up; auto: until precise enough"},
      [](const Experiment& e) -> Text { return OrWord(e.run.duration, "auto"); }},
@@ -261,7 +261,6 @@ constexpr std::array<KeyRule, 12> kRunKeys{{
      [](const Experiment& e) -> Text { return NumberText(e.run.max_noise); }},
     {{"run.max_duration", "duration", "60s", "duration auto: maximum measured time"},
      [](const Experiment& e) -> Text { return ToText(e.run.max_duration); }},
-    {{"sweep", "map", "none", "axes: {path: [values]}"}, nullptr},
 }};
 
 const std::array<std::span<const KeyRule>, 6> AllRules() {

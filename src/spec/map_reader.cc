@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "spec/drawn_text.h"
 #include "spec/keys.h"
-#include "spec/utf8.h"
 
 namespace pipesim::spec {
 
@@ -174,7 +173,7 @@ Parsed<double> NumberWithin(std::string_view text, double low, double high) {
   const auto end = std::from_chars(text.data(), last, value);
   const bool plain = text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (end.ec != std::errc() || end.ptr != last || !plain) {
-    return BadText{Quoted(text) + " is not a number", ""};
+    return BadText{base::Quoted(text) + " is not a number", ""};
   }
   if (value < low)
     return BadText{std::string(text) + " is too small", NumberText(low) + " or more"};
@@ -193,9 +192,9 @@ Parsed<bool> ParseFlag(std::string_view text) {
   const auto among = [&](const auto& words) {
     return std::find(words.begin(), words.end(), text) != words.end();
   };
-  return BadText{Quoted(text) + " is not true or false", among(kYes)  ? "true"
-                                                         : among(kNo) ? "false"
-                                                                      : "true or false"};
+  return BadText{base::Quoted(text) + " is not true or false", among(kYes)  ? "true"
+                                                               : among(kNo) ? "false"
+                                                                            : "true or false"};
 }
 
 }  // namespace
@@ -318,7 +317,8 @@ std::optional<std::size_t> MapReader::ChoiceIndex(std::string_view key,
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   const auto near = base::Nearest(node->text, names);
   const std::string list = base::Join(names, ", ");
-  reading_.Problem(node->place, PathOf(key) + ": " + Quoted(node->text) + " is not one of " + list,
+  reading_.Problem(node->place,
+                   PathOf(key) + ": " + base::Quoted(node->text) + " is not one of " + list,
                    near.value_or(list));
   return std::nullopt;
 }
@@ -336,7 +336,7 @@ void MapReader::Finish() {
     std::string suggestion = MeantKey(path_, key.text);
     if (suggestion.empty()) suggestion = base::Nearest(key.text, names).value_or("");
     if (suggestion.empty()) suggestion = "one of " + base::Join(names, ", ");
-    reading_.Problem(key.place, "unknown key " + Quoted(key.text) + "" + in, suggestion);
+    reading_.Problem(key.place, "unknown key " + base::Quoted(key.text) + "" + in, suggestion);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "spec/utf8.h"
 
 namespace pipesim::spec {
 namespace {
@@ -117,7 +116,7 @@ class LayerReader {
     const LayerRule* rule = FindRule(name);
     if (rule == nullptr) {
       const auto near = base::Nearest(name, LayerNames());
-      reading_.Problem(place, Quoted(name) + " is not a layer",
+      reading_.Problem(place, base::Quoted(name) + " is not a layer",
                        near.value_or(base::Join(LayerNames(), ", ")));
       return;
     }

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/text.h"
-#include "spec/utf8.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
@@ -42,12 +41,11 @@ struct Typed {
 
 Typed AsTyped(const Override& change) {
   Typed typed;
-  typed.shows_path =
-      change.flag == "--set" || change.flag == "--axis" || change.flag.starts_with("--from");
+  typed.shows_path = change.flag == "--set" || change.flag.starts_with("--from");
   std::string line = change.flag + " ";
-  typed.path_column = typed.shows_path ? CountCharacters(line) + 1 : 1;
+  typed.path_column = typed.shows_path ? base::CountCharacters(line) + 1 : 1;
   if (typed.shows_path) line += change.path + "=";
-  typed.value_column = CountCharacters(line) + 1;
+  typed.value_column = base::CountCharacters(line) + 1;
   line += change.value;
   typed.source = std::make_shared<Source>(Source{"command line", {base::Printable(line)}, false});
   return typed;
@@ -85,11 +83,12 @@ void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem
   int column = typed.path_column;
   const std::vector<std::string> parts = base::Split(change.path, '.');
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const int width = typed.shows_path ? CountCharacters(parts[i]) : CountCharacters(change.flag);
+    const int width =
+        typed.shows_path ? base::CountCharacters(parts[i]) : base::CountCharacters(change.flag);
     const Place place{typed.source, 1, column, std::max(1, width)};
     if (parts[i].empty()) {
       problems.push_back(
-          ProblemAt(place, Quoted(change.path) + " is not a path", "loader.workers"));
+          ProblemAt(place, base::Quoted(change.path) + " is not a path", "loader.workers"));
       return;
     }
     if (typed.shows_path) column += width + 1;

@@ -30,10 +30,6 @@ void ReadHead(Reading& reading, MapReader& top, const std::string& default_name,
   }
   out.name = default_name;
   top.Text("name", out.name);
-  if (top.Take("sweep") != nullptr) {
-    reading.Problem(reading.PlaceOf("sweep"), "sweep is not available in this version",
-                    "one run for each value");
-  }
 }
 
 void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/text.h"
-#include "spec/utf8.h"
 
 namespace pipesim::spec {
 namespace {
@@ -129,19 +128,19 @@ std::string GuessNumber(std::string_view text) {
 BadText NotANumber(std::string_view text) {
   std::string guess = GuessNumber(text);
   if (guess == text) guess.clear();
-  return {Quoted(text) + " is not a plain number", guess};
+  return {base::Quoted(text) + " is not a plain number", guess};
 }
 
 /// Digits, an optional point and more digits, then the unit. No sign, no exponent, no separators.
 Parsed<Number> SplitNumber(std::string_view text) {
-  if (text.starts_with('-')) return BadText{Quoted(text) + " is negative", ""};
+  if (text.starts_with('-')) return BadText{base::Quoted(text) + " is negative", ""};
   std::size_t end = 0;
   while (end < text.size() && IsDigit(text[end])) ++end;
   if (end == 0) return NotANumber(text);
   if (end > 1 && text[0] == '0') return NotANumber(text);  // 010: octal or ten?
   Number number;
   if (std::from_chars(text.data(), text.data() + end, number.whole).ec != std::errc()) {
-    return BadText{Quoted(text) + " is too large", ""};
+    return BadText{base::Quoted(text) + " is too large", ""};
   }
   if (end < text.size() && text[end] == '.') {
     std::size_t stop = end + 1;
@@ -180,11 +179,11 @@ BadText BadUnit(std::string_view text, const Number& number, std::span<const Uni
                 std::span<const Slip> slips, std::string_view usual) {
   const std::string_view unit = base::Trim(number.unit);
   if (unit.empty() && number.unit.empty()) {
-    return {Quoted(text) + " has no unit", WithDigits(number.digits, usual)};
+    return {base::Quoted(text) + " has no unit", WithDigits(number.digits, usual)};
   }
   for (const Unit& known : units) {
     if (known.name == unit) {
-      return {Quoted(text) + " has a space before its unit", WithDigits(number.digits, unit)};
+      return {base::Quoted(text) + " has a space before its unit", WithDigits(number.digits, unit)};
     }
   }
   std::string suggestion;
@@ -199,7 +198,7 @@ BadText BadUnit(std::string_view text, const Number& number, std::span<const Uni
       suggestion = WithDigits(number.digits, *near);
     }
   }
-  return {Quoted(unit) + " is not a unit here (" + UnitList(units) + ")", suggestion};
+  return {base::Quoted(unit) + " is not a unit here (" + UnitList(units) + ")", suggestion};
 }
 
 const Unit* FindUnit(std::span<const Unit> units, std::string_view name) {
@@ -243,9 +242,9 @@ Parsed<std::int64_t> ParseAmount(std::string_view text, const Grammar& grammar) 
   const Unit* unit = FindUnit(grammar.units, number.unit);
   if (unit == nullptr) return BadUnit(text, number, grammar.units, grammar.slips, grammar.usual);
   const auto amount = Scale(number, unit->factor);
-  if (!amount) return BadText{Quoted(text) + " is too large", ""};
+  if (!amount) return BadText{base::Quoted(text) + " is too large", ""};
   if (*amount == 0 && !IsZero(number)) {
-    return BadText{Quoted(text) + " is less than " + std::string(grammar.smallest), ""};
+    return BadText{base::Quoted(text) + " is less than " + std::string(grammar.smallest), ""};
   }
   return *amount;
 }
@@ -324,7 +323,8 @@ Parsed<std::int64_t> ParseCount(std::string_view text) {
       const auto scaled = Scale(*number, unit->factor);
       const std::size_t places = unit->factor == 1'000 ? 3 : unit->factor == 1'000'000 ? 6 : 0;
       if (!scaled || number->fraction.size() > places) {
-        return BadText{Quoted(text) + " is not a whole number", std::to_string(number->whole)};
+        return BadText{base::Quoted(text) + " is not a whole number",
+                       std::to_string(number->whole)};
       }
     }
   }
@@ -336,13 +336,13 @@ Parsed<double> ParseShare(std::string_view text) {
   if (const auto* bad = std::get_if<BadText>(&split)) return *bad;
   const Number& number = std::get<Number>(split);
   if (!number.unit.empty() && number.unit != "%") {
-    return BadText{Quoted(text) + " is not a share", std::string(number.digits) + "%"};
+    return BadText{base::Quoted(text) + " is not a share", std::string(number.digits) + "%"};
   }
   double value = 0;
   std::from_chars(number.digits.data(), number.digits.data() + number.digits.size(), value);
   const bool per_cent = number.unit == "%";
   if (value > (per_cent ? 100 : 1)) {
-    return BadText{Quoted(text) + " is more than the whole",
+    return BadText{base::Quoted(text) + " is more than the whole",
                    !per_cent && value <= 100 ? std::string(number.digits) + "%" : ""};
   }
   return per_cent ? value / 100 : value;

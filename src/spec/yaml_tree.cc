@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "spec/utf8.h"
 
 namespace pipesim::spec {
 namespace {
@@ -32,8 +31,9 @@ class Places {
     std::size_t column = mark.column < 0 ? 0 : static_cast<std::size_t>(mark.column);
     const std::string_view text = line < lines_.size() ? lines_[line] : std::string_view{};
     column = std::min(column, text.size());
-    Place place{source_, static_cast<int>(line) + 1, CountCharacters(text.substr(0, column)) + 1,
-                std::max(1, CountCharacters(text.substr(column, bytes_wide)))};
+    Place place{source_, static_cast<int>(line) + 1,
+                base::CountCharacters(text.substr(0, column)) + 1,
+                std::max(1, base::CountCharacters(text.substr(column, bytes_wide)))};
     if (!source_->numbered) {
       place.line = 1;
       place.column = first_column_ + (line == 0 ? place.column - 1 : 0);
@@ -123,7 +123,8 @@ class TreeBuilder final : public YAML::EventHandler {
     Frame& frame = open_.back();
     if (!frame.seen.insert(key).second) {
       frame.duplicate = true;
-      problems_.push_back(ProblemAt(place, Quoted(key) + " is given twice", "one of the two"));
+      problems_.push_back(
+          ProblemAt(place, base::Quoted(key) + " is given twice", "one of the two"));
     }
     frame.node.keys.push_back({key, place});
   }
@@ -224,13 +225,13 @@ bool IsReadableText(std::string_view text, const std::shared_ptr<const Source>& 
         ProblemAt({source, 1, 1, 1}, "larger than 1 MiB, too large for an experiment file"));
     return false;
   }
-  const std::optional<std::size_t> bad = FirstUnreadableByte(text);
+  const std::optional<std::size_t> bad = base::FirstUnreadableByte(text);
   if (!bad) return true;
   const std::string_view before = text.substr(0, *bad);
   const auto line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 == 0
   base::Problem problem =
-      ProblemAt({source, line, CountCharacters(before.substr(line_begin)) + 1, 1},
+      ProblemAt({source, line, base::CountCharacters(before.substr(line_begin)) + 1, 1},
                 "a byte that is not UTF-8 text; is this the right file?", "a text file in UTF-8");
   problem.source_line = base::Printable(problem.source_line);
   problems.push_back(std::move(problem));
@@ -251,13 +252,13 @@ Node ParseYaml(std::string_view text, const std::string& source_name, Origin ori
 
 Node ParseYamlValue(std::string_view text, std::shared_ptr<const Source> source, int column,
                     Origin origin, std::vector<base::Problem>& problems) {
-  if (text.size() > kLargestFileBytes || FirstUnreadableByte(text)) {
+  if (text.size() > kLargestFileBytes || base::FirstUnreadableByte(text)) {
     problems.push_back(ProblemAt({source, 1, column, 1}, "not readable as text"));
     return {};
   }
   const Places places(source, column, LinesOf(text));
   Node node = Parse(text, places, origin, problems);
-  if (node.IsNull()) node.place = {source, 1, column, std::max(1, CountCharacters(text))};
+  if (node.IsNull()) node.place = {source, 1, column, std::max(1, base::CountCharacters(text))};
   node.origin = origin;
   return node;
 }

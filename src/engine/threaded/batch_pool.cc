@@ -3,17 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/rules.h"
-
 namespace pipesim::engine::threaded {
-
-SlotCounts CountSlots(const spec::Experiment& experiment, bool pin_stage) {
-  const std::int64_t window = experiment.loader.Window();
-  const auto taken = static_cast<std::int64_t>(MostInFlight(experiment.device)) + 1;
-  const std::int64_t made = std::max<std::int64_t>(window, 1);
-  if (!pin_stage) return {.workers = made + taken, .pinned = 0};
-  return {.workers = made, .pinned = window + taken};
-}
 
 BatchPool::BatchPool(const spec::Experiment& experiment, std::int64_t slots, bool fresh,
                      BatchMemory& memory)

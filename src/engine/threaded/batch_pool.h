@@ -18,16 +18,6 @@ struct Slot {
   int worker = 0;  ///< that made it
 };
 
-/// How many batches a run may hold at once.
-struct SlotCounts {
-  /// What workers may hold or have finished, the window; without a pin stage also what is being
-  /// taken and what the trainer has.
-  std::int64_t workers = 0;
-  /// Behind the pin stage: the window, what is being taken, what the trainer has. 0 without one.
-  std::int64_t pinned = 0;
-};
-SlotCounts CountSlots(const spec::Experiment& experiment, bool pin_stage);
-
 /// Thread-safe; a slot belongs to whoever acquired it, and goes on with its number.
 class BatchPool {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cost/buffers.h"
 #include "engine/threaded/run_state.h"
 
 namespace pipesim::engine::threaded {
@@ -11,7 +12,7 @@ using trace::State;
 
 PinStage::PinStage(const spec::Experiment& experiment, BatchMemory& pinned,
                    std::int64_t queue_capacity)
-    : pool(experiment, CountSlots(experiment, true).pinned, false, pinned) {
+    : pool(experiment, cost::CountSlots(experiment, true).pinned, false, pinned) {
   if (queue_capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, queue_capacity);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "cost/buffers.h"
 #include "engine/rules.h"
 
 namespace pipesim::engine::threaded {
@@ -19,7 +20,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
       queue_capacity(QueueCapacity(of.loader)),
       sampler(experiment),
       content(std::move(samples)),
-      pool(experiment, CountSlots(experiment, parts.pinned != nullptr).workers,
+      pool(experiment, cost::CountSlots(experiment, parts.pinned != nullptr).workers,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment),
       dispatcher(experiment.loader),

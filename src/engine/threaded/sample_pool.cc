@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "cost/buffers.h"
 
 namespace pipesim::engine::threaded {
 namespace {
@@ -32,23 +33,12 @@ std::int64_t Vocabulary(const std::vector<spec::Layer>& layers) {
   return 0;
 }
 
-std::int64_t SamplesFor(const spec::Experiment& experiment) {
-  const std::int64_t each =
-      std::max<std::int64_t>(spec::PreparedBytes(experiment.dataset).count, 1);
-  return std::clamp<std::int64_t>(SamplePool::kSize.count / each, 1,
-                                  std::max<std::int64_t>(experiment.dataset.samples, 1));
-}
-
 }  // namespace
-
-base::Bytes SamplePool::SizeFor(const spec::Experiment& experiment) {
-  return spec::PreparedBytes(experiment.dataset) * SamplesFor(experiment);
-}
 
 SamplePool::SamplePool(const spec::Experiment& experiment)
     : sample_bytes_(spec::PreparedBytes(experiment.dataset)),
-      samples_(SamplesFor(experiment)),
-      data_(static_cast<std::size_t>(SizeFor(experiment).count)) {
+      samples_(cost::GeneratedSamples(experiment)),
+      data_(static_cast<std::size_t>(cost::GeneratedBytes(experiment).count)) {
   base::KeyedStream random(experiment.run.seed, base::Stage::kSampleBytes);
   switch (experiment.dataset.dtype) {
     case spec::DType::kUint8:

@@ -14,14 +14,9 @@ namespace pipesim::engine::threaded {
 /// Thread-safe: nothing changes after construction.
 class SamplePool {
  public:
-  /// Larger than a core's caches, so that copies come from memory as they would in a loader, and
-  /// small beside any batch queue.
-  static constexpr base::Bytes kSize{16 << 20};
-
-  /// As many whole samples as fit kSize (at least one). Floating point values are finite, within
-  /// ±[0.5, 1); integers are tokens below the model's vocabulary, or below the classes without one.
-  /// Throws std::bad_alloc.
-  static base::Bytes SizeFor(const spec::Experiment& experiment);
+  /// cost::GeneratedSamples of them. Floating point values are finite, within ±[0.5, 1); integers
+  /// are tokens below the model's vocabulary, or below the classes without one. Throws
+  /// std::bad_alloc.
   explicit SamplePool(const spec::Experiment& experiment);
 
   std::span<const std::byte> operator[](std::int64_t sample) const;

@@ -1,4 +1,4 @@
-#include "app/arguments.h"
+#include "app/command_line/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,18 @@
 namespace pipesim::app {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Refusal(const std::vector<std::string>& words) {
+  try {
+    ParseArguments(words);
+  } catch (const base::UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
 
 TEST(Arguments, FlagsWithoutACommandMeanRun) {
   EXPECT_EQ(ParseArguments({"--workers", "4"}).command->name, "run");
@@ -37,6 +48,50 @@ TEST(Arguments, AFolderWithColonsAndQuotesSurvivesAsYaml) {
 
 TEST(Arguments, ANegativeNumberIsAValueNotAFlag) {
   EXPECT_EQ(RequestOf(ParseArguments({"--steps", "-1"})).overrides[0].value, "-1");
+}
+
+TEST(Arguments, ASlipIsAnsweredWithTheNearestFlagWhateverFollows) {
+  EXPECT_THAT(Refusal({"--wokers", "4", "a.yaml"}),
+              AllOf(HasSubstr("unknown flag --wokers for `pipesim run`"),
+                    HasSubstr("did you mean --workers?"), HasSubstr("--help` lists the flags")));
+  EXPECT_THAT(Refusal({"--wokers=4"}), HasSubstr("unknown flag --wokers for"));
+  EXPECT_THAT(Refusal({"-workers", "4"}), AllOf(HasSubstr("unknown flag -workers"),
+                                                HasSubstr("did you mean --workers?")));
+}
+
+TEST(Arguments, AFlagOfAnotherCommandIsUnknown) {
+  EXPECT_THAT(Refusal({"run", "--profile", "here"}), HasSubstr("unknown flag --profile"));
+  EXPECT_THAT(Refusal({"explain", "--workers", "1"}), HasSubstr("for `pipesim explain`"));
+  EXPECT_EQ(Refusal({"predict", "--profile", "here"}), "");
+}
+
+TEST(Arguments, WhatIsNoFlagByItsFormIsUnknownToo) {
+  for (const char* word : {"--w", "--=4", "--set.x=4", "--words?", "-1"})
+    EXPECT_THAT(Refusal({word, "x"}), HasSubstr("unknown flag -")) << word;
+  EXPECT_THAT(ParseArguments({"report", "-"}).positional, ElementsAre("-"));
+}
+
+TEST(Arguments, AFlagDoesNotTakeTheNextOneForItsValue) {
+  EXPECT_EQ(Refusal({"--workers"}), "--workers needs a value: --workers N");
+  EXPECT_EQ(Refusal({"--workers", "--batch", "4"}), "--workers needs a value: --workers N");
+  EXPECT_EQ(Refusal({"--workers", "--", "a.yaml"}), "--workers needs a value: --workers N");
+  EXPECT_EQ(ParseArguments({"--data=--odd"}).Last("data"), "--odd");
+}
+
+TEST(Arguments, ASwitchTakesNoValue) {
+  EXPECT_EQ(Refusal({"--quiet=yes"}), "--quiet takes no value");
+  const Arguments arguments = ParseArguments({"--quiet", "a.yaml"});
+  EXPECT_TRUE(arguments.Has("quiet"));
+  EXPECT_THAT(arguments.positional, ElementsAre("a.yaml"));
+}
+
+TEST(Arguments, WhatFollowsTwoDashesIsNoFlag) {
+  EXPECT_THAT(ParseArguments({"report", "--full", "--", "--last.json"}).positional,
+              ElementsAre("--last.json"));
+}
+
+TEST(Arguments, AValueMayHaveLinesOfItsOwn) {
+  EXPECT_EQ(ParseArguments({"--set", "model={\n}"}).Last("set"), "model={\n}");
 }
 
 TEST(Arguments, TwoFilesAreOneTooMany) {

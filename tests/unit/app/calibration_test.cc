@@ -1,10 +1,8 @@
-#include "app/calibration.h"
+#include "calibrate/calibration.h"
 
 #include <gtest/gtest.h>
 
-#include "app/profile_text.h"
-
-namespace pipesim::app {
+namespace pipesim::calibrate {
 namespace {
 
 using base::Duration;
@@ -42,22 +40,5 @@ TEST(MergedProfile, KeepsWhatWasNotMeasuredAgain) {
   EXPECT_EQ(merged.date, "2026-02-03");
 }
 
-TEST(ProfileText, ShowsFiguresWithTheirScatterAndStepsAsATable) {
-  spec::MachineProfile profile;
-  profile.cpu = "Z80";
-  profile.cores = 2;
-  profile.figures.wake_up = {microseconds(10), 0.2, "measured"};
-  profile.steps = {Step(1, microseconds(100)), Step(8, microseconds(300))};
-  profile.steps[1].threads = 2;
-  EXPECT_EQ(ProfileText(profile, "here.yaml"),
-            "Z80, 2 cores: written to here.yaml\n\n"
-            "  wake_up                           10.0 us  +-20 %\n\n"
-            "Step of mlp 1x28x28, fp32, sgd on cpu\n"
-            "   batch      1 thread     2 threads\n"
-            "       1        100 us              \n"
-            "       8                      300 us\n\n"
-            "Next: pipesim predict --profile here.yaml\n");
-}
-
 }  // namespace
-}  // namespace pipesim::app
+}  // namespace pipesim::calibrate

@@ -85,6 +85,27 @@ RC_GTEST_PROP(PrintableTest, IsPrintableOnceAndForAll, (std::string text)) {
   RC_ASSERT(Printable(printable) == printable);
 }
 
+TEST(FirstUnreadableByteTest, FindsBinaryDataAndBrokenCharacters) {
+  EXPECT_EQ(FirstUnreadableByte("name: \xC3\xA9t\xC3\xA9\n\ttab\r\n"), std::nullopt);
+  EXPECT_EQ(FirstUnreadableByte("ab\x01"), 2u);
+  EXPECT_EQ(FirstUnreadableByte("ab\x7F"), 2u);
+  EXPECT_EQ(FirstUnreadableByte("\xC3\xA9\xC3"), 2u);      // cut short
+  EXPECT_EQ(FirstUnreadableByte("a\xED\xA0\x80"), 1u);     // half of a surrogate pair
+  EXPECT_EQ(FirstUnreadableByte("\xF4\x90\x80\x80"), 0u);  // beyond Unicode
+}
+
+TEST(CountCharactersTest, CountsCodePointsNotBytes) {
+  EXPECT_EQ(CountCharacters("\xC3\xA9t\xC3\xA9"), 3);
+  EXPECT_EQ(CountCharacters(""), 0);
+}
+
+TEST(QuotedTest, CutsAndCleans) {
+  EXPECT_EQ(Quoted("a\nb"),
+            "'a\xEF\xBF\xBD"
+            "b'");
+  EXPECT_EQ(Quoted(std::string(61, 'x')), "'" + std::string(60, 'x') + "...'");
+}
+
 TEST(DisplayWidthTest, CountsColumns) {
   EXPECT_EQ(DisplayWidth("abc"), 3u);
   EXPECT_EQ(DisplayWidth("\u00E9"), 1u);

@@ -90,7 +90,7 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
         "2}]}\ndataset: {samples: 1, shape: [2]}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }
-  const std::set<std::string> short_forms{"storage", "prepare", "model", "device", "sweep"};
+  const std::set<std::string> short_forms{"storage", "prepare", "model", "device"};
   for (const Key& key : Keys()) {
     EXPECT_TRUE(seen.contains(std::string(key.path)) || short_forms.contains(std::string(key.path)))
         << key.path;

@@ -1,0 +1,217 @@
+#include "app/command_line/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+// Without this a comma in a file's name would split it in two.
+#define CXXOPTS_VECTOR_DELIMITER '\0'
+#define CXXOPTS_NO_REGEX
+#include <cxxopts.hpp>
+
+namespace pipesim::app {
+namespace {
+
+/// Nobody can type it as a flag: cxxopts reads no "?" in one.
+constexpr const char* kPositional = "words?";
+
+/// `word` as typed, dashes and value included.
+std::string UnknownFlag(const std::string& word, const Command& command) {
+  std::vector<std::string> names;
+  for (const Option& option : Options())
+    if (FindOption(option.name, command)) names.push_back("--" + std::string(option.name));
+  const std::string flag = word.substr(0, word.find('='));
+  std::string text =
+      fmt::format("unknown flag {} for `pipesim {}`", base::Printable(flag), command.name);
+  if (auto near = base::Nearest(flag.starts_with("--") ? flag : "-" + flag, names))
+    text += fmt::format("; did you mean {}?", *near);
+  return text + fmt::format("\n`pipesim {} --help` lists the flags", command.name);
+}
+
+std::string NeedsValue(const Option& option) {
+  return fmt::format("--{} needs a value: --{} {}", option.name, option.name, option.value);
+}
+
+std::string UnknownCommand(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : Commands()) names.emplace_back(command.name);
+  std::string text = fmt::format("'{}' is neither a command nor an experiment file (*.yaml)",
+                                 base::Printable(word));
+  if (auto near = base::Nearest(word, names))
+    text += fmt::format("; did you mean `pipesim {}`?", *near);
+  return text + "\n`pipesim --help` lists the commands";
+}
+
+bool LooksLikeFile(const std::string& word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.find('/') != std::string::npos;
+}
+
+/// Finds the command; `run` when the first word is a flag or a file.
+const Command& CommandOf(std::vector<std::string>& words) {
+  const Command& run = *FindCommand("run");
+  if (words.empty() || words[0].starts_with("-")) return run;
+  if (const Command* named = FindCommand(words[0])) {
+    words.erase(words.begin());
+    return *named;
+  }
+  if (!LooksLikeFile(words[0])) throw base::UsageError(UnknownCommand(words[0]));
+  return run;
+}
+
+/// A switch is a flag whose value is empty unless one is given by '='.
+cxxopts::Options ParserFor(const Command& command) {
+  cxxopts::Options parser("pipesim");
+  auto add = parser.add_options();
+  for (const Option& option : Options()) {
+    if (!FindOption(option.name, command)) continue;
+    auto value = cxxopts::value<std::string>();
+    if (option.value.empty()) value->implicit_value("");
+    add(std::string(option.name), "", value);
+  }
+  add(kPositional, "", cxxopts::value<std::vector<std::string>>());
+  parser.parse_positional(kPositional);
+  return parser;
+}
+
+/// What a message of cxxopts is about: it gives no other access to it.
+std::string Quoted(const cxxopts::exceptions::exception& error) {
+  const std::string text = error.what();
+  const std::size_t begin = text.find(cxxopts::LQUOTE), end = text.rfind(cxxopts::RQUOTE);
+  if (begin == std::string::npos || end == std::string::npos) return text;
+  return text.substr(begin + cxxopts::LQUOTE.size(), end - begin - cxxopts::LQUOTE.size());
+}
+
+/// The word that cxxopts calls `name`: of "-workers" it names the letter.
+std::string TypedWord(const std::vector<std::string>& words, const std::string& name) {
+  for (const std::string& word : words) {
+    if (word.substr(0, word.find('=')) == "--" + name) return word;
+    if (name.size() == 1 && word.starts_with("-" + name)) return word;
+  }
+  return name;
+}
+
+/// One flag as cxxopts read it; it takes the next word for a value, whatever it is.
+Argument Checked(const cxxopts::KeyValue& given, const std::vector<std::string>& words,
+                 const Command& command) {
+  const Option& option = *FindOption(given.key(), command);
+  if (option.value.empty() && !given.value().empty())
+    throw base::UsageError(fmt::format("--{} takes no value", option.name));
+  const bool is_flag = given.value().starts_with("--") &&
+                       std::find(words.begin(), words.end(), given.value()) != words.end();
+  if (is_flag) throw base::UsageError(NeedsValue(option));
+  return {&option, given.value()};
+}
+
+/// The words after the command. Throws base::UsageError for the first that is not understood.
+void ParseWords(const std::vector<std::string>& words, Arguments& out) {
+  const Command& command = *out.command;
+  std::vector<const char*> argv{"pipesim"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  namespace failures = cxxopts::exceptions;
+  try {
+    auto parser = ParserFor(command);
+    const auto parsed = parser.parse(static_cast<int>(argv.size()), argv.data());
+    for (const cxxopts::KeyValue& given : parsed.arguments()) {
+      if (given.key() == kPositional)
+        out.positional.push_back(given.value());
+      else
+        out.options.push_back(Checked(given, words, command));
+    }
+  } catch (const failures::no_such_option& error) {
+    throw base::UsageError(UnknownFlag(TypedWord(words, Quoted(error)), command));
+  } catch (const failures::invalid_option_syntax& error) {
+    throw base::UsageError(UnknownFlag(Quoted(error), command));
+  } catch (const failures::missing_argument& error) {
+    throw base::UsageError(NeedsValue(*FindOption(Quoted(error), command)));
+  } catch (const failures::exception& error) {
+    throw base::UsageError(error.what());
+  }
+}
+
+}  // namespace
+
+bool Arguments::Has(std::string_view name) const {
+  return std::any_of(options.begin(), options.end(),
+                     [&](const Argument& a) { return a.option->name == name; });
+}
+
+std::vector<std::string> Arguments::All(std::string_view name) const {
+  std::vector<std::string> values;
+  for (const Argument& argument : options)
+    if (argument.option->name == name) values.push_back(argument.value);
+  return values;
+}
+
+std::optional<std::string> Arguments::Last(std::string_view name) const {
+  std::vector<std::string> values = All(name);
+  if (values.empty()) return std::nullopt;
+  return values.back();
+}
+
+Arguments ParseArguments(const std::vector<std::string>& words) {
+  Arguments arguments;
+  arguments.typed = words;
+  std::vector<std::string> rest = words;
+  arguments.command = &CommandOf(rest);
+  ParseWords(rest, arguments);
+  return arguments;
+}
+
+spec::Request RequestOf(const Arguments& arguments) {
+  spec::Request request;
+  if (arguments.positional.size() > 1)
+    throw base::UsageError(fmt::format("one experiment file at a time; '{}' is a second one",
+                                       base::Printable(arguments.positional[1])));
+  if (!arguments.positional.empty()) request.file = arguments.positional[0];
+  for (const Argument& argument : arguments.options) {
+    const std::string flag = "--" + std::string(argument.option->name);
+    if (argument.option->name == "set") {
+      const std::size_t equals = argument.value.find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw base::UsageError(
+            fmt::format("--set takes KEY=VALUE, for example --set loader.workers=4, not '{}'",
+                        base::Printable(argument.value)));
+      request.overrides.push_back(
+          {argument.value.substr(0, equals), argument.value.substr(equals + 1), flag});
+    } else if (!argument.option->path.empty()) {
+      const auto to_yaml = argument.option->to_yaml;
+      request.overrides.push_back({std::string(argument.option->path),
+                                   to_yaml ? to_yaml(argument.value) : argument.value, flag});
+    }
+  }
+  return request;
+}
+
+std::vector<std::string> WithChanges(
+    const Arguments& arguments, const std::vector<std::pair<std::string, std::string>>& changes) {
+  const auto changed = [&](std::string_view path) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [&](const auto& change) { return change.first == path; });
+  };
+  std::vector<std::string> words{"pipesim"};
+  if (arguments.command->name != "run") words.emplace_back(arguments.command->name);
+  for (const std::string& word : arguments.positional) words.push_back(word);
+  for (const Argument& argument : arguments.options) {
+    const bool is_set = argument.option->name == "set";
+    const std::string path = is_set ? argument.value.substr(0, argument.value.find('='))
+                                    : std::string(argument.option->path);
+    if (!path.empty() && changed(path)) continue;
+    words.push_back("--" + std::string(argument.option->name));
+    if (!argument.option->value.empty()) words.push_back(argument.value);
+  }
+  for (const auto& [path, value] : changes) {
+    if (const Option* option = OptionOfPath(path)) {
+      words.push_back("--" + std::string(option->name));
+      words.push_back(value);
+    } else {
+      words.push_back("--set");
+      words.push_back(path + "=" + value);
+    }
+  }
+  return words;
+}
+
+}  // namespace pipesim::app

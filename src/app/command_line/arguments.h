@@ -1,0 +1,43 @@
+// The command line, understood but not acted on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/command_line/options.h"
+#include "spec/read.h"
+
+namespace pipesim::app {
+
+struct Argument {
+  const Option* option = nullptr;
+  std::string value;
+};
+
+struct Arguments {
+  const Command* command = nullptr;
+  std::vector<std::string> typed;  ///< everything after the program's name
+  std::vector<std::string> positional;
+  std::vector<Argument> options;  ///< in the order typed
+
+  bool Has(std::string_view name) const;
+  std::vector<std::string> All(std::string_view name) const;
+  /// The last one given.
+  std::optional<std::string> Last(std::string_view name) const;
+};
+
+/// `words` is argv without the program's name. Throws base::UsageError that names the flag and, for
+/// a slip, the nearest one.
+Arguments ParseArguments(const std::vector<std::string>& words);
+
+/// The experiment that the arguments describe: the file, then the flags in order. Throws
+/// base::UsageError for a --set without '=' or more than one file.
+spec::Request RequestOf(const Arguments& arguments);
+
+/// The same command with `changes` (experiment keys and values): flags that set one of these keys
+/// go, the new ones come at the end, short where a short flag exists. Starts with "pipesim".
+std::vector<std::string> WithChanges(
+    const Arguments& arguments, const std::vector<std::pair<std::string, std::string>>& changes);
+
+}  // namespace pipesim::app

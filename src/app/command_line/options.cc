@@ -1,0 +1,107 @@
+#include "app/command_line/options.h"
+
+#include <nlohmann/json.hpp>
+
+namespace pipesim::app {
+namespace {
+
+// A JSON string is a YAML double-quoted scalar, so any folder name survives.
+std::string Quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+std::string FolderToYaml(std::string_view folder) {
+  return "{kind: files, path: " + Quoted(folder) + "}";
+}
+std::string PrepareToYaml(std::string_view cost) {
+  return cost == "none" || cost == "decode" ? "{kind: " + std::string(cost) + "}"
+                                            : "{kind: burn, cost: " + std::string(cost) + "}";
+}
+
+using enum Group;
+
+constexpr Option kOptions[] = {
+    {"workers", "N", "loader.workers", "worker threads that load batches (num_workers)", kPipeline,
+     kExperimentFlags},
+    {"batch", "N", "loader.batch_size", "samples in a batch", kPipeline, kMachineFlags},
+    {"model", "NAME|FILE", "model", "a model of models/, or your own layer list", kPipeline,
+     kMachineFlags},
+    {"device", "NAME", "device", "auto, cpu, cuda:0, emulated, or a preset: rtx-4060", kPipeline,
+     kMachineFlags},
+    {"threads", "N", "limits.compute_threads", "LibTorch threads of the training step", kPipeline,
+     kMachineFlags},
+    {"cpus", "N|LIST", "limits.cpus", "cores to use: a number, or a list such as 0-3,6", kPipeline,
+     kMachineFlags},
+    {"storage", "PRESET", "storage", "emulated storage: ram, nvme, sata-ssd, hdd, ...", kPipeline,
+     kExperimentFlags},
+    {"data", "DIR", "storage", "real JPEG files, one subfolder a class", kPipeline, kMachineFlags,
+     FolderToYaml},
+    {"prepare", "TIME", "prepare", "CPU time to prepare a sample: 8ms, or none", kPipeline,
+     kExperimentFlags, PrepareToYaml},
+    {"sample-bytes", "SIZE", "dataset.sample_bytes",
+     "bytes that storage delivers for a sample: 110KiB", kPipeline, kExperimentFlags},
+    {"prefetch", "N", "loader.prefetch_factor", "batches each worker may be ahead", kPipeline,
+     kExperimentFlags},
+    {"accelerators", "N", "run.accelerators", "predict: N equal trainers share storage and cores",
+     kPipeline, kExperimentFlags},
+    {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline,
+     kExperimentFlags},
+    {"profile", "NAME|FILE", "", "the machine profile to predict with (default: default)",
+     kPipeline, kPredictFlags},
+    {"from", "last|REPORT.json", "", "experiment and measured demands of a run's report", kPipeline,
+     kPredictFlags},
+    {"also", "MODEL", "", "measure the steps of this model too", kPipeline, kCalibrateFlags},
+    {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
+     kMachineFlags},
+
+    {"duration", "TIME", "run.duration", "measure this long, after warm-up (default: auto)", kStop,
+     kExperimentFlags},
+    {"steps", "N", "run.steps", "stop after N steps, warm-up included", kStop, kExperimentFlags},
+    {"epochs", "N", "run.epochs", "stop after N epochs, warm-up included", kStop, kExperimentFlags},
+    {"warmup", "TIME", "run.warmup", "leave out this much at the start (default: auto)", kStop,
+     kExperimentFlags},
+    {"min-steps", "N", "run.min_steps", "auto: at least N measured steps", kStop, kExperimentFlags},
+    {"max-noise", "SHARE", "run.max_noise", "auto: until the interval is this narrow: 2%", kStop,
+     kExperimentFlags},
+    {"max-duration", "TIME", "run.max_duration", "auto: measure no longer than this", kStop,
+     kExperimentFlags},
+    {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
+     kExperimentFlags},
+
+    {"brief", "", "", "stop after the verdict and the next step", kResult, kTextFlags},
+    {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
+    {"export", "FORMAT=FILE", "", "write it too: json=run.json; json=- replaces the text", kResult,
+     kTextFlags},
+    {"expect", "VERDICT", "", "leave with 5 when it is another, 6 when inconclusive", kResult,
+     kJudgeFlags},
+    {"require", "LIMIT", "", "leave with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,
+     kJudgeFlags},
+    {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kJudgeFlags},
+    {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kJudgeFlags},
+
+    {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,
+     kCalibrateFlags},
+    {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
+     kStartFlags},
+    {"keys", "", "", "list every key of the experiment file", kResult, kValidateFlags},
+
+    {"quiet", "", "", "no progress on stderr", kGeneral, kStartFlags},
+    {"help", "", "", "this text", kGeneral, kHelpFlags},
+};
+
+}  // namespace
+
+std::span<const Option> Options() { return kOptions; }
+
+const Option* FindOption(std::string_view name, const Command& command) {
+  for (const Option& option : kOptions)
+    if (option.name == name && (option.set & command.flags)) return &option;
+  return nullptr;
+}
+
+const Option* OptionOfPath(std::string_view path) {
+  for (const Option& option : kOptions)
+    if (option.path == path && option.to_yaml == nullptr) return &option;
+  return nullptr;
+}
+
+}  // namespace pipesim::app

@@ -1,0 +1,87 @@
+// The one table of commands. A new one is a file of its own (NAME_command.cc) and a row here.
+#include "app/command_line/arguments.h"
+#include "app/command_line/command.h"
+
+namespace pipesim::app {
+
+// Each in its own file.
+base::ExitCode Run(const Arguments& arguments);
+base::ExitCode Predict(const Arguments& arguments);
+base::ExitCode Calibrate(const Arguments& arguments);
+base::ExitCode Report(const Arguments& arguments);
+base::ExitCode Explain(const Arguments& arguments);
+base::ExitCode Validate(const Arguments& arguments);
+
+namespace {
+
+constexpr std::string_view kRunExamples[] = {
+    "pipesim --workers 4 --batch 256 --model mlp",
+    "pipesim --workers 4 --model resnet18 --storage hdd --device emulated",
+    "pipesim --data photos --workers 2 --batch 32 --model resnet18 --steps 100",
+    "pipesim --workers 1 --prepare 2ms --set device='{emulated: {base: 5ms}}'",
+    "pipesim run configs/experiments/io-bound.yaml --export json=before.json",
+};
+constexpr std::string_view kPredictExamples[] = {
+    "pipesim predict configs/experiments/io-bound.yaml --workers 8",
+    "pipesim predict --workers 4 --batch 256 --model resnet18 --device rtx-4060",
+    "pipesim predict --from before.json --set loader.workers=8",
+    "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
+};
+constexpr std::string_view kCalibrateExamples[] = {
+    "pipesim calibrate --model mlp --also resnet18 --out here.yaml",
+    "pipesim calibrate --data photos --model resnet18 --batch 96",
+};
+constexpr std::string_view kValidateExamples[] = {
+    "pipesim validate configs/experiments/io-bound.yaml",
+    "pipesim validate --keys",
+};
+constexpr std::string_view kReportExamples[] = {
+    "pipesim report last",
+    "pipesim report before.json --full",
+    "pipesim report last --export json=last.json",
+};
+constexpr std::string_view kExplainExamples[] = {"pipesim explain io-bound", "pipesim explain"};
+
+constexpr unsigned kOneRun =
+    kHelpFlags | kExperimentFlags | kMachineFlags | kJudgeFlags | kTextFlags | kStartFlags;
+
+constexpr Command kCommands[] = {
+    {"run", "[run] [EXPERIMENT.yaml] [flags]", "run one experiment and say what holds it back",
+     "Real worker threads load batches from an emulated disk or real files into a\n"
+     "bounded queue; a real training step (LibTorch, CPU or GPU) or an emulated\n"
+     "device takes them. The report names the bottleneck and what would help.",
+     kRunExamples, kOneRun, Run},
+    {"predict", "predict [EXPERIMENT.yaml] [flags]",
+     "answer the same question in virtual time, within a second",
+     "The same experiment and the same report, by discrete-event simulation: nothing\n"
+     "is run, no GPU and no LibTorch is needed. What the parts cost is looked up: in\n"
+     "the experiment, a device preset, a machine profile, or a run's report (--from).",
+     kPredictExamples, kOneRun | kPredictFlags, Predict},
+    {"calibrate", "calibrate [EXPERIMENT.yaml] [flags]",
+     "measure this machine for predict --profile",
+     "Threads, memory, decoding, with --data storage, and training steps by batch size\n"
+     "and threads: three rounds of short real runs, a few minutes. What the file has of\n"
+     "this machine already is kept where it is not measured again.",
+     kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
+    {"report", "report last|FILE.json [flags]", "show a kept or exported report again",
+     "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
+     kReportExamples, kHelpFlags | kTextFlags, Report},
+    {"explain", "explain [VERDICT]", "what a verdict means and how to fix it",
+     "Without a verdict: all of them, a line each.", kExplainExamples, kHelpFlags, Explain},
+    {"validate", "validate [EXPERIMENT.yaml] [flags]",
+     "check an experiment file and flags without running",
+     "Prints every problem with its place and what to write instead.", kValidateExamples,
+     kHelpFlags | kExperimentFlags | kMachineFlags | kValidateFlags, Validate},
+};
+
+}  // namespace
+
+std::span<const Command> Commands() { return kCommands; }
+
+const Command* FindCommand(std::string_view name) {
+  for (const Command& command : kCommands)
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+}  // namespace pipesim::app

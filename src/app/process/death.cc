@@ -1,0 +1,89 @@
+// What is said of a run whose process died: by what, how far it had come, whose fault it is.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstring>
+
+#include "app/process/supervisor.h"
+#include "report/format.h"
+
+namespace pipesim::app {
+namespace {
+
+bool OwnFault(int signal) {
+  for (const int each : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+    if (signal == each) return true;
+  return false;
+}
+
+bool OutOfMemory(const ProcessEnd& end) {
+  return end.signal == SIGKILL && end.oom_killed.value_or(false);
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return fmt::format("signal {} (SIG{})", signal, name != nullptr ? name : "?");
+}
+
+std::string Progressed(const std::optional<Heard>& heard) {
+  if (!heard) return "it died before its first step was heard of";
+  return fmt::format("until then {} steps and {} samples in {}, lately {} samples/s",
+                     report::WithCommas(heard->steps), report::WithCommas(heard->samples),
+                     report::Seconds(base::ToSeconds(heard->elapsed), 3),
+                     report::Significant(heard->samples_per_s, 3));
+}
+
+report::Document Ended(report::Document begun, bool memory, const std::string& why) {
+  report::Document& result = begun["result"];
+  result["status"] = memory ? "oom" : "failed";
+  result["stopped_by"] = memory ? "out_of_memory" : "failure";
+  result["failure"] = why;
+  begun["warnings"] = report::Document::array();  // they spoke of a run without any step
+  return begun;
+}
+
+}  // namespace
+
+std::string DeathText(const ProcessEnd& end) {
+  std::string peak;
+  if (end.peak_resident.count > 0)
+    peak = fmt::format(", which held {} at its peak",
+                       report::Amount(static_cast<double>(end.peak_resident.count)));
+  if (end.code)
+    return fmt::format("the run's process left with exit code {} and without a report", *end.code);
+  if (OutOfMemory(end))
+    return fmt::format("memory ran out and the kernel killed the run's process{}", peak);
+  if (OwnFault(end.signal))
+    return fmt::format(
+        "internal error: pipesim or a library it uses crashed with {}; please "
+        "report this with the command that ran",
+        SignalName(end.signal));
+  if (end.signal == SIGKILL)
+    return fmt::format(
+        "the run's process{} was killed by {}, {}", peak.empty() ? "" : peak + ",",
+        SignalName(end.signal),
+        end.oom_killed ? "not for want of memory, as far as the kernel's counters tell: somebody "
+                         "or something on this machine ended it"
+                       : "whether for want of memory is not counted here: the kernel's log "
+                         "(dmesg) may tell");
+  return fmt::format("the run's process was killed by {}", SignalName(end.signal));
+}
+
+Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,
+                       const std::optional<Heard>& heard) {
+  const bool internal = end.code || OwnFault(end.signal);
+  return {Ended(std::move(begun), OutOfMemory(end), DeathText(end) + "; " + Progressed(heard)),
+          {},
+          internal ? base::ExitCode::kInternal : base::ExitCode::kRunFailed};
+}
+
+Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<Heard>& heard) {
+  return {Ended(std::move(begun), true,
+                "this process asked for more memory than it may have, outside of any step or "
+                "worker; " +
+                    Progressed(heard)),
+          {},
+          base::ExitCode::kRunFailed};
+}
+
+}  // namespace pipesim::app

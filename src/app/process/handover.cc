@@ -1,0 +1,109 @@
+#include "app/process/handover.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace pipesim::app {
+namespace {
+
+[[noreturn]] void Fail(const char* what) {
+  throw base::EnvironmentError(fmt::format("{} the run's own memory file: {}; is memory exhausted?",
+                                           what, std::strerror(errno)));
+}
+
+}  // namespace
+
+Handover Handover::Create() {
+  Handover made(memfd_create("pipesim-handover", 0));  // inherited by the run
+  if (made.fd_ < 0) Fail("cannot create");
+  made.WriteHeader({});
+  return made;
+}
+
+Handover::Handover(Handover&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+Handover::~Handover() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Handover::Header Handover::Read() const {
+  static_assert(std::is_trivially_copyable_v<Header>);
+  Header header;
+  if (pread(fd_, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) return {};
+  return header;
+}
+
+void Handover::WriteHeader(const Header& header) {
+  if (pwrite(fd_, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header))
+    Fail("cannot write");
+}
+
+Handover::Place Handover::Append(const report::Document& document) {
+  const std::string text =
+      document.dump(-1, ' ', false, report::Document::error_handler_t::replace);
+  struct stat status {};
+  if (fstat(fd_, &status) != 0) Fail("cannot read");
+  const Place place{status.st_size, static_cast<std::int64_t>(text.size())};
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t size = pwrite(fd_, text.data() + done, text.size() - done,
+                                place.at + static_cast<std::int64_t>(done));
+    if (size < 0 && errno != EINTR) Fail("cannot write");
+    if (size > 0) done += static_cast<std::size_t>(size);
+  }
+  return place;
+}
+
+std::optional<report::Document> Handover::ReadAt(const Place& place) const {
+  if (place.size == 0) return std::nullopt;
+  std::string text(static_cast<std::size_t>(place.size), '\0');
+  if (pread(fd_, text.data(), text.size(), place.at) != place.size) return std::nullopt;
+  report::Document document = report::Document::parse(text, nullptr, false);
+  if (document.is_discarded()) return std::nullopt;
+  return document;
+}
+
+// The text first, then the header that points to it: whoever dies in between has left what it had
+// left before.
+void Handover::Begin(const report::Document& nothing_measured) {
+  Header header = Read();
+  header.begun = Append(nothing_measured);
+  WriteHeader(header);
+}
+
+void Handover::Hear(const engine::Progress& progress) {
+  Header header = Read();
+  header.heard = {progress.elapsed, progress.steps, progress.samples, progress.samples_per_s};
+  WriteHeader(header);
+}
+
+void Handover::Finish(const Outcome& outcome) {
+  Header header = Read();
+  header.finished = Append({{"document", outcome.document},
+                            {"notes", outcome.notes},
+                            {"code", static_cast<int>(outcome.code)}});
+  WriteHeader(header);
+}
+
+std::optional<report::Document> Handover::begun() const { return ReadAt(Read().begun); }
+
+std::optional<Heard> Handover::heard() const {
+  const Heard heard = Read().heard;
+  if (heard.elapsed == base::Duration::zero()) return std::nullopt;
+  return heard;
+}
+
+std::optional<Outcome> Handover::finished() const {
+  const auto wrapped = ReadAt(Read().finished);
+  if (!wrapped) return std::nullopt;
+  return Outcome{wrapped->at("document"), wrapped->at("notes").get<std::vector<std::string>>(),
+                 static_cast<base::ExitCode>(wrapped->at("code").get<int>())};
+}
+
+}  // namespace pipesim::app
