@@ -193,7 +193,7 @@ TEST(Warnings, SayThatTimeRanOutBeforeTheIntervalWasNarrow) {
   experiment.run.max_noise = 0.001;
   const auto ran_out = FactsOf<warnings::MaxDuration>(Measure(trace, experiment));
   ASSERT_TRUE(ran_out);
-  EXPECT_EQ(ran_out->max_duration_s, 60);
+  EXPECT_DOUBLE_EQ(ran_out->max_duration_s, 60);
   EXPECT_GT(ran_out->noise, 0.001);
   experiment.run.max_noise = 0.5;
   EXPECT_FALSE(FactsOf<warnings::MaxDuration>(Measure(trace, experiment)));
