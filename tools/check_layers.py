@@ -21,7 +21,7 @@ ENGINES = ["engine/files", "engine/threaded", "engine/torch", "engine/virtual_ti
 # Neither includes the other.
 SIDE_BY_SIDE = {"predict", "calibrate"}
 
-# They create engines.
+# Layers that may include an implementation of engine's interfaces.
 ENGINE_USERS = ["predict", "calibrate", "app"]
 
 # Layers to the right of engine that read its results and never include it.
@@ -62,7 +62,7 @@ def what_is_wrong(file, included):
     if here.split("/")[0] not in ORDER:
         return f"{here} is not a layer"
     if {here, there} == SIDE_BY_SIDE:
-        return f"{here} and {there} must not include each other"
+        return f"{here} must not include {there}"
     if ORDER.index(there.split("/")[0]) > ORDER.index(here.split("/")[0]):
         return f"{there} is to the right of {here}"
     if here in NO_ENGINE and there.split("/")[0] == "engine":

@@ -34,8 +34,8 @@ struct Utf8Char {
 };
 Utf8Char FirstChar(std::string_view text);
 
-/// The first byte that is no part of valid UTF-8, or is a control character other than tab, newline
-/// and carriage return.
+/// The first byte that is not valid UTF-8 or is a control character other than tab, newline and
+/// carriage return.
 std::optional<std::size_t> FirstUnreadableByte(std::string_view text);
 
 /// The number of characters (code points).
