@@ -24,8 +24,7 @@ using base::Seconds;
 using base::Significant;
 using base::WithCommas;
 
-/// A quantity as experiment files spell it, with a space before its unit: "784B" -> "784 B". Any
-/// other text stays as it is.
+/// Adds a space before the unit of a quantity: "784B" -> "784 B". Other texts stay unchanged.
 std::string Spaced(std::string_view text);
 
 /// 20 columns = 100 %; '.' for a share above 0 and below half a column.
@@ -35,11 +34,11 @@ std::string Bar(double share);
 /// method of largest remainders. A part of 0 gets 0; all 0 when no part is above 0.
 std::vector<std::int64_t> Apportion(std::int64_t total, std::span<const double> parts);
 
-/// Shares of `parts` (>= 0) as whole per cents. The whole ones add up to 100, or to 99 where "<1 %"
-/// stands for the rest. All "0 %" when no part is above 0.
+/// Shares of `parts` (>= 0) as whole per cents that add up to 100, or to 99 plus a "<1 %". All "0
+/// %" when no part is above 0.
 std::vector<std::string> WholePercents(std::span<const double> parts);
 
-/// In which unit and with how many decimals a table of times is printed.
+/// The unit and decimals of a table of times.
 struct TimeScale {
   std::string_view unit = "ms";
   double per_second = 1e3;
@@ -47,7 +46,7 @@ struct TimeScale {
 
   /// Three significant digits of `total_s`, at least one decimal.
   static TimeScale For(double total_s);
-  /// This scale, or the one of `total_s` where this one's numbers would grow beyond 9,999.9.
+  /// This scale, or that of `total_s` if numbers would exceed 9,999.9.
   TimeScale Fitting(double total_s) const;
   std::int64_t Ticks(double seconds) const;  ///< in units of the last printed decimal
   std::string Text(std::int64_t ticks) const;

@@ -50,7 +50,7 @@ Document WorkerTimes(const measure::Workers& workers) {
 
 Document WorkersSection(const measure::Workers& workers) {
   Document section = WorkerTimes(workers);
-  // 0 here would claim that it was measured.
+  // 0 would mean that it was measured.
   for (const std::string& state : workers.unmeasured)
     if (const auto found = section.find(state + "_s"); found != section.end()) *found = nullptr;
   section["each"] = Document::array();

@@ -9,15 +9,15 @@
 
 namespace pipesim::report {
 
-/// `text` with U+FFFD in place of bytes that are no UTF-8.
+/// `text` with invalid UTF-8 replaced by U+FFFD.
 Document TextValue(std::string_view text);
-/// The same, and null for an empty text: what is not known.
+/// The same; null for an empty text, which means unknown.
 Document TextOrNull(std::string_view text);
-/// null where the number is unknown or not finite.
+/// null if the number is unknown or not finite.
 Document NumberValue(std::optional<double> number);
 Document CountValue(std::optional<std::int64_t> count);
 Document TextArray(const std::vector<std::string>& texts);
-/// [{path: value}] of a setting list, as an object.
+/// A setting list as an object {path: value}.
 Document SettingsValue(const std::vector<std::pair<std::string, std::string>>& set);
 Document IntervalValue(const std::optional<measure::Interval>& interval);
 

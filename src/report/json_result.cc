@@ -1,4 +1,4 @@
-// What was measured of the run as a whole.
+// The sections for the run as a whole.
 #include "report/json_parts.h"
 
 namespace pipesim::report {

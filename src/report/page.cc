@@ -8,7 +8,7 @@
 namespace pipesim::report {
 namespace {
 
-/// How many bytes of `text` fit into `columns`, in whole characters.
+/// The bytes of `text` that fit into `columns`, in whole characters.
 std::size_t BytesThatFit(std::string_view text, std::size_t columns) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
@@ -20,8 +20,8 @@ std::size_t BytesThatFit(std::string_view text, std::size_t columns) {
   return at;
 }
 
-/// Where to end a line that may hold `fit` bytes of `text`: at its last space that is not before a
-/// number's unit (a per cent sign or a capital), else in the middle of the word.
+/// Where to break a line that may hold `fit` bytes of `text`: at the last space that does not
+/// precede a unit (a per cent sign or a capital), else within the word.
 std::size_t BreakAt(std::string_view text, std::size_t fit) {
   for (std::size_t space = text.rfind(' ', fit); space != std::string_view::npos && space > 0;
        space = text.rfind(' ', space - 1)) {

@@ -1,4 +1,4 @@
-// Lines of the report: 80 columns, wrapped at words, coloured as a whole or not at all.
+// Lines of the report: wrapped at words to 80 columns, one colour per line.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace pipesim::report {
 
 inline constexpr std::size_t kColumns = 80;
 
-/// `text` in lines of at most `columns`; lines after the first begin with `indent`. Breaks at
-/// spaces, never between a number and '%' or a unit in capitals; a word longer than a line is cut.
+/// Wraps `text` to `columns`; lines after the first begin with `indent`. Breaks at spaces, but not
+/// between a number and '%' or a capitalized unit; cuts words longer than a line.
 std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent);
 
-/// `text` and spaces up to `columns`.
+/// Pads `text` on the right to `columns`.
 std::string PadRight(std::string_view text, std::size_t columns);
-/// Spaces before `text` up to `columns`.
+/// Pads `text` on the left to `columns`.
 std::string PadLeft(std::string_view text, std::size_t columns);
 
 enum class Style { kPlain, kStrong, kGood, kAttention, kBad };
@@ -24,12 +24,12 @@ enum class Style { kPlain, kStrong, kGood, kAttention, kBad };
 class Page {
  public:
   explicit Page(bool colour) : colour_(colour) {}
-  /// A line, or several where it is too long; `indent` before each but the first.
+  /// Adds a line, wrapped if too long; `indent` precedes continuation lines.
   void Add(std::string_view text, Style style = Style::kPlain, std::string_view indent = "  ");
-  /// A command stands alone on its line, however long, so that a triple click copies it.
+  /// Adds a command on its own line, never wrapped, so that a triple click copies it.
   void AddCommand(std::string_view command);
   void AddBlank();  ///< at most one in a row
-  /// All lines, each ended by a newline.
+  /// All lines, each with a newline.
   std::string Take();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr int kDeepest = 64;
 
 [[noreturn]] void Refuse(const std::string& source, std::string_view why) {
-  throw base::EnvironmentError(fmt::format("{}: {}; give a file written by --export json=FILE",
+  throw base::EnvironmentError(fmt::format("{}: {}; use a file written by --export json=FILE",
                                            base::Printable(source), why));
 }
 
@@ -34,7 +34,7 @@ Document Parse(std::string_view text, const std::string& source) {
   if (!view.At("pipesim").IsPresent() || !view.At("kind").IsPresent())
     Refuse(source, "not a report of pipesim");
   if (const std::string kind = view.At("kind").Text(); kind != "run")
-    Refuse(source, "a report of kind '" + kind + "', and only runs can be shown");
+    Refuse(source, "a report of kind '" + kind + "'; only runs can be shown");
   if (view.At("schema_version").Number() != kSchemaVersion)
     Refuse(source, "written by a version of pipesim with another report format");
   return document;

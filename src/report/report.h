@@ -1,5 +1,5 @@
-// The report: one JSON document (docs/schema/run.schema.json), and every other format a view of
-// that document, so that a kept report renders as the run itself did. Knows no engine.
+// The report: one JSON document (docs/schema/run.schema.json). All other formats are views of that
+// document, so that a saved report prints exactly as after the run. Knows no engine.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -37,7 +37,7 @@ enum class StepCost {
   kStated,    ///< by the experiment
   kRoofline,  ///< estimated from the model's layers and a device's figures
   kTable,     ///< measured steps of a machine profile
-  kMeasured,  ///< the step of the run that the prediction starts from
+  kMeasured,  ///< measured in the run given by --from
 };
 
 /// What a prediction is based on, beside its experiment.
@@ -48,7 +48,7 @@ struct Prediction {
   double cores = 0;
   std::string cores_from;  ///< "limits.cpus", "this machine", ...
   StepCost step = StepCost::kStated;
-  bool changes_were_run = false;  ///< the what-ifs: in virtual time; else by bounds on demands
+  bool changes_were_run = false;  ///< what-ifs were run in virtual time, not estimated by bounds
 };
 
 /// One finished run: its experiment, measurement and diagnosis.
@@ -59,34 +59,34 @@ struct RunReport {
           engine = Reality::kReal;
   measure::Measurement measurement;
   diagnose::Diagnosis diagnosis;
-  /// The command behind diagnosis.recommendation, the program's name first, one word an element and
-  /// not yet quoted: {"pipesim", "a.yaml", "--workers", "6"}. Empty: nothing to run.
+  /// The command of diagnosis.recommendation, unquoted words with the program's name first:
+  /// {"pipesim", "a.yaml", "--workers", "6"}. Empty: nothing to run.
   std::vector<std::string> next_argv;
-  std::vector<measure::Result> repeats;  ///< each repeat's own result, when there were several
-  std::optional<Prediction> prediction;  ///< of a predicted run alone
+  std::vector<measure::Result> repeats;  ///< one per repeat, when there were several
+  std::optional<Prediction> prediction;  ///< predicted runs only
 };
 
-/// The document; validates against the schema. Texts that are no UTF-8 get U+FFFD in place of the
-/// bad bytes; numbers that are not finite become null. Never throws on what a run can hold.
+/// The document, valid against the schema. Invalid UTF-8 becomes U+FFFD, numbers that are not
+/// finite become null. Does not throw for any run.
 Document ToJson(const RunReport& report);
 
-/// A kept document. Throws base::EnvironmentError, naming `source`, when the text is no JSON,
-/// nested deeper than any report, or no report that this version can read.
+/// Parses a saved document. Throws base::EnvironmentError, naming `source`, when the text is not
+/// JSON, nested too deeply, or not a report that this version can read.
 Document Parse(std::string_view text, const std::string& source);
 
 enum class Detail {
   kBrief,   ///< verdict, why, next
-  kNormal,  ///< and the numbers to believe them
-  kFull     ///< and each worker, host-side shares, every setting with its origin, every warning
+  kNormal,  ///< plus the supporting numbers
+  kFull     ///< plus each worker, host-side shares, every setting with its origin, every warning
 };
 struct TextOptions {
   Detail detail = Detail::kNormal;
-  bool colour = false;  ///< ANSI; repeats what the words say
+  bool colour = false;  ///< ANSI; carries no extra information
   bool utf8 = true;     ///< false: ASCII only, "+-" for the plus-minus sign
 };
-/// Text of a document of kind `run`, made from the document alone: verdict first, at most 80
-/// columns but for commands. What the document lacks, or holds in another type, prints as n/a;
-/// never throws on that. Texts from the document reach the result without control characters.
+/// The text of a document of kind `run`: verdict first, at most 80 columns except commands. Missing
+/// values and values of the wrong type print as n/a and never throw. Control characters are
+/// removed.
 std::string ToText(const Document& report, const TextOptions& options);
 
 /// One export format. The catalogue is explicit.

@@ -24,7 +24,7 @@ void AddQueue(const Sheet& sheet) {
   if (queue.At("capacity").NumberOr(0) <= 0) return;
   const auto mean = queue.At("occupancy_mean").Number();
   sheet.page.Add(
-      fmt::format("  queue: capacity {}, mean {}, empty {}, full {} of the takes",
+      fmt::format("  queue: capacity {}, mean {}, empty {}, full {} when a batch was taken",
                   Count(queue.At("capacity").NumberOr(0)), mean ? Significant(*mean, 3) : "n/a",
                   ShareOrNone(queue.At("empty_fraction")), ShareOrNone(queue.At("full_fraction"))));
 }
@@ -44,14 +44,14 @@ void AddPin(const Sheet& sheet) {
 void AddRealFiles(const Sheet& sheet) {
   const View resources = sheet.document.At("resources");
   if (const auto cached = resources.At("page_cached_fraction").Number())
-    sheet.page.Add("  page cache when the run began: " + Percent(*cached) + " of the files' bytes");
+    sheet.page.Add("  page cache at the start: " + Percent(*cached) + " of the files' bytes");
   const View disk = resources.At("disk");
   if (!disk.IsPresent()) return;
   sheet.page.Add("  disk " + disk.At("name").Text() + ": " +
                      Significant(disk.At("queue_length").NumberOr(0), 3) +
                      " requests in queue and device on average; in use " +
                      Percent(disk.At("utilization").NumberOr(0)) +
-                     " of the time, which is no limit on SSDs: they serve many at once",
+                     " of the time (not the limit of an SSD, which serves many at once)",
                  Style::kPlain, "    ");
 }
 

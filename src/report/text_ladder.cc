@@ -40,9 +40,9 @@ std::string GpuText(View document) {
   if (!device.IsChosen()) return "n/a, no device was opened";
   const bool chosen = document.At("effective.device_requested").Text() == "auto";
   if (chosen && document.At("prediction").IsPresent())
-    return "none known of, device auto stands for " + spec::ToText(device);
+    return "unknown, device auto means " + spec::ToText(device);
   return chosen ? "none visible, device auto chose " + spec::ToText(device)
-                : "not used, device " + spec::ToText(device) + " was asked for";
+                : "not used, device is " + spec::ToText(device);
 }
 
 std::string CpuText(View document) {

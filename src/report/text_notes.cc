@@ -30,7 +30,8 @@ void AddStop(const Sheet& sheet) {
   if (!setting.IsPresent()) return;
   const std::string longest = Setting(sheet.document, "run.max_duration");
   const std::string until =
-      longest.empty() ? "it has enough" : "it has enough or " + Spaced(longest) + " have passed";
+      longest.empty() ? "the result is precise enough"
+                      : "the result is precise enough or " + Spaced(longest) + " have passed";
   sheet.page.Add("  run." + limit + " " + setting.At("value").Text() + " (" +
                  setting.At("origin").Text() +
                  ") stopped the run; without it the run goes on until " + until + ".");

@@ -13,7 +13,7 @@
 
 namespace pipesim::report {
 
-/// What every block works on.
+/// The input and output of every block.
 struct Sheet {
   View document;
   Page& page;
@@ -21,19 +21,19 @@ struct Sheet {
   bool full = false;
 };
 
-void AddVerdict(const Sheet& sheet);   ///< what happened, verdict, Why, Next
+void AddVerdict(const Sheet& sheet);   ///< status, verdict, Why, Next
 void AddRates(const Sheet& sheet);     ///< samples/s, step time, AU; window; what was real
 void AddSteps(const Sheet& sheet);     ///< where a step goes
-void AddHostSide(const Sheet& sheet);  ///< the consumer's time, where the step table shows a device
+void AddHostSide(const Sheet& sheet);  ///< the consumer's time, if the step table shows a device
 void AddLadder(const Sheet& sheet);
 void AddWorkers(const Sheet& sheet);  ///< where a worker's time goes
 void AddEachWorker(const Sheet& sheet);
 void AddWhatIf(const Sheet& sheet);
-void AddEnough(const Sheet& sheet);   ///< enough workers, the same for PyTorch
+void AddEnough(const Sheet& sheet);   ///< enough workers, PyTorch settings
 void AddNotes(const Sheet& sheet);    ///< missing evidence, warnings, bad samples
 void AddDetails(const Sheet& sheet);  ///< queue, memory, epochs, settings, program and machine
 
-void AddMore(const Sheet& sheet);  ///< commands that tell more
+void AddMore(const Sheet& sheet);  ///< commands for more detail
 
 /// "GPU", or "device" when it is an emulated one.
 std::string DeviceWord(View document);
@@ -45,22 +45,22 @@ bool IsOpen(View document);
 std::int64_t Accelerators(View document);
 /// Whether any step was measured.
 bool HasMeasurement(View document);
-/// The scale of all tables of times: that of the mean step.
+/// The scale of all tables of times, chosen for the mean step.
 TimeScale StepScale(View document);
-/// Why a signal whose path begins so is missing; empty when the diagnosis does not say.
+/// Why a signal with this path prefix is missing; empty if the diagnosis does not say.
 std::string ReasonMissing(View document, std::string_view signal);
-/// A clause with its first letter in upper case.
+/// Capitalizes the first letter.
 std::string Capitalised(std::string text);
 
 /// One line of a table of times.
 struct TimeRow {
   std::string name, gloss;
-  std::optional<double> seconds;                      ///< nullopt: not measured; the gloss says why
-  bool always = false;                                ///< shown even when it is 0
-  std::vector<std::pair<std::string, double>> parts;  ///< on a line of its own below
+  std::optional<double> seconds;                      ///< nullopt: not measured, see the gloss
+  bool always = false;                                ///< shown even if 0
+  std::vector<std::pair<std::string, double>> parts;  ///< printed on the line below
 };
-/// A title with the total, and the rows below it, largest first ("other" last): rows add up to the
-/// total and whole per cents to 100 as printed.
+/// A title with the total, then rows in descending order ("other" last). Printed rows add up to the
+/// total, and per cents to 100.
 void AddTimeTable(const Sheet& sheet, const std::string& title, std::vector<TimeRow> rows,
                   const TimeScale& scale, std::string_view tail);
 

@@ -104,7 +104,7 @@ std::string StoragePart(View effective) {
   const std::string name = effective.At("storage.name").Text();
   if (kind == "none") return "storage (none, data in memory)";
   if (kind == "files") return "files";
-  return "storage (" + (name.empty() ? "own figures" : name) + ")";
+  return "storage (" + (name.empty() ? "custom" : name) + ")";
 }
 
 /// The source of the cost of a step that was not run.
@@ -159,7 +159,7 @@ void AddReality(const Sheet& sheet) {
   if (!line.empty()) sheet.page.Add(line);
 }
 
-/// The machine and the costs that a prediction stands on.
+/// The machine and the sources of a prediction's costs.
 void AddBasis(const Sheet& sheet) {
   const View prediction = sheet.document.At("prediction");
   if (!prediction.IsPresent()) return;

@@ -77,7 +77,7 @@ std::vector<TimeRow> DeviceRows(View document) {
       {"starved", "waits for a batch", time("starved_s"), true, {}},
       {"launch", "waits for the host to launch", time("launch_s"), false, {}},
       {"transfer", "waits for a copy", time("transfer_s"), false, {}},
-      {"sync", "waits for the host's reading", time("sync_s"), false, {}},
+      {"sync", "waits for the host to read", time("sync_s"), false, {}},
       {"other", "", time("other_s"), false, {}}};
 }
 

@@ -101,15 +101,15 @@ void AddFailure(const Sheet& sheet, const std::string& status) {
       WithCommas(static_cast<std::int64_t>(sheet.document.At("result.steps").NumberOr(0)));
   if (status == "interrupted") {
     sheet.page.Add("interrupted after " + steps + " measured steps" + because, Style::kAttention);
-    AddAgain(sheet, "the figures hold for the part that ran; for all of it run again:");
+    AddAgain(sheet, "the figures cover the part that ran; to run all of it:");
   } else if (status == "oom") {
     sheet.page.Add("out of memory" + because, Style::kBad);
     AddAgain(sheet,
-             "a smaller batch, fewer workers or a lower prefetch factor keep less in memory; "
-             "this is what ran:");
+             "a smaller batch, fewer workers or a lower prefetch factor need less memory; "
+             "the command was:");
   } else {
     sheet.page.Add("failed" + because, Style::kBad);
-    AddAgain(sheet, "put right what the line above names, then run again:");
+    AddAgain(sheet, "fix the error above, then run again:");
   }
 }
 

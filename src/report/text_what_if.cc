@@ -113,7 +113,7 @@ void AddEnough(const Sheet& sheet) {
     std::string line = "Enough workers: " + WithCommas(workers);
     if (Accelerators(sheet.document) > 1) line += " for each accelerator";
     line += workers == now ? ", as now" : ", now " + WithCommas(now);
-    line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of what any number gives";
+    line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of the best rate";
     const auto prefetch = enough.At("prefetch_factor").Number();
     if (prefetch && workers > 0 && *prefetch != effective.At("prefetch_factor").NumberOr(*prefetch))
       line += ", with prefetch_factor " + Count(*prefetch);

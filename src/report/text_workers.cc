@@ -59,7 +59,7 @@ void AddWorkers(const Sheet& sheet) {
                             : count == 1
                                 ? "Where the worker's time goes"
                                 : fmt::format("Where a worker's time goes (mean of {})", count);
-  AddTimeTable(sheet, title, rows, StepScale(document).Fitting(total), "for each batch");
+  AddTimeTable(sheet, title, rows, StepScale(document).Fitting(total), "per batch");
 }
 
 void AddEachWorker(const Sheet& sheet) {

@@ -19,7 +19,7 @@ std::string_view TextOf(Reality reality) {
   return "predicted";
 }
 
-/// As the user put it: `auto` has become a device by the time of the report.
+/// The setting as the user wrote it; `auto` has been resolved to a device by now.
 std::string RequestedDevice(const spec::Experiment& experiment) {
   const auto setting = experiment.settings.find("device.name");
   if (setting != experiment.settings.end()) return setting->second.text;

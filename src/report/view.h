@@ -1,5 +1,5 @@
-// Reading a document that may be old, hand-edited or cut short: what is missing or of another type
-// reads as absent, and every text comes out fit for a terminal.
+// Reads documents that may be old, hand-edited or truncated: missing values and values of the wrong
+// type are absent, and every text is safe for a terminal.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,14 +13,14 @@
 
 namespace pipesim::report {
 
-/// A value inside a document, or nothing. Cheap to copy; the document must outlive it.
+/// A value inside a document, or absent. Cheap to copy; the document must outlive it.
 class View {
  public:
   View(const Document* value, bool utf8) : value_(value), utf8_(utf8) {}
 
   /// The value at a path of member names: "result.step_time_s.mean".
   View At(std::string_view path) const;
-  /// The member of exactly this name, dots included: settings are named by their path.
+  /// The member with this exact name, dots included, because settings are named by their path.
   View Member(std::string_view name) const;
 
   bool IsPresent() const { return value_ != nullptr && !value_->is_null(); }
@@ -28,8 +28,8 @@ class View {
   std::optional<double> Number() const;
   double NumberOr(double fallback) const { return Number().value_or(fallback); }
   bool IsTrue() const;
-  /// Without control characters, invalid UTF-8 or (utf8 = false) anything beyond ASCII; empty when
-  /// it is no text.
+  /// Without control characters, invalid UTF-8 or (utf8 = false) non-ASCII characters; empty when
+  /// not a text.
   std::string Text() const;
   std::vector<View> Items() const;                            ///< of an array
   std::vector<std::string> Texts() const;                     ///< the texts of an array
@@ -40,10 +40,10 @@ class View {
   bool utf8_;
 };
 
-/// The value of a setting of the experiment, as the experiment file spells it; empty when unknown.
+/// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);
 
-/// `text` in ASCII: common signs by their usual spelling, the rest as '?'.
+/// `text` in ASCII: common symbols by their usual spelling, others as '?'.
 std::string ToAscii(std::string_view text);
 
 }  // namespace pipesim::report

@@ -135,7 +135,7 @@ TEST(Text, WorkerTableOfManyWorkersKeepsItsColumns) {
   run.measurement.workers.count = 128;
   const std::string text = ToText(ToJson(run), {});
   EXPECT_THAT(text,
-              HasSubstr("Where a worker's time goes (mean of 128)   163.8 s   100 %  for each"));
+              HasSubstr("Where a worker's time goes (mean of 128)   163.8 s   100 %  per batch"));
   EXPECT_TRUE(KeepsTheRules(text));
 }
 
@@ -156,7 +156,7 @@ TEST(Text, OfRealFilesShowsTheDiskAndWhatWasCached) {
   EXPECT_THAT(ToText(document, {}),
               HasSubstr("        disk sda: 527 MB/s, 4,710 reads/s of 1.52 ms, 97 % in use"));
   const std::string full = ToText(document, {.detail = Detail::kFull});
-  EXPECT_THAT(full, HasSubstr("page cache when the run began: 2 % of the files' bytes"));
+  EXPECT_THAT(full, HasSubstr("page cache at the start: 2 % of the files' bytes"));
   EXPECT_THAT(full, HasSubstr("disk sda: 7.16 requests in queue and device on average"));
   EXPECT_THAT(full, HasSubstr("measured and judged: epochs 1 to 3"));
 }
