@@ -1,4 +1,4 @@
-// Where batches live: a fixed set of slots that travel between worker, queue and trainer by index.
+// Memory for batches: a fixed set of slots, passed between worker, queue and trainer by index.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace pipesim::engine {
 
-/// Host memory for batches; the trainer's library may give page-locked memory. Thread-safe.
+/// Host memory for batches; the trainer's library may provide page-locked memory. Thread-safe.
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
@@ -21,11 +21,11 @@ class BatchMemory {
   virtual bool pinned() const = 0;
 };
 
-/// Ordinary page-able memory.
+/// Ordinary pageable memory.
 std::unique_ptr<BatchMemory> MakeHostMemory();
 
-/// One prepared batch. `data` holds `samples` samples of the data set's shape and dtype, one after
-/// another; `labels` one class each.
+/// One prepared batch. `data` holds `samples` contiguous samples of the data set's shape and dtype,
+/// `labels` one class per sample.
 struct Batch {
   std::int64_t number = 0;  ///< running number over the run
   std::int64_t epoch = 0;

@@ -1,5 +1,5 @@
-// Which batch goes to which worker, and when it may: the decisions of PyTorch's DataLoader, free of
-// threads and time, so that both engines make the same ones.
+// Assigns batches to workers by the rules of PyTorch's DataLoader. Knows no threads and no time, so
+// that both engines share it.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,27 @@ namespace pipesim::engine {
 
 inline constexpr int kAnyWorker = -1;
 
-/// Batch `index` of the present epoch is `worker`'s to make; kAnyWorker: whoever comes first.
+/// Batch `index` of the current epoch is assigned to `worker`; kAnyWorker: to the first free one.
 struct Deal {
   std::int64_t index = 0;
   int worker = kAnyWorker;
 };
 
-/// round_robin: the next worker of the cycle that has room in its window. While batches are taken
-/// in order that is worker index mod W, as nobody's window is full before his turn; out of order a
-/// slow worker is passed over, as in torch.utils.data.dataloader._try_put_index (PyTorch 2.11).
-/// What has been dealt is never stolen. shared: one window of prefetch_factor × W for all. Not
-/// thread-safe.
+/// round_robin: the next worker in the cycle with room in its window. In order this is always
+/// worker index mod W, because no worker's window fills before its turn; out of order a slow worker
+/// is skipped, as in torch.utils.data.dataloader._try_put_index (PyTorch 2.11). There is no work
+/// stealing. shared: one window of prefetch_factor × W for all workers. Not thread-safe.
 class Dealer {
  public:
   explicit Dealer(const spec::Loader& loader);
 
-  /// The cycle restarts at worker 0. Everything dealt before has been taken.
+  /// Restarts the cycle at worker 0. All batches dealt before must have been taken.
   void BeginEpoch(std::int64_t batches);
-  /// What may be dealt now; nullopt when the window is full or the epoch dealt out.
+  /// Deals the next batch; nullopt when the window is full or the epoch has no more.
   std::optional<Deal> Next();
-  /// The consumer has taken a dealt batch: there is room for another.
+  /// The consumer has taken a dealt batch, which makes room for another.
   void Taken(const Deal& deal);
-  /// No batch of this epoch will be dealt to this worker any more.
+  /// Whether this worker gets no more batches in this epoch.
   bool NoMoreFor(int worker) const;
   bool DealtOut() const { return next_ == batches_; }
 
@@ -44,7 +43,7 @@ class Dealer {
   std::int64_t batches_ = 0, next_ = 0;
   std::int64_t outstanding_ = 0;            ///< dealt and not yet taken
   std::vector<std::int64_t> worker_holds_;  ///< likewise, per worker
-  int cycle_ = 0;                           ///< whose turn it is
+  int cycle_ = 0;                           ///< the next worker in the cycle
 };
 
 }  // namespace pipesim::engine

@@ -1,5 +1,5 @@
-// The partition of an asynchronous device's time: busy with a step, or in a gap that belongs to
-// whatever the host did meanwhile. Free of threads; both engines feed it.
+// Partitions the time of an asynchronous device into steps and gaps; a gap is attributed to what
+// the host did meanwhile. Knows no threads; both engines use it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pipesim::engine {
 
-/// What a device waits for while its host is in `host`.
+/// The device's wait state while its host is in state `host`.
 trace::State DeviceStateWhile(trace::State host);
 
 /// Spans of Role::kDevice that tile its time from `begin` on, given to `sink`; beside them one kTransfer
@@ -19,7 +19,7 @@ class DeviceTimeline {
  public:
   DeviceTimeline(base::Instant begin, trace::SpanSink& sink) : sink_(sink), reached_(begin) {}
 
-  /// The consumer has left a state; in time order.
+  /// The consumer was in `state` from `begin` to `end`. Call in time order.
   void HostWas(trace::State state, base::Instant begin, base::Instant end) {
     host_.Add(state, begin, end);
   }
@@ -27,7 +27,7 @@ class DeviceTimeline {
   /// step in which its own input was copied is transfer; the rest is the host's.
   void Done(const StepDone& step, std::int64_t batch, std::int32_t samples,
             trace::State host_state);
-  /// Nothing more comes: the rest until `end` is a gap.
+  /// Ends the timeline: the remaining time until `end` is a gap.
   void Finish(base::Instant end, trace::State host_state);
 
  private:

@@ -1,6 +1,6 @@
-// Hands batches out to workers, and says why a worker has none to make: the Dealer's decisions, the
-// queues of dealt indices, who waits, and which batches are missing. Free of threads and of time:
-// the virtual engine uses it as it is, the threaded engine under a lock.
+// Hands out batches to workers and records why a worker waits: the Dealer's decisions, the index
+// queues, waiting workers and missing batches. Knows no threads and no clock: the virtual engine
+// uses it directly, the threaded engine under a lock.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace pipesim::engine {
 
-/// Of one consumer and its workers. Where a call takes `wake`, it calls wake(worker) for each
-/// worker that is to look again, in order; that worker may call back at once. With `dispatch:
-/// shared` workers are served in the order in which they began to wait. Not thread-safe.
+/// Serves one consumer and its workers. A call with a `wake` argument calls wake(worker) for each
+/// worker that must look again, in order; that worker may call back at once. With `dispatch:
+/// shared` waiting workers are served first in, first out. Not thread-safe.
 class Dispatcher {
  public:
   explicit Dispatcher(const spec::Loader& loader);
@@ -27,35 +27,35 @@ class Dispatcher {
   /// Deals the first window of `epoch`, which has `batches` batches like every other.
   template <class Wake>
   void BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wake);
-  /// A batch that `worker` made has reached the consumer, whether it is its turn or not. One
-  /// worker's batches arrive in the order in which it took them.
+  /// A batch made by `worker` has reached the consumer, in order or not. A worker's batches arrive
+  /// in the order in which it took them.
   void Arrived(int worker) { SeatOf(worker).unfinished.pop_front(); }
-  /// The batch was taken: its index is free to be dealt again.
+  /// The consumer has taken the batch, which makes room in the window.
   template <class Wake>
   void Taken(const Deal& taken, Wake&& wake);
   void ConsumerWaits(base::Instant since) { consumer_waits_since_ = since; }
   void ConsumerGoesOn(base::Instant now);
 
   std::int64_t epoch() const { return epoch_; }  ///< -1 before the first
-  /// The running number over the run of a batch of the present epoch.
+  /// The running number of a batch of the current epoch.
   std::int64_t NumberOf(const Deal& deal) const { return first_number_ + deal.index; }
 
   // A worker's side. `account` is its own: it has state() and Enter(state, instant).
-  /// The batch to make next; nullopt: there is none now.
+  /// The next batch to make; nullopt if there is none now.
   std::optional<Deal> Take(int worker);
-  /// There was none: the account enters kIdle when this epoch has nothing more for the worker, else
-  /// a blocked state that Settle names. The worker waits until it is woken.
+  /// Call after Take returned nullopt. The account enters kIdle if this epoch has nothing more for
+  /// the worker, else a blocked state, which Settle resolves. The worker waits until it is woken.
   template <class Account>
   void Await(int worker, Account& account, base::Instant now);
-  /// It has not been woken since it began to wait.
+  /// Whether the worker has not been woken since it began to wait.
   bool waits(int worker) const { return seats_[static_cast<std::size_t>(worker)].waits; }
-  /// The wait is over. The part of a blocked wait in which the consumer was waiting, too, becomes
-  /// kBlockedOnOrder (the window is full because an earlier batch is unfinished), the rest is
+  /// Ends a wait. The part of a blocked wait during which the consumer also waited becomes
+  /// kBlockedOnOrder (the window is full because an earlier batch is unfinished), the rest
   /// kBlockedOnConsumer.
   template <class Account>
   void Settle(int worker, Account& account, base::Instant now);
 
-  /// Names the oldest batch that was dealt and has not arrived, and who makes it.
+  /// Names the oldest batch that was dealt and has not arrived, and its worker.
   std::string Missing() const;
 
  private:
@@ -75,16 +75,16 @@ class Dispatcher {
   void ForgetOldWaits(base::Instant now);
 
   Dealer dealer_;
-  std::vector<Ring<Deal>> queues_;  ///< round robin: one a worker; shared: one
+  std::vector<Ring<Deal>> queues_;  ///< round_robin: one per worker; shared: one
   std::vector<Seat> seats_;         ///< by worker
-  Ring<int> line_;                  ///< shared: who waits, the first first
+  Ring<int> line_;                  ///< shared: waiting workers, oldest first
   std::int64_t epoch_ = -1, first_number_ = 0;
   StateHistory consumer_waits_;
   std::size_t waits_kept_ = 0;  ///< after the last clearing
   std::optional<base::Instant> consumer_waits_since_;
 };
 
-/// Why a run ends whose consumer waited for `timeout`.
+/// The failure of a run whose consumer waited longer than `timeout`.
 std::string NoBatchWithin(base::Duration timeout, const std::string& missing);
 
 template <class Wake>
@@ -111,7 +111,7 @@ void Dispatcher::Taken(const Deal& taken, Wake&& wake) {
       WakeOne(worker, wake);
     }
   }
-  // Those who still wait are idle from now on.
+  // The workers that still wait become idle.
   if (dealt && dealer_.DealtOut()) WakeAll(wake);
 }
 
@@ -153,7 +153,7 @@ void Dispatcher::Settle(int worker, Account& account, base::Instant now) {
   const auto enter = [&](trace::State state, base::Instant when, base::Instant) {
     if (state != account.state()) account.Enter(state, when);
   };
-  // Until now every wait of the consumer counts, the present one too.
+  // The consumer's current wait counts too.
   const base::Instant known =
       consumer_waits_since_ ? std::clamp(*consumer_waits_since_, begin, now) : now;
   consumer_waits_.Over(begin, known, trace::State::kBlockedOnConsumer, enter);

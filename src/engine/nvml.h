@@ -1,6 +1,6 @@
-// The GPU's utilisation as NVML (nvidia-smi) tells it: the share of its last sample period, 1/6 s
-// to 1 s long, in which at least one kernel ran. Of the whole device, whoever uses it. NVML comes
-// with the driver and is opened when it is there; no header of it is needed.
+// GPU utilization as reported by NVML (nvidia-smi): the share of the last sample period (1/6 s to
+// 1 s) in which at least one kernel ran, by all programs. NVML comes with the driver and is loaded
+// at run time if present; its header is not needed.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ struct NvmlFunctions {
   int (*utilization)(void* device, Utilization* rates) = nullptr;     ///< ...GetUtilizationRates
 };
 
-/// From libnvidia-ml.so.1; nullopt when it or one of the functions is not there.
+/// Loads libnvidia-ml.so.1; nullopt when it or one of the functions is missing.
 std::optional<NvmlFunctions> LoadNvml();
 
-/// A function that reads the utilisation, 0..1, of the device at `pci_bus_id` ("0000:1a:00.0": CUDA
-/// and NVML number devices differently); it returns nullopt when NVML refuses. Empty when NVML does
-/// not know the device.
+/// Returns a function that reads the utilization, 0..1, of the device at `pci_bus_id`
+/// ("0000:1a:00.0", because CUDA and NVML number devices differently) and returns nullopt on error.
+/// Empty when NVML does not know the device.
 std::function<std::optional<double>()> NvmlUtilization(const NvmlFunctions& nvml,
                                                        const std::string& pci_bus_id);
 

@@ -1,4 +1,4 @@
-// Batches that have arrived, until it is their turn. Free of threads and time.
+// The reorder buffer: holds batches that arrive early. Knows no threads and no time.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,22 @@
 
 namespace pipesim::engine {
 
-/// In order: gives out index 0, 1, 2, … of an epoch. Otherwise: in order of arrival.
-/// Not thread-safe.
+/// In order: returns index 0, 1, 2, … of an epoch. Otherwise: in order of arrival. Not thread-safe.
 template <class T>
 class OrderBuffer {
  public:
   explicit OrderBuffer(bool in_order) : in_order_(in_order) {}
 
-  /// Everything of the epoch before has been given out.
+  /// All batches of the previous epoch must have been taken.
   void BeginEpoch() { next_ = arrivals_ = 0; }
-  /// True: it is this one's turn; it need not come in, and counts as given out.
+  /// Whether it is the turn of `index`. If so, counts it as taken, without a Put.
   bool Passes(std::int64_t index) {
     if ((in_order_ ? index : arrivals_) != next_) return false;
     ++next_;
     ++arrivals_;
     return true;
   }
-  /// Each index comes once in an epoch.
+  /// Call once per index and epoch.
   void Put(std::int64_t index, T item) {
     const std::int64_t place = in_order_ ? index : arrivals_++;
     while (place - next_ >= static_cast<std::int64_t>(waiting_.size())) Grow();
@@ -40,7 +39,7 @@ class OrderBuffer {
   std::int64_t size() const { return size_; }
 
  private:
-  /// Those that wait have numbers from next_ on, fewer apart than there are places.
+  /// Waiting numbers start at next_ and span less than the number of places.
   std::optional<T>& At(std::int64_t number) {
     return waiting_[static_cast<std::size_t>(number) & (waiting_.size() - 1)];
   }

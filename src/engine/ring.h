@@ -1,4 +1,4 @@
-// A first-in-first-out line in a ring of memory that grows when it must and never shrinks.
+// A FIFO queue in a ring buffer that grows on demand and never shrinks.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ class Ring {
  public:
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  /// 0 is the first in line.
+  /// 0 is the front.
   const T& operator[](std::size_t place) const { return slots_[(first_ + place) & mask()]; }
   const T& front() const { return slots_[first_]; }
-  /// `item` is none of its own.
+  /// `item` must not be an element of this ring.
   void push_back(const T& item) { emplace_back() = item; }
-  /// A new last one, to be filled: what it holds is left from before.
+  /// Appends an element for the caller to fill; its old content is unspecified.
   T& emplace_back() {
     if (size_ == slots_.size()) Grow();
     return slots_[(first_ + size_++) & mask()];
@@ -36,7 +36,7 @@ class Ring {
     first_ = 0;
   }
 
-  std::vector<T> slots_;  ///< as many as a power of two
+  std::vector<T> slots_;  ///< size: a power of two
   std::size_t first_ = 0, size_ = 0;
 };
 

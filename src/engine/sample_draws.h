@@ -1,5 +1,4 @@
-// What was drawn for each sample, kept: a sample's cost is drawn once and the same every epoch, so
-// that working it out again is wasted.
+// Caches the draws per sample, which are the same every epoch.
 #pragma once
 
 #include <atomic>
@@ -11,15 +10,14 @@
 
 namespace pipesim::engine {
 
-/// The draws of one stage, keyed by (seed, stage, sample), as whole nanoseconds or bytes; each is
-/// worked out when it is first asked for. Any thread may ask, several at once: all draw the same.
+/// The draws of one stage, keyed by (seed, stage, sample), as whole nanoseconds or bytes, each
+/// computed on first use. Thread-safe: concurrent calls compute the same value.
 class SampleDraws {
  public:
-  /// Data sets of more samples than this are drawn anew each time.
+  /// Draws of larger data sets are not cached.
   static constexpr std::int64_t kMostKept = std::int64_t{1} << 22;
 
-  /// `keep`: takes 4 bytes for each sample, once it was asked for; what does not fit into 32 bits
-  /// (4.3 s) is not kept.
+  /// `keep` enables the cache: 4 bytes per sample used. Values over 32 bits (4.3 s) are not cached.
   SampleDraws(const base::Distribution& distribution, std::uint64_t seed, base::Stage stage,
               std::int64_t samples, bool keep);
   std::int64_t operator()(std::int64_t sample) const {
@@ -33,7 +31,7 @@ class SampleDraws {
       kept.store(static_cast<std::uint32_t>(drawn + 1), std::memory_order_relaxed);
     return drawn;
   }
-  /// Whether these are the draws of such a stage.
+  /// Whether these are the draws for the given distribution, seed and data set size.
   bool Are(const base::Distribution& distribution, std::uint64_t seed, std::int64_t samples) const {
     return samples_ == samples && seed_ == seed && distribution_ == distribution;
   }
@@ -49,7 +47,7 @@ class SampleDraws {
   struct Free {
     void operator()(std::uint32_t* memory) const { std::free(memory); }
   };
-  /// One more than was drawn; 0: not yet. Not a vector: pages that nobody asks for stay untouched.
+  /// Value + 1; 0: not drawn yet. calloc instead of a vector leaves unused pages untouched.
   std::unique_ptr<std::uint32_t[], Free> kept_;
 };
 

@@ -1,4 +1,4 @@
-// Real samples: files that workers read and decode. Emulated samples need no source.
+// Source of real samples: files that workers read and decode. Emulated samples need none.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace pipesim::engine {
 
-/// A sample cannot be used: unreadable, truncated, of a foreign format. Names the file and why.
+/// A sample is unusable: unreadable, truncated or of another format. Names the file and the reason.
 class BadSample : public std::runtime_error {
  public:
   BadSample(std::string which, std::string why)
@@ -27,7 +27,7 @@ class BadSample : public std::runtime_error {
   std::string item, reason;
 };
 
-/// Thread-safe: workers call it side by side, each with buffers of its own.
+/// Thread-safe: workers call it concurrently, each with its own buffers.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -35,8 +35,8 @@ class SampleSource {
   virtual std::int64_t classes() const = 0;
   /// 0 <= label < classes.
   virtual std::int64_t Label(std::int64_t sample) const = 0;
-  /// Reads the stored bytes; they lie in `buffer`, which grows as it needs and is kept by the
-  /// caller from call to call. Throws BadSample.
+  /// Reads the stored bytes into `buffer`, which grows as needed; the caller reuses it between
+  /// calls. Throws BadSample.
   virtual std::span<const std::byte> Read(std::int64_t sample,
                                           std::vector<std::byte>& buffer) const = 0;
   /// Decodes, resizes and normalises into `out`: PreparedBytes(dataset) bytes. Throws BadSample.
@@ -44,31 +44,31 @@ class SampleSource {
                        std::span<std::byte> out) const = 0;
 };
 
-/// What a folder of images holds, before an experiment is complete.
+/// Content of a folder of images, to complete an experiment.
 struct ImageFolderSummary {
   std::int64_t samples = 0, classes = 0;
   base::Bytes mean_sample_bytes;
 };
 
-/// A folder with one subfolder a class (sorted by name), JPEG files in it. Throws EnvironmentError
-/// when there is no such folder or no image in it (engine/files), and with storage.direct where the
-/// file system refuses direct reading.
+/// Opens a folder of JPEG files with one subfolder per class, sorted by name (engine/files). Throws
+/// EnvironmentError when the folder or images are missing, and with storage.direct if the file
+/// system does not support direct reads.
 std::unique_ptr<SampleSource> OpenImageFolder(const spec::Storage& storage,
                                               const spec::Dataset& dataset);
 ImageFolderSummary SummarizeImageFolder(const std::filesystem::path& path);
 
 struct PageCacheControl {
   const base::StopFlag* stop = nullptr;  ///< Ctrl-C
-  /// "reading the files into the page cache", share done; for each file; may be empty.
+  /// Called per file with "reading the files into the page cache" and the share done; may be empty.
   std::function<void(std::string_view doing, double share)> on_progress;
 };
 struct PageCacheState {
-  bool interrupted = false;               ///< `stop` was set before it was done
+  bool interrupted = false;               ///< `stop` was set before the end
   std::optional<double> cached_fraction;  ///< of the files' bytes; nullopt: not known
 };
-/// Brings the page cache into the state that storage.cache asks for: cold by
-/// posix_fadvise(DONTNEED) over all files, warm by reading them, as many as memory is available
-/// for. Throws EnvironmentError when a file cannot be opened or read, unless bad files are skipped.
+/// Brings the page cache into the state requested by storage.cache: cold by posix_fadvise(DONTNEED)
+/// over all files, warm by reading as many files as fit in memory. Throws EnvironmentError when a
+/// file cannot be opened or read, unless bad files are skipped.
 PageCacheState PreparePageCache(const spec::Storage& storage, const PageCacheControl& control);
 
 }  // namespace pipesim::engine

@@ -1,5 +1,5 @@
-// What a thread did lately, so that somebody else's waiting can be laid over it: the device's gaps
-// over the consumer's states, a worker's wait over the consumer's. Free of threads.
+// Recent states of a thread, to attribute another one's waiting to them: the device's gaps or a
+// worker's wait to the consumer's states. Knows no threads.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace pipesim::engine {
 /// Not thread-safe.
 class StateHistory {
  public:
-  /// Stays come in time order and do not overlap.
+  /// Call in time order, without overlap.
   void Add(trace::State state, base::Instant begin, base::Instant end) {
     if (begin >= end) return;
     Stay& stay = stays_.emplace_back();
@@ -21,13 +21,13 @@ class StateHistory {
     stay.begin = begin;
     stay.end = end;
   }
-  /// What ended by `instant` will not be asked for again.
+  /// Drops states that ended by `instant`.
   void ForgetBefore(base::Instant instant) {
     while (!stays_.empty() && stays_.front().end <= instant) stays_.pop_front();
   }
   std::size_t size() const { return stays_.size(); }
-  /// Cuts [begin, end) into pieces, in time order and without a hole: visit(state, begin, end).
-  /// Where no stay is known the state is `otherwise`.
+  /// Splits [begin, end) by state and calls visit(state, begin, end) in time order, without gaps.
+  /// Unrecorded time has the state `otherwise`.
   template <class Visit>
   void Over(base::Instant begin, base::Instant end, trace::State otherwise, Visit&& visit) const {
     std::size_t at = FirstThatEndsAfter(begin);

@@ -16,17 +16,17 @@
 
 namespace pipesim::engine {
 
-/// Marks which state the consumer is in; the engine gives one to the trainer, so that every second
-/// of a step has one owner. Leaving a state by entering the next costs one clock read.
+/// Records the consumer's state. The engine passes it to the trainer, so that every part of a step
+/// has one state. Entering the next state costs one clock read.
 class StateTimer {
  public:
   virtual ~StateTimer() = default;
-  /// Ends the present state and begins `state`, both now.
+  /// Ends the current state and begins `state`, both now.
   virtual void Enter(trace::State state) = 0;
-  /// The instant the present state began: where work that did not really wait is scheduled from.
+  /// The scheduled begin of the current state: work that did not really wait starts here.
   virtual base::Instant scheduled() const = 0;
-  /// After a wait to an emulated instant: the next state is scheduled from `end`, and what the
-  /// clock shows beyond it counts as contended.
+  /// Call after a wait until an emulated instant: the next state is scheduled from `end`, and time
+  /// after it counts as contended.
   virtual void WaitedUntil(base::Instant end) = 0;
 };
 
@@ -43,24 +43,24 @@ struct TrainerInfo {
 struct StepDone {
   base::Instant begin, end;  ///< of the step on the device
   std::optional<base::Instant> transfer_begin, transfer_end;
-  std::optional<double> loss;  ///< when this step was to be read back
+  std::optional<double> loss;  ///< if this step was read back
 };
 
-/// One full step with nothing beside it.
+/// One full step in isolation.
 struct StepAlone {
   base::Duration time{};                        ///< on the device
-  std::optional<base::Duration> cpu;            ///< of all threads, where the CPU trains
-  std::optional<base::Duration> on_one_thread;  ///< its time there, where the CPU trains on several
+  std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
+  std::optional<base::Duration> on_one_thread;  ///< CPU training on several threads: time on one
 };
 
-/// The model or a batch does not fit. The message says what was asked and what was free.
+/// The model or a batch does not fit. The message gives the requested and the free amount.
 class OutOfMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// All calls come from the consumer thread, Submit and WaitDone for steps 0, 1, 2, … in order.
-/// A batch's memory is not touched after WaitDone of its step returned. Throws OutOfMemory, or
+/// A batch's memory is not used after WaitDone of its step has returned. Throws OutOfMemory, or
 /// std::runtime_error when the device fails.
 class Trainer {
  public:
@@ -73,8 +73,8 @@ class Trainer {
   /// Waits until the step is done (the caller has entered kCompute) or `stop` is set (nullopt).
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,
                                            const base::StopFlag& stop) = 0;
-  /// After the last step, outside the measured run, about half a second long; nullopt when it cannot
-  /// be measured, or not in that time.
+  /// Call after the last step, outside the measured run. Takes about half a second; nullopt when
+  /// the step cannot be measured in that time.
   virtual std::optional<StepAlone> MeasureStepAlone() { return std::nullopt; }
   virtual std::optional<base::Bytes> DeviceMemoryPeak() const { return std::nullopt; }
 };
