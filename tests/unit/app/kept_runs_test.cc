@@ -23,7 +23,7 @@ TEST_F(KeptRuns, TheNewestIsTheLastKept) {
   EXPECT_EQ(base::ReadFile(*NewestRun(folder_)), "second");
 }
 
-TEST_F(KeptRuns, OnlyTwentyStay) {
+TEST_F(KeptRuns, KeepsOnlyTwenty) {
   for (int i = 0; i < 25; ++i) KeepRun(folder_, std::to_string(i));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "runs"), fs::directory_iterator()), 20);
   EXPECT_EQ(base::ReadFile(*NewestRun(folder_)), "24");

@@ -19,7 +19,7 @@ ExitCode Check(const std::vector<std::string>& words, Verdict verdict, double ra
   return CheckThresholds(ReadThresholds(ParseArguments(words)), measurement, diagnosis).code;
 }
 
-TEST(Thresholds, NothingAskedIsMet) {
+TEST(Thresholds, NoThresholdsAreMet) {
   EXPECT_EQ(Check({}, Verdict::kInconclusive, 100, 1), ExitCode::kOk);
 }
 
@@ -45,11 +45,11 @@ TEST(Thresholds, AMissWinsOverAnOpenOne) {
       ExitCode::kThresholdMissed);
 }
 
-TEST(Thresholds, AUnknownUtilizationIsUndecided) {
+TEST(Thresholds, AnUnknownUtilizationIsUndecided) {
   EXPECT_EQ(Check({"--require", "au>=0.9"}, Verdict::kIoBound, 100, 5), ExitCode::kUndecided);
 }
 
-TEST(Thresholds, WhatCannotBeReadIsAUsageError) {
+TEST(Thresholds, AnInvalidLimitIsAUsageError) {
   for (const char* text : {"au>0.9", "au", "speed>=3", "au>=x", "au>=0.9x"})
     EXPECT_THROW(ReadThresholds(ParseArguments({"--require", text})), base::UsageError) << text;
   EXPECT_THROW(ReadThresholds(ParseArguments({"--expect", "io"})), base::UsageError);

@@ -32,7 +32,7 @@ spec::Experiment Cached(CachePolicy policy, double share, std::int64_t samples =
   return experiment;
 }
 
-/// The share of hits in each epoch, read in the order of the experiment's loader.
+/// The hit rate of each epoch, reading in the loader's order.
 std::vector<double> EpochHits(const spec::Experiment& experiment, int epochs) {
   SampleCache cache = *SampleCache::Of(experiment);
   const std::int64_t samples = experiment.dataset.samples;
@@ -54,8 +54,8 @@ std::vector<double> EpochHits(const spec::Experiment& experiment, int epochs) {
   return shares;
 }
 
-/// Mean over all epochs but the first, which fills the cache, against `expected` within four
-/// standard errors.
+/// Expects the mean over all epochs but the first, which fills the cache, within four standard
+/// errors of `expected`.
 void ExpectMean(std::vector<double> shares, double expected) {
   shares.erase(shares.begin());
   const double error = base::Stdev(shares) / std::sqrt(static_cast<double>(shares.size()));
@@ -65,14 +65,14 @@ void ExpectMean(std::vector<double> shares, double expected) {
 
 class CacheShare : public testing::TestWithParam<double> {};
 
-TEST_P(CacheShare, LruOverFreshShufflesHitsCPlusRestTimesLogOfRest) {
-  // A sample read at the place x of an epoch (0..1) and y of the next has (1 - x) + y x others
-  // between: it hits when these are fewer than c. Over uniform x and y: c + (1 - c) ln(1 - c).
+TEST_P(CacheShare, LruOverFreshShufflesMatchesTheClosedForm) {
+  // Between reads of a sample at position x of one epoch (0..1) and y of the next lie (1 - x) + y x
+  // other samples. It hits if these are fewer than c: c + (1 - c) ln(1 - c) over uniform x and y.
   const double c = GetParam();
   ExpectMean(EpochHits(Cached(CachePolicy::kLru, c), 41), c + (1 - c) * std::log(1 - c));
 }
 
-TEST_P(CacheShare, AnyReadOfAnySampleHitsC) {
+TEST_P(CacheShare, RandomReadsHitTheCachedShare) {
   const double c = GetParam();
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
     SampleCache cache = *SampleCache::Of(Cached(policy, c));
@@ -86,7 +86,8 @@ TEST_P(CacheShare, AnyReadOfAnySampleHitsC) {
       }
       shares.push_back(static_cast<double>(hits) / 20'000);
     }
-    shares.erase(shares.begin(), shares.begin() + 5);  // it fills: 1 - exp(-2 x 5) of all were read
+    shares.erase(shares.begin(),
+                 shares.begin() + 5);  // filling: 1 - exp(-2 x 5) of all samples were read
     ExpectMean(shares, c);
   }
 }
@@ -96,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Of, CacheShare, testing::Values(0.1, 0.25, 0.5, 0.75, 0
                            return std::to_string(std::lround(param.param * 100)) + "Percent";
                          });
 
-TEST(SampleCache, OfHalfTheDataSetHitsFifteenPercentUnderLru) {
+TEST(SampleCache, LruWithHalfTheDataSetHitsFifteenPercent) {
   EXPECT_NEAR(EpochHits(Cached(CachePolicy::kLru, 0.5), 2)[1], 0.153, 0.02);
 }
 
@@ -106,12 +107,12 @@ TEST(SampleCache, LruOverTheSameOrderEachEpochNeverHits) {
   EXPECT_EQ(EpochHits(experiment, 3), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(SampleCache, ThatHoldsAllHitsAllFromTheSecondEpochOn) {
+TEST(SampleCache, WithRoomForAllHitsAlwaysFromTheSecondEpochOn) {
   EXPECT_EQ(EpochHits(Cached(CachePolicy::kLru, 1), 3), (std::vector<double>{0, 1, 1}));
   EXPECT_EQ(EpochHits(Cached(CachePolicy::kRandom, 1), 3), (std::vector<double>{0, 1, 1}));
 }
 
-TEST(SampleCache, WarmToAShareHitsThatShareOfWhatItHolds) {
+TEST(SampleCache, PartlyWarmHitsThatShareOfItsContent) {
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
     spec::Experiment experiment = Cached(policy, 1);
     experiment.storage.cache.warm = 0.25;
@@ -119,7 +120,7 @@ TEST(SampleCache, WarmToAShareHitsThatShareOfWhatItHolds) {
   }
 }
 
-TEST(SampleCache, ThatIsWarmBeginsAsAnEpochBeforeTheRunWouldHaveLeftIt) {
+TEST(SampleCache, WarmStartsInTheSteadyState) {
   // So the first epoch hits like every other.
   constexpr double c = 0.5, expected = c + (1 - c) * -0.69314718;
   spec::Experiment experiment = Cached(CachePolicy::kLru, c);
@@ -135,7 +136,7 @@ TEST(SampleCache, ThatIsWarmBeginsAsAnEpochBeforeTheRunWouldHaveLeftIt) {
   EXPECT_EQ(EpochHits(experiment, 1)[0], 0) << "the last samples in order, the first to go";
 }
 
-TEST(SampleCache, DependsOnTheSeedAlone) {
+TEST(SampleCache, DependsOnlyOnTheSeed) {
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
     spec::Experiment experiment = Cached(policy, 0.3, 1000);
     experiment.storage.cache.warm = 0.5;
@@ -152,7 +153,7 @@ TEST(SampleCache, DoesNotKeepASampleLargerThanItself) {
   EXPECT_EQ(EpochHits(experiment, 3), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(SampleCache, IsThereOnlyBeforeEmulatedStorageWithAPolicy) {
+TEST(SampleCache, ExistsOnlyForEmulatedStorageWithAPolicy) {
   spec::Experiment experiment = Cached(CachePolicy::kLru, 1);
   EXPECT_TRUE(SampleCache::Of(experiment));
   experiment.storage.cache.policy = CachePolicy::kNone;
@@ -162,7 +163,7 @@ TEST(SampleCache, IsThereOnlyBeforeEmulatedStorageWithAPolicy) {
   EXPECT_FALSE(SampleCache::Of(experiment));
 }
 
-/// The same by search through a list.
+/// A reference implementation with a list.
 struct SlowLru {
   std::list<std::int64_t> held;  ///< the latest first
   std::map<std::int64_t, std::int64_t> bytes_of;

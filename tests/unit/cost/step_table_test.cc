@@ -25,37 +25,37 @@ TEST(StepTable, IsExactAtMeasuredBatchSizesAndLinearBetween) {
   EXPECT_EQ(table.At(256), 1000us);
 }
 
-TEST(StepTable, BeyondTheLargestTimeIsInProportion) {
+TEST(StepTable, AboveTheLargestBatchTimeIsProportional) {
   const StepTable table = Table({{16, 100us}, {64, 200us}});
   EXPECT_TRUE(table.Covers(64));
   EXPECT_FALSE(table.Covers(65));
   EXPECT_EQ(table.At(128), 400us);
 }
 
-TEST(StepTable, BelowTheSmallestTheLineGoesOnWithinReason) {
+TEST(StepTable, BelowTheSmallestBatchExtrapolatesWithinBounds) {
   const StepTable table = Table({{16, 100us}, {32, 140us}});
   EXPECT_FALSE(table.Covers(15));
   EXPECT_EQ(table.At(8), 80us);
-  // Steeper than in proportion: no sample gets cheaper than in the smallest batch.
-  EXPECT_EQ(Table({{16, 100us}, {32, 400us}}).At(8), 50us);
-  // Falling: no step gets dearer than the smallest one.
+  // Steeper than proportional: the time per sample stays that of the smallest
+  // batch.EXPECT_EQ(Table({{16, 100us}, {32, 400us}}).At(8), 50us); Falling: no step gets dearer
+  // than the smallest one.
   EXPECT_EQ(Table({{16, 100us}, {32, 90us}}).At(8), 100us);
 }
 
-TEST(StepTable, OneBatchSizeAloneScalesInProportion) {
+TEST(StepTable, ASingleBatchSizeScalesProportionally) {
   const StepTable table = Table({{64, 640us}});
   EXPECT_EQ(table.At(1), 10us);
   EXPECT_EQ(table.At(128), 1280us);
   EXPECT_TRUE(table.Covers(64));
 }
 
-TEST(StepTable, TakesPointsInAnyOrderAndTheMeanOfEqualBatchSizes) {
+TEST(StepTable, SortsPointsAndAveragesEqualBatchSizes) {
   const StepTable table = Table({{64, 300us}, {16, 100us}, {64, 200us}});
   EXPECT_EQ(table.At(64), 250us);
   EXPECT_EQ(table.smallest(), 16);
 }
 
-TEST(StepTable, RefusesNothingAndNoSamples) {
+TEST(StepTable, RefusesAnEmptyTableAndEmptyBatches) {
   EXPECT_THROW(Table({}), std::invalid_argument);
   EXPECT_THROW(Table({{0, 1us}}), std::invalid_argument);
 }

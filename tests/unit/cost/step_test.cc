@@ -26,7 +26,7 @@ spec::Model TwoLinears() {
 }
 const spec::Shape kInput = {1000};
 
-// Memory is so fast that FLOPs alone count, or the other way round.
+// A device limited by FLOPs only, or by memory only.
 spec::DevicePreset ComputeBound() {
   spec::DevicePreset device;
   device.fp32_flops_per_s = 1e12;
@@ -56,7 +56,7 @@ TEST(Roofline, CountsForwardAndBothGradients) {
   EXPECT_NEAR(base::ToSeconds(step.device), 100 * 32e6 / 0.5e12, 0.001 * 100 * 32e6 / 0.5e12);
 }
 
-TEST(Roofline, Bf16IsFasterInFlopsAndHalvesTheBytesOfLayers) {
+TEST(Roofline, Bf16HasItsOwnPeakAndHalvesTheLayersBytes) {
   spec::Training bf16;
   bf16.precision = spec::Precision::kBf16;
   EXPECT_NEAR(Seconds(ComputeBound(), 100) / Seconds(ComputeBound(), 100, bf16), 4, 0.01);
@@ -87,7 +87,7 @@ TEST(Roofline, OptimizersDifferByTheirPassesOverTheParameters) {
   EXPECT_NEAR((with(spec::Optimizer::kAdam) - with(spec::Optimizer::kSgd)) / pass_s, 16, 1e-6);
 }
 
-TEST(Roofline, ArraysThatTheCachesHoldMoveAtTheirBandwidth) {
+TEST(Roofline, ArraysThatFitTheCachesUseTheCacheBandwidth) {
   const spec::Model small{.name = "small", .source = "", .layers = {Linear(100)}};
   const spec::Model large{.name = "large", .source = "", .layers = {Linear(100'000)}};
   spec::DevicePreset cached = MemoryBound();
@@ -105,7 +105,7 @@ TEST(Roofline, ArraysThatTheCachesHoldMoveAtTheirBandwidth) {
   EXPECT_LT(slower(between), 3);
 }
 
-TEST(Roofline, TheHostPaysForEachLaunchWhateverTheBatch) {
+TEST(Roofline, TheHostPaysPerLaunchForAnyBatchSize) {
   const StepEstimate small = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 1);
   const StepEstimate large = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 4096);
   EXPECT_EQ(small.host, large.host);
@@ -113,12 +113,12 @@ TEST(Roofline, TheHostPaysForEachLaunchWhateverTheBatch) {
   EXPECT_GT(small.launches, 0);
   spec::Training adam;
   adam.optimizer = spec::Optimizer::kAdam;
-  // adam's seven kernels in place of sgd's one
+  // adam's seven kernels instead of sgd's one
   EXPECT_EQ(EstimateStep(TwoLinears(), kInput, adam, ComputeBound(), 1).launches,
             small.launches + 6);
 }
 
-TEST(Roofline, MoreParametersThanOneKernelCoversTakeAnother) {
+TEST(Roofline, ParametersBeyondOneKernelTakeAnother) {
   const auto launches = [](std::int64_t out) {
     const spec::Model model{.name = "one", .source = "", .layers = {Linear(out)}};
     return EstimateStep(model, kInput, {}, ComputeBound(), 1).launches;
@@ -136,7 +136,7 @@ RC_GTEST_PROP(Roofline, GrowsWithTheBatchAndBatchesAreNeverDearerTogether, ()) {
 
 TEST(Roofline, ALayerThatDoesNotFitIsRefused) {
   spec::Model images = TwoLinears();
-  images.layers.front().kind = spec::LayerKind::kBatchNorm2d;  // wants channels, rows and columns
+  images.layers.front().kind = spec::LayerKind::kBatchNorm2d;  // needs channels, rows and columns
   EXPECT_THROW(EstimateStep(images, kInput, {}, ComputeBound(), 1), std::invalid_argument);
 }
 
@@ -157,14 +157,14 @@ TEST(StepModelTest, AStatedCostIsBasePlusSamples) {
   spec::Experiment experiment = Emulated();
   experiment.device.step_base = Fixed(microseconds(200));
   experiment.device.step_per_sample = Fixed(microseconds(5));
-  experiment.device.preset = ComputeBound();  // the stated cost goes first
+  experiment.device.preset = ComputeBound();  // the stated cost wins
   const StepModel model(experiment);
   EXPECT_EQ(model.Device(0, 64), microseconds(520));
   EXPECT_EQ(model.Device(1, 10), microseconds(250));
   EXPECT_EQ(model.Host(64), Duration::zero());
 }
 
-TEST(StepModelTest, ADrawnCostBelongsToItsStep) {
+TEST(StepModelTest, ARandomCostIsKeyedByItsStep) {
   spec::Experiment experiment = Emulated();
   experiment.device.step_base =
       base::Drawn<Duration>{{.kind = base::DistributionKind::kExponential, .mean = 1e6}};
@@ -179,7 +179,7 @@ TEST(StepModelTest, ADrawnCostBelongsToItsStep) {
   EXPECT_NE(StepModel(experiment).Device(0, 64), model.Device(0, 64));
 }
 
-TEST(StepModelTest, APresetAnswersByItsRoofline) {
+TEST(StepModelTest, APresetUsesItsRoofline) {
   spec::Experiment experiment = Emulated();
   experiment.device.preset = ComputeBound();
   const StepModel model(experiment);
@@ -191,7 +191,7 @@ TEST(StepModelTest, APresetAnswersByItsRoofline) {
   }
 }
 
-TEST(StepModelTest, CopiesCrossTheLinkOnceAndPageableOnesTakeTwice) {
+TEST(StepModelTest, PageableCopiesTakeTwiceAsLong) {
   spec::Experiment experiment = Emulated();
   EXPECT_EQ(StepModel(experiment).HostToDevice(Bytes{1'000'000}, true), Duration::zero());
   experiment.device.preset = ComputeBound();

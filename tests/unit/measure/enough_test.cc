@@ -16,10 +16,10 @@ using tests::Pipeline;
 using tests::TraceOf;
 using trace::EndReason;
 
-/// Steps of exactly 100 ms, so that any two batches agree.
+/// Steps of exactly 100 ms, so that all batch means agree.
 Pipeline Even(std::int64_t steps) { return {.workers = 1, .steps = steps, .forward = Ms(100)}; }
 
-/// What the user asked of the run; the rest as by default.
+/// The run settings of the user; the others have their defaults.
 struct Asked {
   std::optional<Duration> duration{}, warmup{};
   std::optional<std::int64_t> steps{}, epochs{};
@@ -60,7 +60,7 @@ TEST(Enough, AutoWaitsForANarrowInterval) {
   EXPECT_EQ(AskAtEnd(pipeline, {.max_noise = 0.5}), EndReason::kEnough);
 }
 
-TEST(Enough, AutoGivesUpAtMaxDuration) {
+TEST(Enough, AutoEndsAtMaxDuration) {
   EXPECT_EQ(AskAtEnd(Even(400), {.max_noise = -1}), std::nullopt);
   EXPECT_EQ(AskAtEnd(Even(600), {.max_noise = -1}), EndReason::kMaxDuration);
   EXPECT_EQ(AskAtEnd(Even(100), {.max_duration = seconds(5)}), EndReason::kMaxDuration);
@@ -72,7 +72,7 @@ TEST(Enough, ADurationCountsFromTheEndOfTheWarmUp) {
   EXPECT_EQ(AskAtEnd(Even(29), {.duration = seconds(2), .warmup = seconds(1)}), std::nullopt);
 }
 
-TEST(Enough, ADurationAsksForNoPrecision) {
+TEST(Enough, AFixedDurationIgnoresPrecision) {
   Pipeline pipeline = Even(12);
   EXPECT_EQ(AskAtEnd(pipeline, {.duration = seconds(1)}), EndReason::kDuration);
 }
@@ -87,7 +87,7 @@ TEST(Enough, StepsAndEpochsIncludeTheWarmUp) {
   EXPECT_EQ(AskAtEnd(epochs, {.epochs = 2}), std::nullopt);
 }
 
-TEST(Enough, StepsAloneRunAsLongAsTheyTake) {
+TEST(Enough, AStepLimitHasNoTimeLimit) {
   EXPECT_EQ(AskAtEnd(Even(1000), {.steps = 2000}), std::nullopt);
 }
 
@@ -96,7 +96,7 @@ TEST(Enough, TheFirstLimitReachedEndsTheRun) {
   EXPECT_EQ(AskAtEnd(Even(50), {.duration = seconds(60), .steps = 50}), EndReason::kSteps);
 }
 
-TEST(Enough, EndsARunThatNeverMakesAStep) {
+TEST(Enough, EndsARunWithoutSteps) {
   const Pipeline nothing{.steps = 0};
   const trace::RunTrace trace = TraceOf(nothing);
   spec::Experiment experiment = ExperimentOf(nothing);

@@ -12,12 +12,12 @@ using tests::Ms;
 using tests::Pipeline;
 using tests::TraceOf;
 
-/// Four workers of 40 ms against steps of 1 ms: the loader limits, 4 batches each 40 ms.
+/// Four workers of 40 ms and steps of 1 ms: loader-bound, 4 batches per 40 ms.
 Pipeline Starving() { return {.workers = 4, .prepare = Ms(40), .forward = Ms(1)}; }
 
 std::int64_t Steps(const Window& window) { return window.last_step - window.first_step; }
 
-TEST(Window, LeavesOutTheFirstStepInWhichThePipelineFills) {
+TEST(Window, ExcludesTheFirstStepWhileThePipelineFills) {
   Pipeline pipeline = Starving();
   pipeline.startup = Ms(500);
   const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
@@ -40,7 +40,7 @@ TEST(Window, HoldsWholeCyclesSoThatBurstsDoNotBiasTheRate) {
   }
 }
 
-TEST(Window, BeginsWhereTheStatedWarmUpEnds) {
+TEST(Window, BeginsAfterTheStatedWarmUp) {
   const Pipeline pipeline{.workers = 1, .steps = 100, .prepare = Ms(1), .forward = Ms(10)};
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.run.warmup = Ms(205);
@@ -66,16 +66,16 @@ TEST(Window, CutsSlowFirstStepsByMser) {
   EXPECT_EQ(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 40);
 }
 
-TEST(Window, NeverTakesMoreThanHalfForWarmUp) {
+TEST(Window, WarmUpIsAtMostHalfTheRun) {
   Pipeline pipeline{.workers = 1, .prepare = Ms(1), .forward = Ms(10)};
   pipeline.extra = [](std::int64_t step) { return step < 390 ? Ms(90) : Duration::zero(); };
   EXPECT_LE(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 200);
 }
 
-TEST(Window, NeverWarmsUpBeyondTheFirstEpoch) {
+TEST(Window, WarmUpEndsWithinTheFirstEpoch) {
   Pipeline pipeline{.workers = 1, .epoch_batches = 70, .prepare = Ms(1), .forward = Ms(10)};
   pipeline.extra = [](std::int64_t step) { return step < 100 ? Ms(90) : Duration::zero(); };
-  // A cold second epoch is what a user waits for: only the first one may go.
+  // A slow second epoch is a real cost: only the first may be excluded.
   EXPECT_EQ(MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline))->first_step, 70);
 }
 
@@ -101,7 +101,7 @@ TEST(Window, StaysWithinOneKeptStepOfWholeCyclesInALongRun) {
   EXPECT_GT(Steps(*window), 30'001 / 2 - 7 - trace.checkpoint_stride);
 }
 
-TEST(Window, TakesWhatThereIsWhenNotOneCycleFits) {
+TEST(Window, TakesEverythingWhenNotOneCycleFits) {
   Pipeline pipeline = Starving();
   pipeline.workers = 64;
   pipeline.steps = 10;
@@ -119,7 +119,7 @@ TEST(Window, TakesTheOnlyStepOfARunFromItsBegin) {
   EXPECT_EQ(window->to - window->from, Ms(41));
 }
 
-TEST(Window, IsNotThereWithoutStepsOrWhenTheWarmUpOutlastsTheRun) {
+TEST(Window, IsAbsentWithoutStepsOrWithAWarmUpLongerThanTheRun) {
   Pipeline pipeline = Starving();
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.run.warmup = std::chrono::hours(1);

@@ -1,5 +1,5 @@
-// Finished runs made by hand: the examples that docs and golden files show, and runs that ended
-// badly. Their figures are illustrative and fit one another; no machine gave them.
+// Hand-made runs: the examples in docs and golden files, and failed runs. Their figures are
+// consistent but not measured.
 #pragma once
 
 #include "report/report.h"

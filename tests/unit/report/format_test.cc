@@ -34,7 +34,7 @@ TEST(Count, PrintsWholeNumbersInFull) {
   EXPECT_EQ(Count(2.5), "2.50");
 }
 
-TEST(Seconds, TakesTheUnitThatSuits) {
+TEST(Seconds, PicksASuitableUnit) {
   EXPECT_EQ(Seconds(10.01, 3), "10.0 s");
   EXPECT_EQ(Seconds(0.22, 2), "0.22 s");
   EXPECT_EQ(Seconds(0.002, 2), "2.0 ms");
@@ -61,7 +61,7 @@ TEST(Spaced, SplitsQuantitiesAndNothingElse) {
   EXPECT_EQ(Spaced("{mean: 2ms}"), "{mean: 2ms}");
 }
 
-TEST(Percent, SaysATraceIsNotNothing) {
+TEST(Percent, ShowsSmallSharesAsBelowOne) {
   EXPECT_EQ(Percent(0.283), "28 %");
   EXPECT_EQ(Percent(0.004), "<1 %");
   EXPECT_EQ(Percent(0.005), "1 %");
@@ -89,7 +89,7 @@ TEST(WholePercents, PlainRoundingWhereItAddsUp) {
             (std::vector<std::string>{"70 %", "28 %", "1 %", "1 %"}));
 }
 
-TEST(WholePercents, ATraceStandsForTheLastPerCent) {
+TEST(WholePercents, ABelowOneShareReplacesTheLastPerCent) {
   EXPECT_EQ(WholePercents(std::vector{196.6, 15.5, 0.6, 0.3}),
             (std::vector<std::string>{"92 %", "7 %", "<1 %", "<1 %"}));
 }
@@ -99,7 +99,7 @@ TEST(WholePercents, ThreeThirdsAddUpToAHundred) {
             (std::vector<std::string>{"34 %", "33 %", "33 %"}));
 }
 
-TEST(WholePercents, NothingIsNothing) {
+TEST(WholePercents, ZeroStaysZero) {
   EXPECT_EQ(WholePercents(std::vector{0.0, 0.0}), (std::vector<std::string>{"0 %", "0 %"}));
 }
 

@@ -1,5 +1,5 @@
-// The texts and documents of the examples, byte for byte. PIPESIM_UPDATE_GOLDEN=1 writes the files
-// anew; read the difference before you commit it.
+// Texts and documents of the examples, compared byte for byte. PIPESIM_UPDATE_GOLDEN=1 rewrites the
+// files; review the diff before committing.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

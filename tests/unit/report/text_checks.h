@@ -1,5 +1,4 @@
-// What must hold for every text of a report, whatever the run was: checked on golden texts and on
-// random runs alike.
+// Rules for every report text, checked on golden texts and on random runs.
 #pragma once
 
 #include <gtest/gtest.h>

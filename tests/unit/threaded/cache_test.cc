@@ -1,4 +1,4 @@
-// The emulated cache behind real workers.
+// The emulated cache with real workers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ TEST(EmulatedCache, IsFilledInTheFirstEpochAndHitsFromTheSecondOn) {
   EXPECT_EQ(trace.resources.back().storage_reads, 2400) << "hits do not reach the storage";
 }
 
-TEST(EmulatedCache, OfHalfTheDataSetHitsAsTheFormulaSays) {
+TEST(EmulatedCache, OfHalfTheDataSetMatchesTheClosedForm) {
   // c + (1 - c) ln(1 - c) = 0.153; workers overtake one another by a few of 2,400 samples.
   const trace::RunTrace trace = RunEmulated(Cached(0.5));
   for (const std::size_t epoch : {1u, 2u}) {

@@ -29,7 +29,7 @@ struct Spans final : trace::SpanSink {
   std::vector<trace::Span> spans;
 };
 
-TEST(DeviceTimeline, AGapBelongsToWhatTheHostDidInIt) {
+TEST(DeviceTimeline, AGapIsAttributedToTheHostsState) {
   Spans sink;
   DeviceTimeline device(At(0), sink);
   device.HostWas(State::kStarved, At(0), At(7));
@@ -55,7 +55,7 @@ TEST(DeviceTimeline, AGapBelongsToWhatTheHostDidInIt) {
   EXPECT_EQ(reached, At(41));
 }
 
-TEST(DeviceTimeline, ItsOwnCopyOwnsTheGapWhateverTheHostDoes) {
+TEST(DeviceTimeline, ACopyTakesPrecedenceOverTheHostsState) {
   Spans sink;
   DeviceTimeline device(At(0), sink);
   device.HostWas(State::kHost, At(0), At(2));

@@ -22,14 +22,14 @@ spec::Loader Loader(int workers, int prefetch, spec::Dispatch dispatch) {
   return loader;
 }
 
-/// Remembers the states that a worker was in.
+/// Records a worker's states.
 struct Account {
   State state() const { return entered.back().first; }
   void Enter(State state, Instant at) { entered.emplace_back(state, at); }
   std::vector<std::pair<State, Instant>> entered{{State::kStartup, Instant{}}};
 };
 
-/// A dispatcher whose first epoch has begun, and whom it woke since.
+/// A dispatcher in its first epoch, and the workers that it woke since.
 struct Begun {
   Begun(const spec::Loader& loader, std::int64_t batches) : dispatcher(loader) {
     dispatcher.BeginEpoch(0, batches, wake);
@@ -43,7 +43,7 @@ struct Begun {
   Dispatcher dispatcher;
 };
 
-TEST(Dispatcher, RoundRobinWakesTheWorkerThatIsDealtTo) {
+TEST(Dispatcher, RoundRobinWakesTheWorkerOfTheDealtBatch) {
   Begun begun(Loader(2, 1, spec::Dispatch::kRoundRobin), 100);
   EXPECT_EQ(begun.dispatcher.Take(1)->index, 1);
   EXPECT_FALSE(begun.dispatcher.Take(1));
@@ -57,7 +57,7 @@ TEST(Dispatcher, RoundRobinWakesTheWorkerThatIsDealtTo) {
   EXPECT_EQ(begun.dispatcher.Take(0)->index, 2);
 }
 
-TEST(Dispatcher, SharedWakesWhoBeganToWaitFirst) {
+TEST(Dispatcher, SharedWakesTheLongestWaitingWorker) {
   Begun begun(Loader(3, 1, spec::Dispatch::kShared), 100);
   for (int worker : {0, 1, 2}) begun.dispatcher.Take(worker);
   for (int worker : {2, 0, 1}) begun.Await(worker);
@@ -66,7 +66,7 @@ TEST(Dispatcher, SharedWakesWhoBeganToWaitFirst) {
   EXPECT_THAT(begun.woken, ElementsAre(2, 0));
 }
 
-TEST(Dispatcher, WakesEverybodyWhenTheEpochIsDealtOutAndWhenTheNextBegins) {
+TEST(Dispatcher, WakesAllWorkersWhenTheEpochIsDealtOutAndWhenTheNextBegins) {
   Begun begun(Loader(3, 1, spec::Dispatch::kShared), 4);
   for (int worker : {0, 1, 2}) begun.dispatcher.Take(worker);
   begun.Await(2);
@@ -83,7 +83,7 @@ TEST(Dispatcher, WakesEverybodyWhenTheEpochIsDealtOutAndWhenTheNextBegins) {
   EXPECT_EQ(begun.dispatcher.NumberOf({.index = 3}), 7);
 }
 
-TEST(Dispatcher, ABlockedWaitIsForTheOrderWhileTheConsumerWaitsToo) {
+TEST(Dispatcher, AWaitIsBlockedOnOrderWhileTheConsumerAlsoWaits) {
   Begun begun(Loader(1, 1, spec::Dispatch::kRoundRobin), 100);
   begun.dispatcher.Take(0);
   begun.dispatcher.Await(0, begun.account, Instant(1s));
@@ -98,7 +98,7 @@ TEST(Dispatcher, ABlockedWaitIsForTheOrderWhileTheConsumerWaitsToo) {
                                                  std::pair(State::kBlockedOnOrder, Instant(7s))));
 }
 
-TEST(Dispatcher, NamesTheOldestBatchThatHasNotArrivedAndWhoHasIt) {
+TEST(Dispatcher, NamesTheOldestMissingBatchAndItsWorker) {
   Begun begun(Loader(2, 2, spec::Dispatch::kRoundRobin), 100);
   EXPECT_EQ(begun.dispatcher.Missing(), "batch 0 of epoch 0 is missing, which no worker has begun");
   begun.dispatcher.Take(1);

@@ -1,4 +1,4 @@
-// Every way a run can go wrong or be ended from outside, and that it always ends.
+// Failures and external stops: the run always ends.
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ TEST(Faults, AWorkerThatThrowsEndsTheRunWithItsName) {
   EXPECT_EQ(trace.steps, static_cast<std::int64_t>(trainer.seen.size()));
 }
 
-TEST(Faults, AWorkerThatThrowsWhatIsNoExceptionEndsTheRunToo) {
+TEST(Faults, AWorkerThatThrowsANonExceptionEndsTheRunToo) {
   for (const int workers : {0, 2}) {
     const NumberedSource source(24, [](std::int64_t sample) {
       if (sample == 13) throw 13;
@@ -45,7 +45,7 @@ TEST(Faults, AWorkerThatThrowsWhatIsNoExceptionEndsTheRunToo) {
   }
 }
 
-TEST(Faults, AThreadThatTheSystemRefusesEndsTheRunInWords) {
+TEST(Faults, AFailedThreadCreationEndsTheRunWithAMessage) {
   // In a process that may have no thread beside its first: the limit does not hold for root.
   const pid_t child = fork();
   if (child == 0) {
@@ -147,7 +147,7 @@ TEST(Faults, ATimeoutNamesTheMissingBatchAndItsWorker) {
   }
 }
 
-TEST(Faults, AWorkerThatHangsInAReadIsLeftBehind) {
+TEST(Faults, AWorkerThatHangsInAReadIsAbandoned) {
   // Outlives the run, as the hanging call does.
   struct Hang {
     std::atomic<bool> go_on{false}, came_back{false};
@@ -170,7 +170,7 @@ TEST(Faults, AWorkerThatHangsInAReadIsLeftBehind) {
   std::this_thread::sleep_for(20ms);  // it leaves without touching what is gone
 }
 
-TEST(Faults, MemoryThatRunsOutIsToldApart) {
+TEST(Faults, OutOfMemoryHasItsOwnEndReason) {
   struct NoMemory final : BatchMemory {
     std::byte* Allocate(Bytes) override { throw std::bad_alloc(); }
     void Free(std::byte*, Bytes) noexcept override {}
@@ -244,7 +244,7 @@ TEST(Ends, ACallbackThatThrowsFailsTheRun) {
   EXPECT_THAT(trace.failure, HasSubstr("no idea"));
 }
 
-TEST(Ends, AStopAtAnyMomentDrainsAndKeepsWhatWasMeasured) {
+TEST(Ends, AStopAtAnyMomentDrainsAndKeepsTheMeasurement) {
   std::mt19937 random(7);
   for (int round = 0; round < 40; ++round) {
     auto experiment = WithWorkers(round % 4, Small());

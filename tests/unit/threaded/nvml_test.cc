@@ -7,7 +7,7 @@
 namespace pipesim::engine {
 namespace {
 
-// NVML as it may behave; plain functions can reach nothing that is not static.
+// A fake NVML. Its plain functions can only use static state.
 struct FakeNvml {
   int init = 0, device = 0, utilization = 0;  ///< what each call returns
   unsigned int per_cent = 0;
@@ -45,7 +45,7 @@ class Nvml : public testing::Test {
   void SetUp() override { fake = {}; }
 };
 
-TEST_F(Nvml, AsksForTheDeviceByItsBusAndGivesAShare) {
+TEST_F(Nvml, ReadsTheUtilizationOfTheDeviceAtABusId) {
   fake.per_cent = 37;
   {
     const auto read = NvmlUtilization(Functions(), "0000:1a:00.0");
@@ -59,7 +59,7 @@ TEST_F(Nvml, AsksForTheDeviceByItsBusAndGivesAShare) {
   EXPECT_EQ(fake.sessions, 0);
 }
 
-TEST_F(Nvml, ADriverThatIsNotThereOrDoesNotKnowTheDeviceGivesNothing) {
+TEST_F(Nvml, IsUnknownWithoutADriverOrForAnUnknownDevice) {
   fake.init = 9;  // NVML_ERROR_DRIVER_NOT_LOADED
   EXPECT_FALSE(NvmlUtilization(Functions(), "0000:1a:00.0"));
   fake.init = 0;
@@ -68,7 +68,7 @@ TEST_F(Nvml, ADriverThatIsNotThereOrDoesNotKnowTheDeviceGivesNothing) {
   EXPECT_EQ(fake.sessions, 0);
 }
 
-TEST(DeviceUtilization, IsTheMeanOfWhatCouldBeReadOverTheRun) {
+TEST(DeviceUtilization, IsTheMeanOfAllReadings) {
   auto experiment = Small();
   experiment.run.epochs.reset();
   experiment.run.steps = 700;
@@ -93,7 +93,7 @@ TEST(DeviceUtilization, IsTheMeanOfWhatCouldBeReadOverTheRun) {
   EXPECT_EQ(mean, 0.25);
 }
 
-TEST(DeviceUtilization, IsUnknownWhereNobodyTells) {
+TEST(DeviceUtilization, IsUnknownWithoutReadings) {
   const auto trace = RunEmulated(Small());
   EXPECT_EQ(trace.effective.nvml_utilization, std::nullopt);
 }

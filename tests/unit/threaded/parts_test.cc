@@ -1,4 +1,4 @@
-// The engine's small threaded parts, each by itself.
+// Unit tests of the engine's small threaded parts.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EachQueue,
                                          spec::QueueKind::kMutex),
                          NameOf);
 
-TEST_P(EachQueue, HoldsItsCapacityAndNoMore) {
+TEST_P(EachQueue, HoldsExactlyItsCapacity) {
   const auto queue = MakeBatchQueue(GetParam(), 2);
   EXPECT_TRUE(queue->TryPush(7));
   EXPECT_TRUE(queue->TryPush(8));
@@ -61,7 +61,7 @@ TEST_P(EachQueue, DeliversEverythingOnceFromManyProducers) {
   EXPECT_FALSE(queue->TryPop(slot));
 }
 
-TEST_P(EachQueue, AbortReleasesEverybodyWhoWaits) {
+TEST_P(EachQueue, AbortReleasesAllWaitingThreads) {
   const auto queue = MakeBatchQueue(GetParam(), 1);
   const auto empty = MakeBatchQueue(GetParam(), 1);
   ASSERT_TRUE(queue->TryPush(0));
@@ -85,7 +85,7 @@ TEST_P(EachQueue, AbortReleasesEverybodyWhoWaits) {
   EXPECT_FALSE(empty->Pop(slot));
 }
 
-TEST_P(EachQueue, AbortedHandsOutWhatIsInItAndNothingElse) {
+TEST_P(EachQueue, AnAbortedQueueReturnsOnlyItsRemainingItems) {
   const auto queue = MakeBatchQueue(GetParam(), 3);
   ASSERT_TRUE(queue->TryPush(7));
   queue->Abort();
@@ -108,7 +108,7 @@ TEST(Burner, BurnsItsCostInThreadCpuTimeToOnePercent) {
   EXPECT_NEAR(base::ToSeconds(burned), 0.050, support::kSanitized ? 0.0025 : 0.0005);
 }
 
-TEST(Burner, CostsBelowItsLeastAddUp) {
+TEST(Burner, CostsBelowTheMinimumAddUp) {
   Burner burner;
   const base::StopFlag never;
   burner.Burn(1ms, never);
@@ -156,7 +156,7 @@ TEST(SpanRings, AFullRingLosesNothing) {
   EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kRead), 3 * kSpans * 1us);
 }
 
-/// A clock that only moves when told; sleeping wakes `late` after the end.
+/// A manual clock; sleeps end `late` after their deadline.
 class ManualClock final : public base::Clock {
  public:
   Instant Now() const override { return now; }
@@ -175,7 +175,7 @@ struct OneSink final : trace::SpanSink {
   std::vector<trace::Span> spans;
 };
 
-TEST(ThreadTimer, AChainOfSleepsKeepsItsScheduleHoweverLateEachWakes) {
+TEST(ThreadTimer, AChainOfSleepsKeepsItsScheduleDespiteLateWakeUps) {
   ManualClock clock;
   clock.late = 300us;
   OneSink sink;
@@ -192,7 +192,7 @@ TEST(ThreadTimer, AChainOfSleepsKeepsItsScheduleHoweverLateEachWakes) {
             clock.Now() - begin);
 }
 
-TEST(ThreadTimer, AWaitForAnotherThreadStartsTheScheduleAnew) {
+TEST(ThreadTimer, AWaitForAnotherThreadRestartsTheSchedule) {
   ManualClock clock;
   clock.late = 300us;
   OneSink sink;
@@ -206,7 +206,7 @@ TEST(ThreadTimer, AWaitForAnotherThreadStartsTheScheduleAnew) {
   EXPECT_EQ(timer.scheduled(), clock.Now());
 }
 
-TEST(ThreadTimer, WorkOnACoreIsDelayedByWaitingForOneButNotByAWakeUp) {
+TEST(ThreadTimer, RunQueueWaitDelaysWorkButLateWakeUpsDoNot) {
   ManualClock clock;
   OneSink sink;
   const base::StopFlag never;
@@ -223,7 +223,7 @@ TEST(ThreadTimer, WorkOnACoreIsDelayedByWaitingForOneButNotByAWakeUp) {
   EXPECT_EQ(clock.Now() - timer.scheduled(), ThreadTimer::kWakeLatency);
 }
 
-TEST(ThreadTimer, HostWorkWithoutACoreIsContendedWhereNoDriverMaySleepInIt) {
+TEST(ThreadTimer, HostWorkOffACoreIsContendedUnlessADriverMaySleep) {
   const auto contended = [](bool cpu_trains) {
     ManualClock clock;
     OneSink sink;
@@ -257,7 +257,7 @@ TEST(ThreadTimer, SpansTileTheTimeAndLatenessIsContended) {
   EXPECT_EQ(sink.spans[2].contended, 0us);
 }
 
-TEST(ThreadTimer, ADeviceThatWasDoneLongAgoMakesNobodyLate) {
+TEST(ThreadTimer, AWaitForAFinishedDeviceIsNotLate) {
   ManualClock clock;
   OneSink sink;
   const base::StopFlag never;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts what is allocated from it; can refuse from some allocation on.
+/// Counts allocations; can fail from some allocation on.
 class CountingMemory final : public BatchMemory {
  public:
   explicit CountingMemory(int most = 1 << 30) : most_(most) {}
@@ -65,7 +65,7 @@ std::vector<std::int64_t> LabelsSeen(const RecordingTrainer& trainer) {
 
 class PinnedDelivery : public ::testing::TestWithParam<int> {};
 
-TEST_P(PinnedDelivery, EverySampleArrivesUnchangedInOrderOutOfPinnedMemory) {
+TEST_P(PinnedDelivery, SamplesArriveUnchangedAndInOrderInPinnedMemory) {
   const spec::Experiment experiment = TwoEpochs(GetParam());
   const NumberedSource source(experiment.dataset.samples);
   RecordingTrainer trainer;
@@ -87,7 +87,7 @@ TEST_P(PinnedDelivery, EverySampleArrivesUnchangedInOrderOutOfPinnedMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, PinnedDelivery, ::testing::Values(0, 1, 3));
 
-TEST(PinTest, ThePinThreadsTimeIsItsOwnAndCloses) {
+TEST(PinTest, ThePinThreadsTimeIsPartitionedCompletely) {
   spec::Experiment experiment = SmallWith(2);
   experiment.run.epochs.reset();
   experiment.run.steps = 200;
@@ -100,7 +100,7 @@ TEST(PinTest, ThePinThreadsTimeIsItsOwnAndCloses) {
   EXPECT_NEAR(UnownedShare(trace, Role::kPin, trace.begin, trace.end), 0, 0.005);
 }
 
-TEST(PinTest, PinnedMemoryIsRecycledThoughWorkersUseFreshBuffers) {
+TEST(PinTest, PinnedMemoryIsRecycledEvenWithFreshWorkerBuffers) {
   spec::Experiment experiment = TwoEpochs(2);
   experiment.loader.buffers = spec::Buffers::kFresh;
   const NumberedSource source(experiment.dataset.samples);
@@ -112,7 +112,7 @@ TEST(PinTest, PinnedMemoryIsRecycledThoughWorkersUseFreshBuffers) {
   EXPECT_LE(pinned.allocated, most);
 }
 
-TEST(PinTest, TheRunEndsWhenNoPinnedMemoryIsLeft) {
+TEST(PinTest, TheRunEndsWhenPinnedMemoryRunsOut) {
   for (const int workers : {0, 2}) {
     const spec::Experiment experiment = TwoEpochs(workers);
     const NumberedSource source(experiment.dataset.samples);
@@ -125,7 +125,7 @@ TEST(PinTest, TheRunEndsWhenNoPinnedMemoryIsLeft) {
 }
 
 // cost / T in each of T threads: the worker's own wall time falls, the CPU time stays.
-TEST(WorkerThreadsTest, TheWholeCostIsBurnedWhateverTheNumberOfThreads) {
+TEST(WorkerThreadsTest, TheWholeCostIsBurnedWithAnyNumberOfThreads) {
   for (const int threads : {1, 3}) {
     spec::Experiment experiment = SmallWith(1);
     experiment.prepare = {spec::PrepareKind::kBurn, Fixed(500us)};

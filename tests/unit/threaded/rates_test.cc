@@ -1,4 +1,4 @@
-// Rates and the partition of time, as shares: nothing here depends on how fast the machine is.
+// Rates and time partitions as shares, independent of the machine's speed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +9,8 @@
 namespace pipesim::engine {
 namespace {
 
-/// Steps a second between the first and the last step, as if the threads of `limiting` had never
-/// been without a core or woken late: a loaded machine takes that away, and the trace says how
-/// much.
+/// Steps per second between the first and the last step, corrected for the contention of the
+/// threads of `limiting` as recorded in the trace.
 double UndisturbedRate(const trace::RunTrace& trace, Role limiting) {
   const trace::Checkpoint &first = trace.progress.front(), &last = trace.progress.back();
   const auto threads = std::count_if(trace.threads.begin(), trace.threads.end(),
@@ -66,18 +65,18 @@ TEST(Rates, TheDeviceLimitsByItsStep) {
   ExpectRate(experiment, 1 / 0.005, Role::kDevice);
 }
 
-TEST(Rates, WithoutWorkersLoadingOverlapsTheDevicesStepsAlone) {
+TEST(Rates, WithoutWorkersLoadingOverlapsOnlyTheDevice) {
   // The consumer makes a batch in 3 ms while the device works 1 ms: 1/3 ms, not 1/4.
   ExpectRate(Waiting(0, 3ms, 1ms, 101), 1 / 0.003, Role::kConsumer);
 }
 
-TEST(Rates, ReadingEveryResultBackTakesTheOverlapAway) {
+TEST(Rates, ReadingEveryResultBackRemovesTheOverlap) {
   auto experiment = Waiting(0, 3ms, 1ms, 101);
   experiment.training.sync_every = 1;
   ExpectRate(experiment, 1 / 0.004, Role::kConsumer);
 }
 
-TEST(Rates, EmulatedStorageServesWhatItsModelSays) {
+TEST(Rates, EmulatedStorageMatchesItsModel) {
   // min(bandwidth, W × size / (latency + size / bandwidth)) = 2 × 1 MB / (7 ms + 1 ms)
   auto experiment = Waiting(2, 0ms, 0ms, 101, 16);
   experiment.prepare = {};
@@ -152,7 +151,7 @@ TEST_F(Partitions, DoNotCloseWithoutOneOfTheirStates) {
   EXPECT_GT(UnownedShare(trace, Role::kDevice, from, to, State::kBusy), 0.005);
 }
 
-/// Of all the time of a role, the part in `state`.
+/// The share of a role's time in `state`.
 double ShareOf(const trace::RunTrace& trace, Role role, State state) {
   Duration all{};
   for (int each = 0; each < trace::kStateCount; ++each) {
@@ -168,7 +167,7 @@ TEST(Blocking, AFastLoaderBlocksOnTheConsumer) {
   EXPECT_LT(ShareOf(trace, Role::kWorker, State::kBlockedOnOrder), 0.1);
 }
 
-TEST(Blocking, BehindASlowBatchTheOthersBlockOnOrder) {
+TEST(Blocking, WorkersBehindASlowBatchBlockOnOrder) {
   // Every fourth batch takes 20 ms, and all of them are worker 0's.
   auto experiment = FromSource(Waiting(4, 0ms, 0ms, 80));
   experiment.loader.shuffle = false;
@@ -213,7 +212,7 @@ TEST(Blocking, WorkersStartUpEachEpochUnlessTheyPersist) {
   EXPECT_LT(once, each_epoch / 2);
 }
 
-TEST(Records, DemandsAreTheDrawnOnesWhateverTheMachineDoes) {
+TEST(Records, DemandsAreTheDrawnOnesOnAnyMachine) {
   auto experiment = Waiting(1, 2ms, 0ms, 50);
   experiment.storage.kind = spec::StorageKind::kEmulated;
   experiment.storage.latency = Fixed(1ms);
@@ -236,7 +235,7 @@ TEST(Records, ResourcesAreSampledWhileItRuns) {
 }
 
 TEST(Records, TheTrainersOwnThreadsCountAsTraining) {
-  // A pool that nobody announces, as LibTorch's; 4 workers that wait.
+  // An unregistered pool, like LibTorch's, and 4 waiting workers.
   std::atomic<bool> done{false};
   std::atomic<std::int64_t> pool_cpu_ns{0};
   std::thread pool([&] {
@@ -258,7 +257,7 @@ TEST(Records, TheTrainersOwnThreadsCountAsTraining) {
   EXPECT_LT(*of(Role::kWorker), *of(Role::kConsumer) / 2);
 }
 
-TEST(Records, OccupancyIsWhatWasReadyWhenTheConsumerTurnedToIt) {
+TEST(Records, OccupancyCountsReadyBatchesWhenTheConsumerTakesOne) {
   const auto& slow_device = RunEmulated(Waiting(2, 1ms, 5ms, 60));
   const auto& values = slow_device.series[static_cast<std::size_t>(trace::Series::kOccupancy)].kept;
   const auto full = std::count_if(values.begin(), values.end(), [](const auto& each) {

@@ -1,4 +1,4 @@
-// Real reads: CPU time, waiting and contention told apart.
+// Real reads: CPU time, waiting and contention.
 #include <gtest/gtest.h>
 
 #include "engine/threaded/burn.h"
@@ -30,7 +30,7 @@ TEST(RealReads, CountTheirCpuTime) {
   for (const trace::Sampled& batch : ReadCpu(trace).kept) EXPECT_GE(batch.value, 4 * 2e6 * 0.99);
 }
 
-TEST(RealReads, ThatNeverSleptLoseTheirCoreToContention) {
+TEST(RealReads, WithoutASleepCountLostTimeAsContention) {
   // Six threads on fewer cores, one batch each, out of the page cache: state read holds their CPU
   // time and little more. Of some of them: the kernel may put a thread to sleep in any read, behind
   // another's page fault say, and then all of that read counts as waiting for the device.
@@ -45,7 +45,7 @@ TEST(RealReads, ThatNeverSleptLoseTheirCoreToContention) {
   EXPECT_GE(kept_to_their_cpu_time, 2);  // none or one, where contention counted as reading
 }
 
-TEST(RealReads, ThatSleptWaitedForTheDevice) {
+TEST(RealReads, WithASleepCountAsWaitingForTheDevice) {
   const trace::RunTrace trace = Reading(1, [](std::int64_t) { std::this_thread::sleep_for(2ms); });
   EXPECT_GE(TotalIn(trace, Role::kWorker, State::kRead), 24 * 2ms);
   for (const trace::Sampled& batch : ReadCpu(trace).kept) EXPECT_LT(batch.value, 4 * 1e6);

@@ -23,7 +23,7 @@ spec::Experiment Drawn() {
   return experiment;
 }
 
-TEST(Sampler, EveryEpochHoldsEachSampleOnceInAnOrderOfItsOwn) {
+TEST(Sampler, EveryEpochHasEachSampleOnceInItsOwnOrder) {
   const Sampler sampler(Small());
   std::vector<std::int64_t> orders[2];
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -34,7 +34,7 @@ TEST(Sampler, EveryEpochHoldsEachSampleOnceInAnOrderOfItsOwn) {
   EXPECT_NE(orders[0], orders[1]);
 }
 
-TEST(Sampler, DealsAnEpochToAcceleratorsAsPyTorchsDistributedSamplerDoes) {
+TEST(Sampler, SplitsAnEpochLikePyTorchsDistributedSampler) {
   // 5 accelerators, 24 samples: 5 each, so that one sample is dealt twice, the first of the order.
   auto experiment = Small();
   experiment.run.accelerators = 5;
@@ -95,7 +95,7 @@ TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
   EXPECT_EQ(both.prepare, hits.prepare + misses.prepare);
 }
 
-TEST(Sampler, ASampleCostsTheSameEveryEpochButStorageAnswersAnew) {
+TEST(Sampler, SampleCostsRepeatEveryEpochButStorageLatenciesDoNot) {
   auto experiment = Drawn();
   experiment.loader.shuffle = false;
   const Sampler sampler(experiment);

@@ -44,7 +44,7 @@ Duration Total(const RunTrace& trace, State state) {
   return TimeIn(trace, Role::kWorker, state, Instant::min(), Instant::max());
 }
 
-/// Of the only thread, by bucket.
+/// Times of the only thread by bucket.
 const std::vector<Duration>& TimesOf(const RunTrace& trace, State state) {
   return trace.threads.at(0).times[static_cast<std::size_t>(state)];
 }
@@ -128,7 +128,7 @@ RC_GTEST_PROP(Buckets, WindowsSideBySideAddUp, ()) {
                      in(At(Duration(0)), At(tiling.end))) <= 1);
 }
 
-TEST(Buckets, ASpanIsSharedAmongThoseItCovers) {
+TEST(Buckets, ASpanIsSplitAmongItsBuckets) {
   TraceBuilder builder(kBegin, 1);
   builder.Record(Worker(microseconds(500), microseconds(3250), State::kRead, microseconds(1100)));
   const RunTrace& trace = builder.trace();
@@ -167,7 +167,7 @@ TEST(Buckets, ASpanFromBeforeADoublingStillCounts) {
   EXPECT_EQ(Total(trace, State::kPrepare), milliseconds(2));
 }
 
-TEST(Buckets, WhatLiesBeforeTheBeginIsCut) {
+TEST(Buckets, TimeBeforeTheBeginIsCut) {
   TraceBuilder builder(kBegin, 1);
   builder.Record(Worker(milliseconds(-3), milliseconds(1), State::kRead, milliseconds(2)));
   builder.Record(Worker(milliseconds(-5), milliseconds(-4), State::kPrepare));
@@ -298,7 +298,7 @@ TEST(Series, TransfersOfAStepAreTheConsumersTimeInThem) {
   EXPECT_EQ(Values(trace, Series::kTransferTime).kept[0].value, 3e6);
 }
 
-TEST(Series, ADeviceThatTimesItsCopiesIsBelievedAlone) {
+TEST(Series, CopiesTimedByTheDeviceReplaceTheConsumersTimes) {
   TraceBuilder builder(kBegin, 1);
   builder.Record(Transfer(Role::kConsumer, milliseconds(1), milliseconds(2), 0));
   builder.Record(Step(0, milliseconds(10)));
@@ -308,11 +308,11 @@ TEST(Series, ADeviceThatTimesItsCopiesIsBelievedAlone) {
   const RunTrace trace = End(builder);
   ASSERT_EQ(Values(trace, Series::kTransferTime).kept.size(), 1u);
   EXPECT_EQ(Values(trace, Series::kTransferTime).kept[0].value, 5e6);
-  // and a copy runs beside the device's other states
+  // a copy may overlap the device's other states
   EXPECT_EQ(TimeIn(trace, Role::kDevice, State::kTransfer, kBegin, At(seconds(1))), Duration(0));
 }
 
-TEST(Series, ABatchIsDatedByTheWorkThatMadeIt) {
+TEST(Series, ABatchHasTheTimeOfItsWork) {
   TraceBuilder builder(kBegin, 1);
   builder.Record(Worker(milliseconds(2), milliseconds(9), State::kCollate));
   builder.Record(BatchRecord{.batch = 4,
@@ -338,7 +338,7 @@ std::vector<std::int64_t> KeysKept(std::uint64_t seed, const std::vector<std::in
   return keys;
 }
 
-TEST(Reservoirs, KeepTheSameKeysInWhateverOrderTheyCome) {
+TEST(Reservoirs, KeepTheSameKeysInAnyOrder) {
   std::vector<std::int64_t> order(50'000);
   std::iota(order.begin(), order.end(), 0);
   const std::vector<std::int64_t> forward = KeysKept(1, order);
@@ -358,7 +358,7 @@ TEST(Reservoirs, AreAFairSample) {
   EXPECT_NEAR(mean, 25'000, 4 * 50'000 / std::sqrt(12.0 * kReservoirSize));
 }
 
-TEST(Reservoirs, CountWhatTheyDidNotKeep) {
+TEST(Reservoirs, CountDroppedValues) {
   TraceBuilder builder(kBegin, 1);
   for (std::int64_t batch = 0; batch < 10'000; ++batch) builder.Record(BatchRecord{.batch = batch});
   const RunTrace trace = End(builder);

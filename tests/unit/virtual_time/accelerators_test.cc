@@ -1,4 +1,4 @@
-// Several accelerators on one host: what is each one's own multiplies, what they share is divided.
+// Several accelerators on one host: own resources multiply, shared ones are divided.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ std::vector<Duration> Ends(const std::vector<trace::Checkpoint>& progress) {
   return ends;
 }
 
-/// One worker's reads of 0.8 ms a batch over 1250 batches/s for all, steps of 2 ms: alone 500/s.
+/// One worker, reads of 0.8 ms per batch, storage for 1250 batches/s in total, steps of 2 ms: 500/s
+/// alone.
 spec::Experiment OnOneStorage() {
   auto experiment = Stages(2, 0s, 2ms, kSteps);
   experiment.dataset.sample_bytes = {base::Distribution::Fixed(1000)};
@@ -35,7 +36,7 @@ spec::Experiment OnOneStorage() {
   return experiment;
 }
 
-TEST(Accelerators, WithAmpleResourcesGiveAsManyTimesTheRateOfOne) {
+TEST(Accelerators, WithAmpleResourcesScaleLinearly) {
   const auto one = Stages(4, 8ms, 1ms, kSteps);
   const trace::RunTrace alone = Predict(one);
   const double rate = *measure::Measure(alone, one).result.samples_per_s;
@@ -53,7 +54,7 @@ TEST(Accelerators, WithAmpleResourcesGiveAsManyTimesTheRateOfOne) {
 
 class SharedStorage : public testing::TestWithParam<int> {};
 
-TEST_P(SharedStorage, GivesAllTogetherItsBandwidthAtMost) {
+TEST_P(SharedStorage, LimitsTheTotalRate) {
   const auto measured = Measured(On(GetParam(), OnOneStorage()));
   const double total = std::min(GetParam() * 500.0, 1250.0);  // min(N / step, bandwidth / bytes)
   EXPECT_NEAR(*measured.result.samples_per_s, total, 0.005 * total);
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Accelerators, SharedStorage, testing::Values(1, 2, 3, 8
 
 class SharedCores : public testing::TestWithParam<int> {};
 
-TEST_P(SharedCores, GiveAllTogetherWhatTheyCanBurn) {
+TEST_P(SharedCores, LimitTheTotalRate) {
   // 4 workers each that burn 6 ms a batch, on 6 cores: 666.7/s alone, 1000/s at most.
   auto experiment = On(GetParam(), Stages(4, 6ms, 0s, 4 * kSteps));
   experiment.prepare.kind = spec::PrepareKind::kBurn;
@@ -79,7 +80,7 @@ TEST_P(SharedCores, GiveAllTogetherWhatTheyCanBurn) {
 
 INSTANTIATE_TEST_SUITE_P(Accelerators, SharedCores, testing::Values(1, 2, 5));
 
-TEST(Accelerators, ThatTrainOnTheCpuShareItsCoresToo) {
+TEST(Accelerators, ShareTheCoresWhenTrainingOnTheCpu) {
   // Steps of 10 ms of one thread and no loading: one core each, 3 for 4 of them.
   auto experiment = On(4, Stages(1, 0s, 0s, kSteps));
   experiment.device.kind = spec::DeviceKind::kCpu;
@@ -91,7 +92,7 @@ TEST(Accelerators, ThatTrainOnTheCpuShareItsCoresToo) {
   EXPECT_NEAR(*measured.demands.step_cpu_s, 0.010, 1e-4);  // of its own, not of all four
 }
 
-TEST(Accelerators, KeepTheFirstOnesTimeWhole) {
+TEST(Accelerators, PartitionTheFirstOnesTimeCompletely) {
   auto experiment = On(4, OnOneStorage());
   experiment.storage.latency = Exponential(500us);
   experiment.loader.pin_memory = true;
@@ -112,9 +113,9 @@ TEST(Accelerators, KeepTheFirstOnesTimeWhole) {
   EXPECT_NEAR(inside, static_cast<double>(trace.steps) / wall_s * stay_s, 0.02 * inside);
 }
 
-TEST(Accelerators, TogetherReadEachSampleOnceAnEpoch) {
-  // 7 x 143 = 1001 positions of 1000 samples. A cache of the whole data set serves what comes
-  // twice.
+TEST(Accelerators, ReadEachSampleOncePerEpochTogether) {
+  // 7 x 143 = 1001 positions for 1000 samples. A cache of the whole data set serves the repeated
+  // one.
   auto experiment = On(7, Stages(2, 0s, 1ms, 0));
   experiment.dataset.samples = 1000;
   experiment.loader.batch_size = 10;
@@ -140,7 +141,7 @@ TEST(Accelerators, DrawTheirOwnSteps) {
   EXPECT_NEAR(total, 2000, 4 * 2000 / std::sqrt(2 * kSteps));  // four standard errors
 }
 
-TEST(Accelerators, RunOnUntilTheFirstHasComeToItsLimit) {
+TEST(Accelerators, RunUntilTheFirstReachesItsLimit) {
   auto experiment = On(3, Stages(2, 1ms, 0s, 100));
   experiment.device.step_base = Exponential(1ms);
   const trace::RunTrace trace = Predict(experiment);
@@ -152,7 +153,7 @@ TEST(Accelerators, RunOnUntilTheFirstHasComeToItsLimit) {
   }
 }
 
-TEST(Accelerators, OneWhoseStepsTakeNoTimeDoesNotHoldTheClockWhileTheFirstStartsUp) {
+TEST(Accelerators, StepsOfZeroTimeDoNotBlockTheClockWhileTheFirstStartsUp) {
   auto experiment = On(2, Stages(1, 0s, 0s, 0));
   experiment.loader.worker_startup = Exponential(3ms);
   experiment.loader.persistent_workers = true;
@@ -166,7 +167,7 @@ TEST(Accelerators, OneWhoseStepsTakeNoTimeDoesNotHoldTheClockWhileTheFirstStarts
   }
 }
 
-TEST(Accelerators, OneWhoseSamplesAreAllCachedDoesNotHoldTheClockWhileTheFirstReads) {
+TEST(Accelerators, CachedSamplesDoNotBlockTheClockWhileTheFirstReads) {
   auto experiment = On(2, Stages(1, 0s, 0s, 0));
   experiment.loader.shuffle = false;  // each epoch the same samples
   experiment.dataset.samples = 20;
@@ -183,7 +184,7 @@ TEST(Accelerators, OneWhoseSamplesAreAllCachedDoesNotHoldTheClockWhileTheFirstRe
   }
 }
 
-TEST(Accelerators, AWaitBeyondItsTimeoutEndsTheRunAndNamesWhoWaits) {
+TEST(Accelerators, ATimeoutEndsTheRunAndNamesTheWaitingAccelerator) {
   auto experiment = On(2, Stages(2, 50ms, 1ms, kSteps));
   experiment.loader.timeout = 20ms;
   const trace::RunTrace trace = Predict(experiment);

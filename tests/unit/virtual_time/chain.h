@@ -32,7 +32,7 @@ struct Found {
   double utilization = 0, standard_error = 0;
 };
 
-/// The same by the engine, with the standard error of 32 batch means.
+/// The engine's result, with the standard error of 32 batch means.
 inline Found Simulated(const Chain& chain, std::int64_t steps) {
   const Duration g = 1ms;
   auto experiment = Stages(chain.workers, 0s, 0s, steps);

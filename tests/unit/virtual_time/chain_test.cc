@@ -3,13 +3,13 @@
 namespace pipesim::engine {
 namespace {
 
-TEST(BirthDeathChain, OneBalancedWorkerAtPrefetchTwoKeepsTheDeviceBusyThreeQuartersOfTheTime) {
+TEST(BirthDeathChain, OneBalancedWorkerWithPrefetchTwoGivesAUtilizationOfThreeQuarters) {
   EXPECT_DOUBLE_EQ(Utilization({.workers = 1, .prefetch = 2, .s_over_g = 1}), 0.75);
 }
 
 class BirthDeathChain : public testing::TestWithParam<Chain> {};
 
-TEST_P(BirthDeathChain, IsTheThroughputOfASharedQueueOutOfOrder) {
+TEST_P(BirthDeathChain, GivesTheThroughputOfASharedQueueOutOfOrder) {
   const Found found = Simulated(GetParam(), 60'000);
   EXPECT_LE(std::abs(found.utilization - Utilization(GetParam())), 4 * found.standard_error)
       << found.utilization << " for " << Utilization(GetParam());

@@ -1,4 +1,4 @@
-// The parts of virtual time that are made for speed, each against the obvious way.
+// The optimized parts of virtual time, each against a simple implementation.
 #include <rapidcheck/gtest.h>
 
 #include <map>
@@ -33,7 +33,7 @@ RC_GTEST_PROP(TimeTree, GivesTheEarliestAndOfEqualsTheLowestActor, ()) {
   }
 }
 
-TEST(SampleDraws, AreTheKeyedDrawsKeptOrNot) {
+TEST(SampleDraws, AreTheKeyedDrawsCachedOrNot) {
   // Some of them beyond 2^32 ns.
   const base::Drawn<Duration> cost{
       {.kind = base::DistributionKind::kLognormal, .mean = 2e9, .stdev = 3e9, .values = {}}};
@@ -52,7 +52,7 @@ TEST(SampleDraws, AreTheKeyedDrawsKeptOrNot) {
   EXPECT_GT(longest, std::int64_t{UINT32_MAX});
 }
 
-TEST(VirtualExecutor, GivesTheSameRunWhateverItRanBefore) {
+TEST(VirtualExecutor, DoesNotDependOnEarlierRuns) {
   auto experiment = Stages(2, 0s, 1ms, 300);
   experiment.prepare.cost = Exponential(1ms);
   auto other = experiment;

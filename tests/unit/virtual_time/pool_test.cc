@@ -1,5 +1,5 @@
-// The trainer's pool on a CPU that trains: its barriers and its spinning, against hand-worked cases
-// and against what was measured.
+// The trainer's thread pool on a CPU: barriers and spinning, against hand-computed cases and
+// measurements.
 #include <map>
 
 #include "engine/virtual_time/processors.h"
@@ -12,7 +12,7 @@ using virtual_time::Processors;
 
 Instant At(Duration time) { return Instant(time); }
 
-TEST(Pool, GetsOnWhileAllOfItHasACore) {
+TEST(Pool, ProgressesOnlyWhileAllItsThreadsHaveACore) {
   // 2 threads that meet beside a third on 2 cores: both have one for 2/3 x 1/2 of the time.
   Processors cpu(2, 0, 2, 1s);
   cpu.Begin(0, {.each = 60ms}, At(0ms));
@@ -26,14 +26,14 @@ TEST(Pool, GetsOnWhileAllOfItHasACore) {
   EXPECT_TRUE(cpu.idle());
 }
 
-TEST(Pool, WaitsForItsLastThreadNoLongerThanATurnOfTheOthers) {
+TEST(Pool, WaitsForItsLastThreadAtMostOneTimeSlice) {
   // 4 threads that meet on 2 cores never have one at once: 2 shares and a slice for the other half.
   Processors cpu(2, 0, 1, 3ms);
   cpu.Begin(0, {.each = 5ms, .threads = 4, .meets = true}, At(0ms));
   EXPECT_NEAR(base::ToSeconds(cpu.next() - At(0ms)), 13e-3, 2e-9);
 }
 
-TEST(Pool, IsSlowedBesideBurningThreadsAsMeasured) {
+TEST(Pool, SlowsDownWithBurningThreadsAsMeasured) {
   // A small step of a pool of 2 on 2 cores was slowed 5.9, 11.6 and 53 times beside 1, 4 and 8
   // burning threads; processor sharing alone says 1.5, 3 and 5. Within a factor of two.
   const std::pair<int, double> measured[] = {{1, 5.9}, {4, 11.6}, {8, 53}};
@@ -78,7 +78,7 @@ double SamplesPerSecond(int workers, spec::OmpWait wait) {
   return measured.result.samples_per_s.value_or(0);
 }
 
-TEST(Pool, MakesOneWorkerUselessAndMoreThanTwoTooWhileItSpins) {
+TEST(Pool, GainsFromNeitherOneNorManyWorkersWhileItSpins) {
   // Measured with 8, 4, 2, 1, 0 workers: 9651, 10273, 10725, 5650, 8460 samples/s. One worker is
   // worse than none there; the model, which places threads afresh all the time, only sees no gain.
   std::map<int, double> rate;
@@ -101,7 +101,7 @@ TEST(Pool, OrdersWorkersAsMeasuredWhileItSleeps) {
   EXPECT_GT(rate[1], rate[0]);
 }
 
-TEST(Memory, IsSharedByThoseWhoCollateCopyHitsAndDecode) {
+TEST(Memory, IsSharedByCollateCacheHitsAndDecode) {
   // 2 workers whose whole work is one kind of copying at 1 GB/s each, on a memory of 1 GB/s.
   const auto rate = [](auto change) {
     auto experiment = Stages(2, 0s, 0s, 401);

@@ -1,4 +1,4 @@
-// Processor sharing and the clocks of the storage against their closed forms.
+// Processor sharing and the storage clocks against closed forms.
 #include "engine/virtual_time/processors.h"
 
 #include "base/random.h"
@@ -10,7 +10,7 @@ namespace {
 
 Instant At(Duration time) { return Instant(time); }
 
-TEST(Processors, LeaveWorkAloneWhileThereAreCores) {
+TEST(Processors, RunAtFullSpeedWhileThereAreCores) {
   Processors cpu(2, 0, 2);
   cpu.Begin(0, {.each = 5ms}, At(0ms));
   cpu.Begin(1, {.each = 3ms}, At(1ms));
@@ -39,7 +39,7 @@ TEST(Processors, ShareOneCoreEqually) {
   EXPECT_EQ(cpu.Used(At(12ms)), 12ms);
 }
 
-TEST(Processors, GiveAPoolAShareForEachOfItsThreads) {
+TEST(Processors, GiveAPoolOneSharePerThread) {
   // 3 threads beside 1 on 2 cores: each gets half of one.
   Processors cpu(2, 0, 2);
   cpu.Begin(0, {.each = 4ms, .threads = 3}, At(0ms));
@@ -49,7 +49,7 @@ TEST(Processors, GiveAPoolAShareForEachOfItsThreads) {
   EXPECT_EQ(cpu.next(), At(9ms));
 }
 
-TEST(Processors, ShareTheMemoryBetweenThoseWhoCopyAlone) {
+TEST(Processors, ShareTheMemoryBandwidthOnlyAmongCopies) {
   // Two copies that take 1 GB/s each on a memory of 1.5 GB/s, beside one that computes.
   Processors cpu(4, 1.5e9, 3);
   cpu.Begin(0, {.each = 3ms, .bytes_per_s = 1e9}, At(0ms));
@@ -59,11 +59,11 @@ TEST(Processors, ShareTheMemoryBetweenThoseWhoCopyAlone) {
   EXPECT_EQ(cpu.Finish().actor, 2);
   EXPECT_EQ(cpu.next(), At(4ms));
   const auto finished = cpu.Finish();
-  EXPECT_EQ(finished.contended, 0ms);  // stalled on memory, yet on a core
+  EXPECT_EQ(finished.contended, 0ms);  // stalled on memory, but on a core
 }
 
-TEST(Processors, KeepEachTaskToTheNanosecondOfItsShareInAnyMix) {
-  // The naive way: at each change every task's rest shrinks by the present share.
+TEST(Processors, MatchTheNaiveSimulationToTheNanosecond) {
+  // Naive simulation: at each change, every task's remaining work shrinks by its current share.
   for (const double cores : {1.0, 2.5, 4.0}) {
     base::KeyedStream stream(7, base::Stage::kPrepare);
     Processors cpu(cores, 0, 16);
@@ -147,8 +147,8 @@ TEST(StorageClock, WaitsLikeMD1) {
   EXPECT_NEAR(MeanWait(0.8, false), 2.0, 0.12);
 }
 
-/// L = lambda W of each stage: who is in it, from the totals of time, is the rate times the mean
-/// stay, from the kept values of the series.
+/// L = lambda W for each stage: its mean occupancy, from time totals, equals the rate times the
+/// mean residence time, from the series.
 class LittlesLaw : public testing::TestWithParam<std::tuple<spec::Dispatch, bool, int, bool>> {};
 
 TEST_P(LittlesLaw, HoldsInEveryStage) {
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(spec::Dispatch::kRoundRobin, spec::Dispatch::kShared),
                      testing::Bool(), testing::Values(1, 2, 4), testing::Bool()));
 
-TEST(ClosedQueue, FillsItsWorkersWithWorkAndWaiting) {
+TEST(ClosedQueue, PartitionsItsWorkersTimeIntoWorkAndWaiting) {
   // At prefetch 1 every batch waits from its end until it is taken, and its worker with it: what
   // stands in the queue is what the workers are blocked, less what is not yet dealt again.
   auto experiment = Stages(4, 0s, 0s, 20'001);

@@ -22,11 +22,11 @@ struct World {
   std::vector<int> out_of_worker;
   int out = 0;
   std::vector<std::vector<Item>> mail;  // shared: only mail[0]
-  std::vector<int> resting;             // shared: who rests, the longest first
+  std::vector<int> resting;             // shared: idle workers, longest first
   // workers
   std::vector<Item> in_hand;
   std::vector<std::int64_t> until;  // kNever: resting
-  // done by workers, and how they left: the first `capacity` are in the queue
+  // finished batches in order; the first `capacity` are in the queue
   std::vector<Item> queue, pinned;
   Item pin_has;
   std::int64_t pin_until = kNever;
@@ -75,7 +75,7 @@ struct World {
     return false;
   }
 
-  // A batch that finds no room waits behind the queue with its worker in its hand.
+  // A batch without room in the queue blocks its worker.
   bool HandOverOne() {
     for (std::size_t w = 0; w < until.size(); ++w) {
       if (until[w] != t) continue;

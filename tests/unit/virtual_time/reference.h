@@ -1,7 +1,6 @@
-// The pipeline's rules once more, as slowly and plainly as they can be written: no events, no heap,
-// no states; rules that are tried over and over until none applies, then time jumps to the next
-// instant at which anything ends. Shares no code with the engine; it only draws the same costs.
-// Batches of one sample, sample = position; workers that wait, a device that overlaps.
+// A slow and simple reference simulator: no events, no heap, no states. It applies rules until none
+// fires, then advances time to the next completion. Shares no code with the engine, only the drawn
+// costs. Batches of one sample, sample = position; waiting workers, overlapping device.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ struct Case {
 
 class DeterministicStages : public testing::TestWithParam<Case> {};
 
-TEST_P(DeterministicStages, RunAtTheRateOfTheSlower) {
+TEST_P(DeterministicStages, RunAtTheRateOfTheSlowerStage) {
   const auto [workers, batch, step] = GetParam();
   const trace::RunTrace trace = Predict(Stages(workers, batch, step, 200 * workers + 1));
   // W batches in the time of the slower: max(s, W g). Filled after a few cycles.
@@ -30,13 +30,13 @@ INSTANTIATE_TEST_SUITE_P(OfAllKinds, DeterministicStages,
                                          Case{4, 2ms, 2ms}, Case{8, 4ms, 1ms}, Case{4, 7ms, 1ms},
                                          Case{3, 10ms, 3ms}, Case{64, 64ms, 900us}));
 
-TEST(Stages, WithoutWorkersLoadingOverlapsTheDevicesStepsAlone) {
+TEST(Stages, WithoutWorkersLoadingOverlapsOnlyTheDevice) {
   const auto experiment = Stages(0, 3ms, 1ms, 101);
   const trace::RunTrace trace = Predict(experiment);
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 3ms);
 }
 
-TEST(Stages, AWorkerOfSeveralThreadsCallsThemForEachBurn) {
+TEST(Stages, AWorkerWithSeveralThreadsWakesThemForEachBurn) {
   auto experiment = Stages(1, 1ms, 0s, 100);
   experiment.prepare.kind = spec::PrepareKind::kBurn;
   VirtualParts parts;
@@ -49,14 +49,14 @@ TEST(Stages, AWorkerOfSeveralThreadsCallsThemForEachBurn) {
   EXPECT_EQ(trace.end - trace.begin, 100 * 320us);
 }
 
-TEST(Stages, ReadingEveryResultBackTakesTheOverlapAway) {
+TEST(Stages, ReadingEveryResultBackRemovesTheOverlap) {
   auto experiment = Stages(0, 3ms, 1ms, 101);
   experiment.training.sync_every = 1;
   const trace::RunTrace trace = Predict(experiment);
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 4ms);
 }
 
-TEST(Cache, OfAShareOfTheDataSetHitsAsItsClosedFormSays) {
+TEST(Cache, HitRateMatchesTheClosedForm) {
   // lru over a fresh shuffle each epoch: c + (1 - c) ln(1 - c); a hit's copy is work of the worker.
   auto experiment = Stages(2, 0ms, 100us, 0);
   experiment.dataset.samples = 4000;
