@@ -1,6 +1,5 @@
-// The queues by themselves: what taking a batch that is there costs, and how many batches a second
-// pass from one or more producers. How long a sleeping thread takes to wake is in the second, and
-// is the machine's own.
+// The queues alone: the cost of a pop without waiting, and the throughput from one or more
+// producers. The throughput includes the machine's wake-up time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -32,7 +31,7 @@ void EachKind(benchmark::internal::Benchmark* benchmark) {
     benchmark->Arg(static_cast<int>(kind));
 }
 
-/// One thread puts in and takes out: the queue's own cost, no waiting.
+/// One thread pushes and pops: the queue's own cost, without waiting.
 void PassThroughAQueue(benchmark::State& state) {
   const auto queue = QueueOf(state, 8);
   int slot = 0;
@@ -77,7 +76,7 @@ void PopFromAFilledQueue(benchmark::State& state) {
 }
 BENCHMARK(PopFromAFilledQueue)->ArgName("kind")->Apply(EachKind)->Iterations(1000);
 
-/// Items a second through a queue of 8, one consumer; threads wait and wake as they must.
+/// Items per second through a queue of 8 with one consumer, including waits and wake-ups.
 void FromProducers(benchmark::State& state) {
   constexpr int kItems = 200'000;
   const auto producers = static_cast<int>(state.range(1));

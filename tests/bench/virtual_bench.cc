@@ -1,7 +1,6 @@
-// How fast virtual time passes: whole runs with the real trace, as a prediction makes them. An
-// event is an instant at which a thread goes on after a wait of its own (a read, a preparation, a
-// step is over): what a simulator's event list holds. Handing a batch from one thread to another at
-// the same instant counts as none.
+// Speed of virtual time: whole runs with the real trace, as in a prediction. An event is the end of
+// a thread's own wait (a read, a preparation, a step), one entry of a simulator's event list.
+// Handing a batch to another thread at the same instant is not an event.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -19,7 +18,7 @@ base::Drawn<base::Duration> Cost(base::DistributionKind kind, base::Duration mea
   return {{.kind = kind, .mean = ns, .stdev = ns / 2, .values = {}}};
 }
 
-/// Workers that read and prepare samples one by one, as many as keep the device busy.
+/// Enough workers, reading and preparing sample by sample, to keep the device busy.
 spec::Experiment Pipeline(int workers, std::int64_t batch, std::int64_t steps) {
   spec::Experiment experiment;
   experiment.dataset = {.samples = 1'281'167,
@@ -47,7 +46,7 @@ void Run(const spec::Experiment& experiment, benchmark::State& state) {
   }
 }
 
-/// Constant costs; every sample is a chunk of its own: 2 events each, and 1 for the step.
+/// Constant costs, one sample per chunk: 2 events per sample, and 1 per step.
 /// items_per_second: events.
 void EventsOfConstantCosts(benchmark::State& state) {
   constexpr std::int64_t kBatch = 16, kSteps = 20'000;
@@ -61,7 +60,7 @@ BENCHMARK(EventsOfConstantCosts)
     ->Arg(64)
     ->Unit(benchmark::kMillisecond);
 
-/// Of a batch at a time: 2 events a batch, and 1 for the step; all else is records.
+/// One chunk per batch: 2 events per batch, and 1 per step; the rest is recording.
 void EventsOfWholeBatches(benchmark::State& state) {
   constexpr std::int64_t kSteps = 100'000;
   const auto experiment = Pipeline(static_cast<int>(state.range(0)), 1, kSteps);
@@ -70,7 +69,7 @@ void EventsOfWholeBatches(benchmark::State& state) {
 }
 BENCHMARK(EventsOfWholeBatches)->ArgName("workers")->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
 
-/// The closed queue that tests/bench/peers/des has its peers simulate: 64 workers
+/// The closed queue that the simulators in tests/bench/peers/des run: 64 workers
 /// of 64 ms, a window of 128 batches, a step of 1 ms, batches in order. Items: batches.
 void ClosedQueue(benchmark::State& state) {
   constexpr std::int64_t kSteps = 100'000;
@@ -90,7 +89,7 @@ BENCHMARK(ClosedQueue)->Unit(benchmark::kMillisecond);
 void BatchesOfConstantCosts(benchmark::State& state) {
   constexpr std::int64_t kSteps = 10'000;
   auto experiment = Pipeline(static_cast<int>(state.range(0)), 256, kSteps);
-  // One chunk a batch, as where a sample takes microseconds.
+  // One chunk per batch, as for samples that take microseconds.
   experiment.storage.latency = Cost(base::DistributionKind::kFixed, 1us);
   experiment.prepare.cost = Cost(base::DistributionKind::kFixed, 2us);
   experiment.device.step_base = Cost(base::DistributionKind::kFixed, 200us);

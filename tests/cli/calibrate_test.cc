@@ -1,4 +1,4 @@
-// `pipesim calibrate` as a user types it: the file that it writes, adds to and leaves alone.
+// `pipesim calibrate`: writing, updating and refusing profile files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ std::string ContentOf(const fs::path& file) {
   return text.str();
 }
 
-TEST(Calibrate, WritesAProfileThatPredictTakes) {
+TEST(Calibrate, WritesAProfileThatPredictReads) {
   if (support::kSanitized) GTEST_SKIP() << "nobody asks what a sanitized build's parts cost";
   const fs::path file = TestFolder() / "machine.yaml";
   const CommandResult result =
@@ -45,7 +45,7 @@ TEST(Calibrate, WritesAProfileThatPredictTakes) {
   EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
 }
 
-TEST(Calibrate, LeavesAnotherMachinesFileAlone) {
+TEST(Calibrate, DoesNotOverwriteAnotherMachinesFile) {
   const fs::path file = TestFolder() / "elsewhere.yaml";
   const std::string text = "version: 1\nsource: s\ncontext: {cpu: Z80, cores: 1}\n";
   std::ofstream(file) << text;
@@ -70,7 +70,7 @@ TEST(Calibrate, InterruptedWritesNothing) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST(Calibrate, AMistypedModelIsToldBeforeAnythingIsMeasured) {
+TEST(Calibrate, AMistypedModelIsReportedBeforeMeasuring) {
   const CommandResult result =
       RunPipesim({"calibrate", "--device", "emulated", "--also", "resnet81", "--quiet"});
   EXPECT_EQ(result.exit_code, 3);

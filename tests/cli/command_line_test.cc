@@ -1,4 +1,4 @@
-// The command line as a new user meets it: help, slips, broken input, exit codes.
+// The command line: help, typos, invalid input, exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ int LongestLine(const std::string& text) {
   return longest;
 }
 
-TEST(CommandLine, AloneItShowsFiveExamplesAndSucceeds) {
+TEST(CommandLine, WithoutArgumentsShowsFiveExamplesAndSucceeds) {
   const CommandResult result = RunPipesim({});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("pipesim --workers 4 --batch 256 --model mlp"));
@@ -57,7 +57,7 @@ TEST(CommandLine, AMistypedCommandIsNamedWithTheNearestOne) {
   EXPECT_THAT(result.err, HasSubstr("did you mean `pipesim validate`?"));
 }
 
-TEST(CommandLine, AFlagWithoutItsValueSaysWhatItNeeds) {
+TEST(CommandLine, AFlagWithoutItsValueShowsTheExpectedValue) {
   const CommandResult result = RunPipesim({"--workers"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("--workers needs a value: --workers N"));
@@ -68,7 +68,8 @@ TEST(CommandLine, ABadValueInAFlagIsAConfigurationErrorThatQuotesIt) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("command line"));
   EXPECT_THAT(result.err, HasSubstr("--workers"));
-  EXPECT_THAT(result.err, HasSubstr("8ms"));  // both problems at once, the second with a suggestion
+  EXPECT_THAT(result.err,
+              HasSubstr("8ms"));  // both problems are reported, the second with a suggestion
 }
 
 TEST(CommandLine, AMissingFileIsAConfigurationErrorThatNamesIt) {
@@ -120,21 +121,21 @@ TEST(CommandLine, AnExportPathThatCannotBeWrittenFailsBeforeTheRun) {
   EXPECT_THAT(result.err, HasSubstr("/no/such/folder"));
 }
 
-TEST(CommandLine, ReportWithNothingKeptSaysWhatToDo) {
+TEST(CommandLine, ReportWithoutSavedRunsSaysWhatToDo) {
   const CommandResult result = RunPipesim({"report", "last"});
   if (result.exit_code == 0) GTEST_FAIL() << "another test of this program kept a run before";
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("no run is kept"));
 }
 
-TEST(CommandLine, ReportOfAFileThatIsNoReportSaysSo) {
+TEST(CommandLine, ReportRefusesAFileThatIsNotAReport) {
   std::ofstream(TestFolder() / "no-report.json") << "{\"kind\": 7, \"deep\": [[[]]]}";
   const CommandResult result = RunPipesim({"report", (TestFolder() / "no-report.json").string()});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("no-report.json"));
 }
 
-TEST(CommandLine, ExplainKnowsEveryVerdictAndSuggestsForASlip) {
+TEST(CommandLine, ExplainKnowsEveryVerdictAndSuggestsForATypo) {
   const CommandResult all = RunPipesim({"explain"});
   EXPECT_EQ(all.exit_code, 0);
   for (const char* verdict :

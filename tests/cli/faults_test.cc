@@ -1,5 +1,5 @@
-// What goes wrong around a run: files that vanish or cannot be read, memory that is not there, a
-// process that is stopped. Each ends in a report and the exit code of its kind.
+// Faults during a run: vanished or unreadable files, too little memory, a stopped process. Each
+// ends with a report and its exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ class Photos : public testing::Test {
     if (std::system(command.c_str()) != 0) ADD_FAILURE() << command;
   }
 
-  /// A run of 4 s over them; what `meanwhile` does happens after 1.5 s.
+  /// A run of 4 s over them; calls `meanwhile` after 1.5 s.
   CommandResult Run(std::vector<std::string> more, std::function<void()> meanwhile = {}) const {
     std::vector<std::string> words{"--data",
                                    folder_.string(),
@@ -74,7 +74,7 @@ std::string FailureOf(const CommandResult& result) {
   return json::parse(result.out).value("/result/failure"_json_pointer, "");
 }
 
-TEST_F(Photos, ThatVanishEndTheRunWithTheFirstMissingFilesName) {
+TEST_F(Photos, AVanishedFileFailsTheRunAndIsNamed) {
   const CommandResult result = Run({}, [this] { DeleteHalf(); });
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(FailureOf(result), AllOf(HasSubstr("worker "), HasSubstr("/photos/class"),
@@ -82,7 +82,7 @@ TEST_F(Photos, ThatVanishEndTheRunWithTheFirstMissingFilesName) {
   EXPECT_GT(json::parse(result.out)["result"]["steps"], 0);  // what came before is reported
 }
 
-TEST_F(Photos, ThatVanishAreCountedAndLeftOutWhereThatIsAskedFor) {
+TEST_F(Photos, VanishedFilesAreCountedAndSkippedOnRequest) {
   const CommandResult result = Run({"--set", "storage.on_error=skip"}, [this] { DeleteHalf(); });
   EXPECT_EQ(result.exit_code, 0);
   const json report = json::parse(result.out);
@@ -90,14 +90,14 @@ TEST_F(Photos, ThatVanishAreCountedAndLeftOutWhereThatIsAskedFor) {
   EXPECT_GE(report["result"]["bad_sample_count"], 100);
 }
 
-TEST_F(Photos, ThatAllVanishEndTheRunEvenWhereTheyMayBeLeftOut) {
+TEST_F(Photos, TheRunFailsWhenAllFilesVanishEvenIfSkippingIsAllowed) {
   const CommandResult result =
       Run({"--set", "storage.on_error=skip"}, [this] { fs::remove_all(folder_); });
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(FailureOf(result), HasSubstr("no usable sample"));
 }
 
-TEST_F(Photos, ThatAreNoFilesAreNamedAndNobodyWaitsForThem) {
+TEST_F(Photos, APipeIsNamedAndDoesNotBlockTheRun) {
   const fs::path pipe = folder_ / "class3" / "000007.jpg";  // opening one waits for a writer
   fs::remove(pipe);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -106,7 +106,7 @@ TEST_F(Photos, ThatAreNoFilesAreNamedAndNobodyWaitsForThem) {
   EXPECT_THAT(FailureOf(result), AllOf(HasSubstr("000007.jpg"), HasSubstr("not a regular file")));
 }
 
-TEST(Memory, ThatIsNotThereIsToldBeforeTheRun) {
+TEST(Memory, TooLittleIsReportedBeforeTheRun) {
   // 7 batches of 300 GB
   const CommandResult result =
       RunPipesim({"--workers", "2", "--batch", "100k", "--quiet", "--device", "emulated", "--set",
@@ -119,7 +119,7 @@ TEST(Memory, ThatIsNotThereIsToldBeforeTheRun) {
                     HasSubstr("--batch ")));
 }
 
-TEST(Memory, FollowsTheLimitOfTheProcessAndItsFlagsFit) {
+TEST(Memory, RespectsTheProcessLimitAndSuggestsFlagsThatFit) {
   if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
   CommandOptions options;
   options.before = [] {
@@ -145,7 +145,7 @@ TEST(Memory, FollowsTheLimitOfTheProcessAndItsFlagsFit) {
   EXPECT_EQ(fits.exit_code, 0) << "batch " << batch << ": " << fits.out << fits.err;
 }
 
-TEST(Stopped, ForASecondARunGoesOnAndSaysSo) {
+TEST(Stopped, ARunContinuesAfterASecondAndWarns) {
   CommandOptions options;
   options.while_running = [](int pid) {
     const int run = support::RunProcessOf(pid);
@@ -169,12 +169,12 @@ TEST(Stopped, ForASecondARunGoesOnAndSaysSo) {
   const double wall = consumer["wall_s"].get<double>();
   EXPECT_GT(wall, 4.0);
   EXPECT_LE(consumer["other_s"].get<double>(), 0.005 * wall);
-  // One step of 8 samples in 5 ms, and a second in which nothing could run.
+  // One step of 8 samples per 5 ms, and one second of pause.
   EXPECT_LT(report["result"]["samples_per_s"].get<double>(), 8 / 0.005);
 }
 
 #ifdef PIPESIM_CLOCK_STEPS
-TEST(Clock, ThatJumpsByHoursChangesNothing) {
+TEST(Clock, JumpsOfTheWallClockChangeNothing) {
   CommandOptions options;
   options.environment = {"LD_PRELOAD=" PIPESIM_CLOCK_STEPS};
   const auto begin = std::chrono::steady_clock::now();

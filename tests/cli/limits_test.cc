@@ -1,6 +1,6 @@
-// Limits that bind: each is set as a user would, and what the run then really used is measured.
-// A run gets at most its limit, however loaded the machine is. That it gets more without the limit
-// shows only where other programs leave it the cores.
+// Resource limits: each test sets a limit as a user would and measures what the run used. On a
+// loaded machine a run still stays below its limit; that it uses more without the limit can be
+// checked only if other programs leave it the cores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include "support/cgroup.h"
 #include "support/command.h"
 
-/// In a test: leaves it where other programs took half a core or more of what `report` had.
+/// Skips the test if other programs used half a core or more during the run of `report`.
 #define SKIP_WHERE_OTHERS_RUN(report)                                                        \
   if (Foreign(report) > 0.5) GTEST_SKIP() << "other programs use " << Foreign(report) << " cores"
 
@@ -29,7 +29,7 @@ using support::RunPipesim;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr double kOneCore = 1.05;  // and the readings' rounding
+constexpr double kOneCore = 1.05;  // one core plus rounding of the readings
 
 int AllowedCpus() {
   cpu_set_t set;
@@ -60,7 +60,7 @@ json Burning(std::vector<std::string> more, const CommandOptions& options = {}) 
 double Foreign(const json& report) { return report["resources"]["foreign_cores"].get<double>(); }
 double CoresUsed(const json& report) { return report["resources"]["cores_used"].get<double>(); }
 
-TEST(Limits, ANumberOfCpusIsAllThatFourWorkersGet) {
+TEST(Limits, FourWorkersUseAtMostTheNumberOfCpus) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "one processor binds without any limit";
   const json report = Burning({"--workers", "4", "--cpus", "1"});
   EXPECT_EQ(report["resources"]["cores"], 1);
@@ -70,7 +70,7 @@ TEST(Limits, ANumberOfCpusIsAllThatFourWorkersGet) {
   EXPECT_GT(CoresUsed(free), kOneCore);
 }
 
-TEST(Limits, AListOfCpusIsWhereEveryThreadOfTheRunStays) {
+TEST(Limits, EveryThreadStaysOnTheListedCpus) {
   cpu_set_t set;
   ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   int last = CPU_SETSIZE - 1;
@@ -101,7 +101,7 @@ TEST(Limits, WorkerThreadsGiveOneWorkerASecondCore) {
   EXPECT_GT(CoresUsed(two), kOneCore);
 }
 
-/// Half a core for who enters it, by version 1 or 2; nothing where this process may not make such.
+/// A cgroup (version 1 or 2) with a quota of half a core; nothing without permission to create one.
 class HalfACore {
  public:
   HalfACore() {
@@ -120,7 +120,7 @@ class HalfACore {
   std::optional<support::Cgroup> group_;
 };
 
-TEST(Limits, ACgroupsQuotaIsReadBindsAndShowsAsThrottling) {
+TEST(Limits, ACgroupQuotaLimitsTheRunAndIsReportedAsThrottling) {
   const HalfACore group;
   if (!group.made()) GTEST_SKIP() << "this process may not make a cgroup with a quota";
   CommandOptions options;
@@ -133,7 +133,7 @@ TEST(Limits, ACgroupsQuotaIsReadBindsAndShowsAsThrottling) {
 }
 
 #if PIPESIM_WITH_TORCH
-/// LibTorch trains on the CPU, as often as it can or in between waits for data.
+/// LibTorch trains on the CPU, continuously or with waits for data in between.
 json Training(const char* prepare, std::vector<std::string> more) {
   std::vector<std::string> words{"--model",    "mlp",    "--device",  "cpu",
                                  "--batch",    "256",    "--workers", "1",
@@ -146,7 +146,7 @@ json Training(const char* prepare, std::vector<std::string> more) {
   return json::parse(result.out);
 }
 
-TEST(Limits, ComputeThreadsAreTheCoresThatTrainingUses) {
+TEST(Limits, TrainingUsesAsManyCoresAsComputeThreads) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
   const auto cores = [](const json& report) {
     return report["resources"]["cores_used_training"].get<double>();
@@ -157,7 +157,7 @@ TEST(Limits, ComputeThreadsAreTheCoresThatTrainingUses) {
   EXPECT_GT(cores(two), kOneCore);
 }
 
-TEST(Limits, APassiveWaitGivesTheCoresBackBetweenSteps) {
+TEST(Limits, APassiveWaitFreesTheCoresBetweenSteps) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
   // A batch every 10 ms; its step is shorter.
   const auto with = [](const char* wait) {
@@ -171,7 +171,7 @@ TEST(Limits, APassiveWaitGivesTheCoresBackBetweenSteps) {
   EXPECT_LT(CoresUsed(passive), 0.9 * CoresUsed(spinning));
 }
 
-TEST(Contention, GoesWhereItsVerdictsThreadsAreTakenAway) {
+TEST(Contention, DisappearsWithFewerThreads) {
   if (AllowedCpus() < 2) GTEST_SKIP() << "needs two processors";
   // Eight workers burn 6.4 ms a batch beside two threads of LibTorch, on two cores.
   const auto beside_workers = [](std::vector<std::string> more) {

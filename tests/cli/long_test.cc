@@ -1,5 +1,5 @@
-// What takes seconds to show and a machine of its own: rates against their formulas, a real model
-// on real files. Run by `tools/test --full`.
+// Long tests that need an idle machine: rates against formulas, a real model on real files. Run by
+// `tools/test --full`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ json ReportOf(std::vector<std::string> words) {
   return result.out.empty() ? json() : json::parse(result.out);
 }
 
-/// Whatever the state, every second has one owner: other_s is at most 0.5 % of the wall time.
+/// Partitions are complete: other_s is at most 0.5 % of the wall time.
 void ExpectPartitionsClose(const json& report) {
   for (const char* name : {"consumer", "device", "workers"}) {
     const json& part = report[name];
@@ -45,7 +45,7 @@ struct Disk {
   double bytes_per_s, latency_s, iops;  // iops 0: no limit
 };
 
-/// Names the test; without it the name would hold the bytes of the struct.
+/// Names the test; the default name would be the bytes of the struct.
 void PrintTo(const Disk& disk, std::ostream* out) {
   *out << disk.workers << " workers, " << disk.bytes_per_s / 1e6 << " MB/s, "
        << disk.latency_s * 1e3 << " ms, " << disk.iops << " IOPS";
@@ -53,7 +53,7 @@ void PrintTo(const Disk& disk, std::ostream* out) {
 
 class EmulatedDisk : public testing::TestWithParam<Disk> {};
 
-TEST_P(EmulatedDisk, DeliversWhatItsFormulaSaysWithinHalfAPerCent) {
+TEST_P(EmulatedDisk, MatchesItsFormulaWithinHalfAPerCent) {
   // min(bandwidth, IOPS x size, W x size / (latency + size / bandwidth)), 1 MB a sample
   const auto [workers, bytes_per_s, latency_s, iops] = GetParam();
   std::string storage = "{bandwidth: " + std::to_string(static_cast<long>(bytes_per_s / 1e6)) +
@@ -91,7 +91,7 @@ void PrintTo(const Stages& stages, std::ostream* out) {
 
 class WaitingStages : public testing::TestWithParam<Stages> {};
 
-TEST_P(WaitingStages, ReachNinetyNinePerCentOfTheSlower) {
+TEST_P(WaitingStages, ReachNinetyNinePerCentOfTheSlowerStage) {
   // min(W / s, 1 / g)
   const auto [workers, stage_us, step_us] = GetParam();
   const json report = ReportOf(
@@ -116,8 +116,8 @@ INSTANTIATE_TEST_SUITE_P(Rates, WaitingStages,
 class InjectedStarvation : public testing::TestWithParam<int> {};
 
 TEST_P(InjectedStarvation, IsMeasuredToOnePercentagePoint) {
-  // A disk that hands out a batch every g / (1 - f), for steps of g = 5 ms; at f = 0 twice as fast.
-  // Four workers always ask it, so that what a worker does beside the reading delays no batch.
+  // A disk that delivers a batch every g / (1 - f), for steps of g = 5 ms; at f = 0 twice as fast.
+  // Four workers keep it busy, so that a worker's other work delays no batch.
   const double share = GetParam() / 100.0;
   const long batches_per_s = GetParam() > 0 ? std::lround(200 * (1 - share)) : 400;
   const json report = ReportOf(
@@ -170,7 +170,7 @@ TEST(Endurance, ThirtyMinutesKeepResidentMemoryFlat) {
 }
 
 #ifdef PIPESIM_MAKE_DATASET
-TEST(Calibrate, StepsOfTheCpuAreThoseOfARun) {
+TEST(Calibrate, CpuStepsMatchThoseOfARun) {
   const std::string profile = (TestFolder() / "machine.yaml").string();
   support::CommandOptions patient;
   patient.limit = std::chrono::seconds(500);

@@ -1,4 +1,5 @@
-// What tools/run asks before it fetches 4.7 GB: `--needs-libtorch`. Works without LibTorch.
+// `--needs-libtorch`, which tools/run uses to decide whether to download 4.7 GB. Works without
+// LibTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ std::string Answer(std::vector<std::string> words) {
   return result.out;
 }
 
-TEST(NeedsLibTorch, OnlyADeviceThatTrainsForRealDoes) {
+TEST(NeedsLibTorch, IsYesOnlyForDevicesThatReallyTrain) {
   EXPECT_EQ(Answer({"--model", "mlp"}), "yes\n");  // auto: a CPU or a GPU
   EXPECT_EQ(Answer({"--model", "mlp", "--device", "cpu"}), "yes\n");
   EXPECT_EQ(Answer({"run", "--device", "cuda:0"}), "yes\n");
@@ -35,7 +36,7 @@ TEST(NeedsLibTorch, TheExperimentFileCountsAndLaterFlagsWin) {
   EXPECT_EQ(Answer({file.string(), "--device", "cpu"}), "yes\n");
 }
 
-TEST(NeedsLibTorch, ACommandThatRunsNothingHasNoSuchQuestion) {
+TEST(NeedsLibTorch, IsUnknownToCommandsThatRunNothing) {
   EXPECT_NE(RunPipesim({"report", "last", "--needs-libtorch"}).exit_code, 0);
   EXPECT_NE(RunPipesim({"--help", "--needs-libtorch"}).out, "yes\n");
   EXPECT_NE(RunPipesim({"--wokers", "4", "--needs-libtorch"}).out, "yes\n");

@@ -1,5 +1,5 @@
-// `pipesim predict` as a user types it: every experiment of the project, its report, its errors.
-// PIPESIM_UPDATE_GOLDEN=1 writes the golden text anew.
+// `pipesim predict`: every shipped experiment, reports and errors. PIPESIM_UPDATE_GOLDEN=1 rewrites
+// the golden text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ std::string WithoutContext(ordered_json report) {
   return report.dump(2);
 }
 
-TEST(Predict, EveryExperimentOfTheProjectIsAnsweredTheSameTwiceAndFitsTheSchema) {
+TEST(Predict, EveryShippedExperimentIsDeterministicAndFitsTheSchema) {
   int count = 0;
   for (const auto& file : fs::directory_iterator(kExperiments)) {
     const auto begin = std::chrono::steady_clock::now();
@@ -68,7 +68,7 @@ TEST(Predict, EveryExperimentOfTheProjectIsAnsweredTheSameTwiceAndFitsTheSchema)
   EXPECT_GE(count, 5);
 }
 
-TEST(Predict, NamesTheBottleneckThatEachExperimentWasMadeFor) {
+TEST(Predict, FindsTheIntendedBottleneckOfEachExperiment) {
   for (const char* verdict :
        {"io-bound", "cpu-bound", "loader-bound", "compute-bound", "inconclusive"}) {
     const std::string file = (kExperiments / (std::string(verdict) + ".yaml")).string();
@@ -95,8 +95,7 @@ std::string TextOf(const std::string& experiment) {
 
 TEST(Predict, ItsTextIsAsRecorded) { ExpectGolden("predicted.txt", TextOf("cpu-bound.yaml")); }
 
-/// Every number with 6 digits, and what is left of a difference as none: the rest hangs on the
-/// compiler.
+/// Rounds every number to 6 digits and tiny differences to 0: the rest depends on the compiler.
 void Round(ordered_json& value) {
   if (value.is_number_float()) {
     const auto number = value.get<double>();
@@ -119,7 +118,7 @@ TEST(PredictAccelerators, TheTextAndTheDocumentOfEightAreAsRecorded) {
   ExpectGolden("predicted_accelerators.json", predicted.report.dump(2) + "\n");
 }
 
-TEST(PredictAccelerators, FlagsAndKeysChangeHowManyThereAre) {
+TEST(PredictAccelerators, FlagsAndKeysSetTheirNumber) {
   const std::string file = (kExperiments / "eight-accelerators.yaml").string();
   const auto rate = [](const Predicted& predicted) {
     return predicted.report["result"]["samples_per_s"].get<double>();
@@ -129,12 +128,12 @@ TEST(PredictAccelerators, FlagsAndKeysChangeHowManyThereAre) {
   ASSERT_EQ(one.result.exit_code, 0) << one.result.err;
   EXPECT_EQ(one.report["result"]["accelerators"], 1);
   EXPECT_EQ(two.report["experiment"]["run.accelerators"]["origin"], "flag");
-  // One needs 205 of 550 MB/s, two 410: nothing is short yet.
+  // One needs 205 of 550 MB/s, two 410: the disk suffices.
   EXPECT_NEAR(rate(two) / rate(one), 2, 0.01);
   EXPECT_EQ(rate(one), one.report["result"]["samples_per_s_each"].get<double>());
 }
 
-TEST(Predict, TheExamplesOfItsHelpRun) {
+TEST(Predict, TheExamplesInItsHelpRun) {
   const fs::path folder = TestFolder() / "examples";
   fs::create_directories(folder);
   fs::create_directory_symlink(PIPESIM_SOURCE_DIR "/configs", folder / "configs");
@@ -156,7 +155,7 @@ TEST(Predict, TheExamplesOfItsHelpRun) {
 }
 
 TEST(Predict, NeverOpensLibTorchOrCuda) {
-  // The dynamic loader tells every file that it opens, late ones too.
+  // The dynamic loader logs every file it opens, including dlopen.
   const CommandResult result = Predict({"--device", "cpu", "--workers", "2", "--set", "run.steps=50"},
                                        {.environment = {"LD_DEBUG=files"}});
   EXPECT_EQ(result.exit_code, 0);
@@ -181,7 +180,7 @@ TEST(Predict, AutoWithoutAGpuInTheProfileIsTheCpu) {
   EXPECT_EQ(predicted.report["effective"]["device_requested"], "auto");
 }
 
-TEST(Predict, WhatTheDeviceCannotHoldIsAReportAndExitCodeFour) {
+TEST(Predict, TooLittleDeviceMemoryGivesAReportAndExitCodeFour) {
   const Predicted predicted = PredictAsJson(
       {"--model", "resnet50", "--batch", "4096", "--workers", "1", "--device", "rtx-4060"});
   EXPECT_EQ(predicted.result.exit_code, 4);
@@ -192,7 +191,7 @@ TEST(Predict, WhatTheDeviceCannotHoldIsAReportAndExitCodeFour) {
               HasSubstr("are free by device rtx-4060; --batch "));
 }
 
-TEST(Predict, RepeatsAreDrawnWithTheirOwnSeedsAndSummedUp) {
+TEST(Predict, RepeatsHaveTheirOwnSeedsAndASummary) {
   const Predicted predicted = PredictAsJson(
       {(kExperiments / "inconclusive.yaml").string(), "--repeats", "4", "--steps", "40"});
   EXPECT_EQ(predicted.result.exit_code, 0);
@@ -201,7 +200,7 @@ TEST(Predict, RepeatsAreDrawnWithTheirOwnSeedsAndSummedUp) {
   EXPECT_TRUE(tests::FitsSchema(predicted.report));
 }
 
-TEST(PredictFrom, AReportIsTheSameExperimentAgainWithTheSameOrigins) {
+TEST(PredictFrom, AReportGivesTheSameExperimentWithTheSameOrigins) {
   for (const auto& file : fs::directory_iterator(kExperiments)) {
     const std::string kept = (TestFolder() / "kept.json").string();
     Predict({file.path().string(), "--seed", "5", "--export", "json=" + kept});
@@ -226,7 +225,7 @@ TEST(PredictFrom, AFlagChangesTheRunsExperiment) {
   EXPECT_NEAR(gain, 2, 0.02);
 }
 
-TEST(PredictFrom, ARealRunsDemandsAreTaken) {
+TEST(PredictFrom, UsesARealRunsDemands) {
   const std::string kept = (TestFolder() / "run.json").string();
   ASSERT_EQ(RunPipesim({(kExperiments / "loader-bound.yaml").string(), "--duration", "1s", "--quiet",
                         "--export", "json=" + kept})
@@ -238,7 +237,7 @@ TEST(PredictFrom, ARealRunsDemandsAreTaken) {
   EXPECT_EQ(after.report["prediction"]["cores_from"], "the measured run");
 }
 
-TEST(PredictFrom, TakesNoExperimentFileBesideIt) {
+TEST(PredictFrom, RefusesAnAdditionalExperimentFile) {
   const std::string kept = (TestFolder() / "kept.json").string();
   Predict({(kExperiments / "io-bound.yaml").string(), "--export", "json=" + kept});
   const CommandResult result =
@@ -272,7 +271,7 @@ TEST(PredictProfile, ItsCoresAndStepsAreUsed) {
   EXPECT_EQ(predicted.report["effective"]["device_cost"], "table");
 }
 
-TEST(Predict, CtrlCEndsALongOneWithItsReport) {
+TEST(Predict, CtrlCEndsALongPredictionWithItsReport) {
   const auto interrupt = [](int pid) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
     kill(pid, SIGINT);

@@ -1,4 +1,4 @@
-// A run is a process of its own: what is left of it when that dies, and who goes with whom.
+// The supervised run process: reports after a crash or kill, signals, cleanup.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 using testing::Not;
 using namespace std::chrono_literals;
 
-/// A run that would last for minutes.
+/// A run that would take minutes.
 std::vector<std::string> LongRun(std::vector<std::string> more = {}) {
   std::vector<std::string> words{"--workers", "2",     "--batch",
                                  "8",         "--set", "run.duration=50s",
@@ -40,7 +40,7 @@ std::vector<std::string> LongRun(std::vector<std::string> more = {}) {
   return words;
 }
 
-/// 'R', 'S', 'T', 'Z', ...; nothing once it is gone.
+/// 'R', 'S', 'T', 'Z', ...; nullopt once it has ended.
 std::optional<char> StateOf(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -56,7 +56,7 @@ bool GoneWithin(int pid, std::chrono::seconds most) {
   return false;
 }
 
-/// Sends `signal` to the run's own process when it has run for a while.
+/// Sends `signal` to the run's own process after a while.
 CommandOptions SignalToTheRun(int signal) {
   CommandOptions options;
   options.while_running = [signal](int pid) {
@@ -67,7 +67,7 @@ CommandOptions SignalToTheRun(int signal) {
   return options;
 }
 
-TEST(RunProcess, KilledItStillEndsInAReportThatTellsHowFarItCame) {
+TEST(RunProcess, WhenKilledStillReportsItsProgress) {
   const CommandResult result = RunPipesim(LongRun({"--export", "json=-"}), SignalToTheRun(SIGKILL));
   EXPECT_EQ(result.exit_code, 4);
   const json report = json::parse(result.out);
@@ -81,8 +81,8 @@ TEST(RunProcess, KilledItStillEndsInAReportThatTellsHowFarItCame) {
   EXPECT_THAT(kept.out, HasSubstr("SIGKILL"));
 }
 
-TEST(RunProcess, ACrashIsPipesimsOwnFaultAndSaysSo) {
-  // What std::terminate ends in. (A sanitizer would catch SIGSEGV and exit by itself.)
+TEST(RunProcess, ACrashIsReportedAsAnInternalError) {
+  // The signal of std::terminate. (A sanitizer would catch SIGSEGV and exit.)
   const CommandResult result = RunPipesim(LongRun(), SignalToTheRun(SIGABRT));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out, AllOf(HasSubstr("internal error"), HasSubstr("SIGABRT")));
@@ -100,7 +100,7 @@ TEST(RunProcess, DiesWithTheProcessThatStartedIt) {
   EXPECT_TRUE(GoneWithin(run, 10s));
 }
 
-TEST(RunProcess, ASecondRequestLeavesAtOnceWithNothingLeftBehind) {
+TEST(RunProcess, ASecondSignalExitsAtOnceAndLeavesNoProcess) {
   int run = 0;
   CommandOptions options;
   options.while_running = [&run](int pid) {
@@ -111,7 +111,7 @@ TEST(RunProcess, ASecondRequestLeavesAtOnceWithNothingLeftBehind) {
     kill(pid, SIGINT);
   };
   const support::TemporaryFolder folder;
-  // A step of 30 s that the drain would have to give up on after two seconds.
+  // A step of 30 s, which the drain would abandon after two seconds.
   const CommandResult result =
       RunPipesim({"--workers", "0", "--batch", "8", "--steps", "2", "--quiet", "--set",
                   "device={emulated: {base: 30s}}", "--export",
@@ -123,12 +123,12 @@ TEST(RunProcess, ASecondRequestLeavesAtOnceWithNothingLeftBehind) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-TEST(RunProcess, OneRequestToldTwiceDrains) {
+TEST(RunProcess, OneRequestDeliveredTwiceDrains) {
   CommandOptions options;
   options.while_running = [](int pid) {
     const int run = support::RunProcessOf(pid);
     std::this_thread::sleep_for(2s);
-    // As a terminal and timeout(1) do: to the group, and to the process.
+    // Like a terminal and timeout(1): to the group, and to the process.
     for (const int each : {run, pid, pid}) kill(each, SIGTERM);
   };
   const CommandResult result = RunPipesim(LongRun({"--export", "json=-"}), options);
@@ -138,7 +138,7 @@ TEST(RunProcess, OneRequestToldTwiceDrains) {
   EXPECT_GT(report["result"]["steps"], 30);
 }
 
-TEST(RunProcess, HangUpIsARequestUnlessItIsIgnored) {
+TEST(RunProcess, SighupDrainsUnlessIgnored) {
   CommandOptions options;
   options.while_running = [](int pid) {
     support::RunProcessOf(pid);
@@ -161,7 +161,7 @@ TEST(RunProcess, CtrlCAtAnyMomentEndsIt) {
   std::mt19937 random(seed);
   int reports = 0;
   for (int round = 0; round < 50; ++round) {
-    // Half of them in the first 60 ms, where a run sets itself up; the run ends after 0.3 s or so.
+    // Half of them in the first 60 ms, during start-up; the run ends after about 0.3 s.
     const auto after = std::chrono::microseconds(random() % (round % 2 == 0 ? 60'000 : 450'000));
     CommandOptions options;
     options.limit = 20s;
@@ -187,7 +187,7 @@ TEST(RunProcess, CtrlCAtAnyMomentEndsIt) {
   EXPECT_GT(reports, 0);
 }
 
-TEST(RunProcess, AFullStandardOutputLosesNothingMeasured) {
+TEST(RunProcess, AFullStandardOutputLosesNoMeasurement) {
   CommandOptions options;
   options.out = "/dev/full";
   const CommandResult result =
@@ -215,8 +215,8 @@ TEST(RunProcess, AFullLogDoesNotDisturbIt) {
             0);
 }
 
-/// 256 MiB for who enters it, below the memory cgroup that this process is in; nothing where there
-/// is no version 1 in its usual place or this process may not make one.
+/// A memory cgroup of 256 MiB below this process's own; nothing without version 1 in its usual
+/// place or without permission to create one.
 class MemoryCgroup {
  public:
   MemoryCgroup() {
@@ -234,20 +234,20 @@ class MemoryCgroup {
   std::optional<support::Cgroup> group_;
 };
 
-/// Takes memory in the cgroup until the largest there is killed.
+/// Allocates memory in the cgroup until the kernel kills its largest process.
 int StartGreedyNeighbour(const MemoryCgroup& group) {
   const int pid = fork();
   if (pid != 0) return pid;
   group.Enter();
   for (;;) {
-    // Touched, because only a page fault makes the kernel kill; volatile, so that it really is.
+    // Touch each page, because only page faults trigger the OOM killer; volatile keeps the writes.
     auto* const block = static_cast<volatile char*>(std::malloc(1 << 20));
     for (int at = 0; block != nullptr && at < 1 << 20; at += 4096) block[at] = 1;
     std::this_thread::sleep_for(1ms);
   }
 }
 
-TEST(RunProcess, TheKernelsKillForWantOfMemoryIsToldApart) {
+TEST(RunProcess, AnOomKillIsReportedAsOutOfMemory) {
   const MemoryCgroup group;
   if (!group.usable()) GTEST_SKIP() << "no memory cgroup of version 1 may be made here";
   int neighbour = 0;

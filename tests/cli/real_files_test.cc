@@ -1,5 +1,5 @@
-// Runs over a small folder of real JPEGs, in each state of the page cache, and an emulated cache
-// beside them: what the report says was done.
+// Runs over a small folder of real JPEGs in each page cache state, and with an emulated cache: what
+// the report shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ json ReportOf(const std::string& storage) {
   return result.out.empty() ? json{} : json::parse(result.out);
 }
 
-TEST(RealFiles, WarmReadsAllOfThemBefore) {
+TEST(RealFiles, WarmReadsAllFilesBeforeTheRun) {
   const json report = ReportOf("cache: warm");
   EXPECT_EQ(report["reality"]["storage"], "real");
   EXPECT_EQ(report["effective"]["storage"]["file_cache"], "warm");
@@ -55,7 +55,7 @@ TEST(RealFiles, WarmReadsAllOfThemBefore) {
   EXPECT_GT(report["demands"]["read_cpu_s"].get<double>(), 0);
 }
 
-TEST(RealFiles, ColdSaysHowMuchStayed) {
+TEST(RealFiles, ColdReportsHowMuchStayedCached) {
   const json report = ReportOf("cache: cold");
   EXPECT_EQ(report["effective"]["storage"]["file_cache"], "cold");
   const double stayed = report["resources"]["page_cached_fraction"].get<double>();
@@ -64,7 +64,7 @@ TEST(RealFiles, ColdSaysHowMuchStayed) {
   EXPECT_EQ(warned, stayed > 0.05) << report["warnings"];
 }
 
-TEST(RealFiles, AsTheyAreSaysWhatWasThere) {
+TEST(RealFiles, AsIsReportsHowMuchWasCached) {
   const json report = ReportOf("cache: as_is");
   EXPECT_EQ(report["effective"]["storage"]["file_cache"], "as_is");
   EXPECT_TRUE(report["resources"]["page_cached_fraction"].is_number());
@@ -83,7 +83,7 @@ TEST(RealFiles, DirectReadingWorksOrIsRefusedBeforeTheRun) {
   EXPECT_EQ(report["result"]["status"], "ok");
 }
 
-TEST(EmulatedCache, ColdAndWarmEpochsAreJudgedApart) {
+TEST(EmulatedCache, ColdAndWarmEpochsAreJudgedSeparately) {
   // 2,000 samples behind a cache that holds them all: the first epoch waits for storage.
   const CommandResult result =
       RunPipesim({"--set", "dataset.samples=2000", "--sample-bytes", "10kB", "--set",

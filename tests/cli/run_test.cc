@@ -1,5 +1,5 @@
-// Whole runs on real threads with an emulated device: one constructed run for each verdict, ends,
-// exports, kept runs, Ctrl-C. Verdicts and counts are asserted, never absolute times.
+// Whole runs on real threads with an emulated device: one run per verdict, run ends, exports, saved
+// runs, Ctrl-C. Asserts verdicts and counts, never absolute times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -53,11 +53,11 @@ TEST(Verdict, OneWaitingWorkerIsLoaderBound) {
   EXPECT_EQ(Verdict(ran), "loader-bound");
 }
 
-TEST(Verdict, BurningWorkersOnOneCoreAreCpuBoundHoweverManyThereAre) {
+TEST(Verdict, AnyNumberOfBurningWorkersOnOneCoreIsCpuBound) {
   const Ran ran = RunEmulated(
       "2ms", {"--workers", "64", "--batch", "8", "--prepare", "2ms", "--cpus", "1", "--set",
               "storage=none", "--set", "loader.prefetch_factor=1", "--duration", "6s"});
-  if (Verdict(ran) == "inconclusive") {  // right only where the core was not its own
+  if (Verdict(ran) == "inconclusive") {  // acceptable only if other programs used the core
     const double foreign_cores = ran.report["resources"]["foreign_cores"];
     EXPECT_TRUE(support::kSanitized || foreign_cores > 0.1) << ran.report["diagnosis"];
     return;
@@ -72,7 +72,7 @@ TEST(Verdict, AFullQueueIsComputeBound) {
   EXPECT_EQ(Verdict(ran), "compute-bound");
 }
 
-TEST(Verdict, TooFewStepsAreInconclusiveAndSayWhatWouldSettleIt) {
+TEST(Verdict, TooFewStepsAreInconclusiveAndReportWhatWouldDecide) {
   const Ran ran = RunEmulated(
       "5ms", {"--workers", "2", "--batch", "8", "--set", "prepare={kind: wait, cost: 10ms}",
               "--set", "storage=none", "--steps", "12"});
@@ -111,7 +111,7 @@ TEST(Run, ExpectAndRequireDecideTheExitCode) {
   EXPECT_EQ(with({"--require", "samples_per_s>=1000000"}), 5);
 }
 
-TEST(Run, TheLastRunIsKeptAndRendersTheSameText) {
+TEST(Run, TheLastRunIsSavedAndRendersTheSameText) {
   const std::vector<std::string> words{"--workers", "2",       "--batch",
                                        "8",         "--steps", "60",
                                        "--quiet",   "--set",   "device={emulated: {base: 2ms}}"};
