@@ -36,9 +36,9 @@ TEST(StepTable, BelowTheSmallestBatchExtrapolatesWithinBounds) {
   const StepTable table = Table({{16, 100us}, {32, 140us}});
   EXPECT_FALSE(table.Covers(15));
   EXPECT_EQ(table.At(8), 80us);
-  // Steeper than proportional: the time per sample stays that of the smallest
-  // batch.EXPECT_EQ(Table({{16, 100us}, {32, 400us}}).At(8), 50us); Falling: no step gets dearer
-  // than the smallest one.
+  // Steeper than proportional: the time per sample stays that of the smallest batch.
+  EXPECT_EQ(Table({{16, 100us}, {32, 400us}}).At(8), 50us);
+  // Falling: the time per step stays that of the smallest batch.
   EXPECT_EQ(Table({{16, 100us}, {32, 90us}}).At(8), 100us);
 }
 
