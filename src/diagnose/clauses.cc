@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "diagnose/texts.h"
 #include "diagnose/what_if.h"
 
@@ -20,7 +21,7 @@ std::string Limits(std::string_view what, const Question& q) {
 void AddShare(Clauses& clauses, std::string field, double seconds, double wall_s,
               std::string_view before, std::string_view after) {
   if (!(wall_s > 0) || !(seconds > 0)) return;
-  clauses.push_back({fmt::format("{} {} {}", before, ShareText(seconds / wall_s), after),
+  clauses.push_back({fmt::format("{} {} {}", before, base::Percent(seconds / wall_s), after),
                      std::move(field), seconds, wall_s});
 }
 
@@ -48,7 +49,7 @@ void AddLoadingPart(Clauses& clauses, const measure::Measurement& m, std::string
 void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
              std::string_view before) {
   if (!row) return;
-  clauses.push_back({fmt::format("{} {}", before, GainText(rows[*row].gain)),
+  clauses.push_back({fmt::format("{} {}", before, base::Gain(rows[*row].gain)),
                      fmt::format("diagnosis.what_if[{}].gain", *row),
                      rows[*row].gain,
                      {}});

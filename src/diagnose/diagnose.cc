@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "diagnose/contention.h"
 #include "diagnose/decide.h"
 #include "diagnose/doubt.h"
@@ -41,7 +42,7 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
     list += (i + 1 < parts.size() ? ", " : " or ") + parts[i];
   }
   return {fmt::format("no faster {} alone can gain {}", list,
-                      ShareText(q.thresholds.gain_that_counts))};
+                      base::Percent(q.thresholds.gain_that_counts))};
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "diagnose/contention.h"
-#include "diagnose/texts.h"
 #include "diagnose/timeline.h"
 
 namespace pipesim::diagnose {
@@ -56,13 +56,13 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
         {"diagnosis.model_error",
          fmt::format("the training thread waits for cores, which makes the run {} slower than a "
                      "model that leaves this out",
-                     ShareText(1 - 1 / (1 + *error)))});
+                     base::Percent(1 - 1 / (1 + *error)))});
     doubt.weak = true;
     return;
   }
   std::string reason =
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
-                  GainText(unexplained), ShareText(q.thresholds.model_error));
+                  base::Gain(unexplained), base::Percent(q.thresholds.model_error));
   const auto foreign = q.measurement.resources.foreign_cores;
   if (foreign && *foreign > 0.05 * q.scenario.cores) {
     reason +=
@@ -124,8 +124,8 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
   doubt.needs_steps = true;
   doubt.missing.push_back(
       {"result.samples_per_s_interval",
-       fmt::format("interval ±{} ({} is needed to rank)", ShareText(*half_width),
-                   ShareText(q.thresholds.rank_interval))});
+       fmt::format("interval ±{} ({} is needed to rank)", base::Percent(*half_width),
+                   base::Percent(q.thresholds.rank_interval))});
   const bool decided = decision.measured
                            ? (1 + decision.gain) / (1 + *half_width) - 1 >=
                                  q.thresholds.gain_that_counts

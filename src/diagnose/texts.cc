@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/number_text.h"
+
 namespace pipesim::diagnose {
 namespace {
 
@@ -22,53 +24,19 @@ Scale BytesScale(double bytes) {
   return kScales.back();
 }
 
-/// Three significant digits without an exponent; whole numbers from 100 on.
-std::string Digits3(double value) {
-  if (value <= 0) return "0";
-  const double rounded =
-      value >= 1000 ? value : std::stod(fmt::format("{:.3g}", value));  // 99.96 becomes 100
-  const int decimals = rounded >= 100 ? 0 : rounded >= 10 ? 1 : 2;
-  return fmt::format("{:.{}f}", rounded, decimals);
-}
-
-std::string WithSeparators(std::string digits) {
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  }
-  return digits;
-}
-
 }  // namespace
-
-std::string ShareText(double share) {
-  if (!(share > 0)) return "0 %";
-  if (share < 0.005) return "<1 %";
-  return fmt::format("{:.0f} %", share * 100);
-}
-
-std::string GainText(double gain) {
-  if (std::abs(gain) < 0.0005) return "0 %";
-  if (std::abs(gain) < 0.01) return fmt::format("{:+.1f} %", gain * 100);
-  return fmt::format("{:+.0f} %", gain * 100);
-}
-
-std::string CountText(double count) {
-  if (count < 1000) return Digits3(count);
-  const double step = std::pow(10, std::floor(std::log10(count)) - 2);
-  return WithSeparators(fmt::format("{:.0f}", std::round(count / step) * step));
-}
 
 std::string AmountText(double bytes) {
   const Scale scale = BytesScale(bytes);
-  return fmt::format("{} {}", Digits3(bytes / scale.factor), scale.unit);
+  return fmt::format("{} {}", base::Significant(bytes / scale.factor, 3), scale.unit);
 }
 
 std::string RateText(double bytes_per_s) { return AmountText(bytes_per_s) + "/s"; }
 
 std::string OfRateText(double used, double limit) {
   const Scale scale = BytesScale(limit);
-  return fmt::format("{} of its {} {}/s", Digits3(used / scale.factor),
-                     Digits3(limit / scale.factor), scale.unit);
+  return fmt::format("{} of its {} {}/s", base::Significant(used / scale.factor, 3),
+                     base::Significant(limit / scale.factor, 3), scale.unit);
 }
 
 std::string SecondsText(double seconds) {
@@ -86,12 +54,12 @@ std::string TrainerUse(const measure::Measurement& measurement) {
   if (word != "CPU") {
     const auto busy = measurement.result.accelerator_utilization;
     const auto which = measurement.result.accelerators > 1 ? "each" : "the";
-    return busy ? fmt::format("{} {} is {} busy", which, word, ShareText(*busy)) : "";
+    return busy ? fmt::format("{} {} is {} busy", which, word, base::Percent(*busy)) : "";
   }
   const auto& consumer = measurement.consumer;
   if (!(consumer.wall_s > 0)) return "";
   return fmt::format("the CPU trains {} of the time",
-                     ShareText(consumer.compute_s / consumer.wall_s));
+                     base::Percent(consumer.compute_s / consumer.wall_s));
 }
 
 }  // namespace pipesim::diagnose

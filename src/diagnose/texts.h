@@ -1,5 +1,5 @@
-// How numbers are spoken in clauses: shares as whole per cent, gains with a sign, rates with three
-// digits. The report's own tables format themselves.
+// Words of clauses: amounts and rates with three digits (base/number_text.h prints the other
+// numbers), and the trainer's name.
 #pragma once
 
 #include <string>
@@ -8,9 +8,6 @@
 
 namespace pipesim::diagnose {
 
-std::string ShareText(double share);       ///< "75 %", "<1 %" for a trace, "0 %" only for nothing
-std::string GainText(double gain);         ///< "+155 %", "+0.3 %" below 1 %, "+0 %"
-std::string CountText(double count);       ///< "16,500": three digits that carry meaning
 std::string RateText(double bytes_per_s);  ///< "527 MB/s"
 std::string AmountText(double bytes);      ///< "144 GB"
 std::string OfRateText(double used, double limit);  ///< "527 of its 550 MB/s", one unit for both

@@ -1,5 +1,5 @@
+#include "base/number_text.h"
 #include "diagnose/clauses.h"
-#include "diagnose/texts.h"
 #include "diagnose/timeline.h"
 #include "diagnose/what_if.h"
 
@@ -53,7 +53,7 @@ Clauses EvidenceOf(const Findings& found) {
     // With a wide window the queue need not be full for training never to wait.
     AddStarved(clauses, m);
   } else {
-    clauses.push_back({"the queue is full " + ShareText(*full) + " of the time",
+    clauses.push_back({"the queue is full " + base::Percent(*full) + " of the time",
                        "queue.full_fraction",
                        *full,
                        {}});

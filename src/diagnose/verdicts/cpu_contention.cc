@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "diagnose/clauses.h"
 #include "diagnose/contention.h"
 #include "diagnose/recommend.h"
-#include "diagnose/texts.h"
 
 namespace pipesim::diagnose::cpu_contention {
 namespace {
@@ -26,7 +26,7 @@ constexpr std::string_view kPytorch[] = {
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
   return fmt::format("too many threads share the cores; {} waits for one {} of the time",
-                     Training(q), ShareText(TrainerContendedShare(q.measurement)));
+                     Training(q), base::Percent(TrainerContendedShare(q.measurement)));
 }
 
 /// What sharing cores does to the steps of a CPU.
@@ -47,7 +47,7 @@ void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
   if (!waits) return;
   clauses.push_back(
       {fmt::format("the trainer's threads wait for a core {} of the time they want one",
-                   ShareText(*waits)),
+                   base::Percent(*waits)),
        "resources.trainer_contended_fraction",
        *waits,
        {}});

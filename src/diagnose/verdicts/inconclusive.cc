@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.h"
 #include "diagnose/clauses.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
@@ -45,7 +46,7 @@ Clauses EvidenceOf(const Findings& found) {
          static_cast<double>(q.thresholds.min_steps)});
   }
   if (const auto error = ModelError(q); error && std::abs(*error) > q.thresholds.model_error) {
-    clauses.push_back({fmt::format("the model of this run is {} off", GainText(*error)),
+    clauses.push_back({fmt::format("the model of this run is {} off", base::Gain(*error)),
                        "diagnosis.model_error", *error, q.thresholds.model_error});
   }
   return clauses;
@@ -78,8 +79,8 @@ Recommendation MoreSteps(const Question& q) {
   const bool wide = half_width && *half_width > q.thresholds.rank_interval;
   Recommendation r;
   r.text = fmt::format("about {} steps{} {}", steps, seconds,
-                       wide ? fmt::format("would bring ±{} to ±{}", ShareText(*half_width),
-                                          ShareText(q.thresholds.rank_interval))
+                       wide ? fmt::format("would bring ±{} to ±{}", base::Percent(*half_width),
+                                          base::Percent(q.thresholds.rank_interval))
                             : "would be enough to decide");
   r.set = {{"run.steps", std::to_string(steps)}};
   if (q.experiment.run.duration) r.set.emplace_back("run.duration", "auto");

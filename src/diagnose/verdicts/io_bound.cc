@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/number_text.h"
 #include "diagnose/clauses.h"
 #include "diagnose/recommend.h"
 #include "diagnose/texts.h"
@@ -38,9 +39,10 @@ void AddStorageUse(Clauses& clauses, const Question& q) {
     }
   }
   if (const auto limit = q.scenario.storage_reads_per_s; limit && *limit > 0) {
-    clauses.push_back({fmt::format("storage serves {} of its {} reads/s", CountText(r.reads_per_s),
-                                   CountText(*limit)),
-                       "resources.reads_per_s", r.reads_per_s, limit});
+    clauses.push_back(
+        {fmt::format("storage serves {} of its {} reads/s", base::Significant(r.reads_per_s, 3),
+                     base::Significant(*limit, 3)),
+         "resources.reads_per_s", r.reads_per_s, limit});
   }
 }
 
