@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -13,6 +11,7 @@ namespace pipesim::app {
 namespace {
 
 using report::View;
+using predict::MeasuredRun;
 using spec::Origin;
 
 /// What has to be said again for the same experiment: everything else follows from it.
@@ -50,29 +49,9 @@ void ReadDemands(View document, MeasuredRun& run) {
   run.read_s = seconds("read_s");
 }
 
-bool IsAtOrBelow(std::string_view path, std::string_view top) {
-  return path == top || (path.starts_with(top) && path.size() > top.size() &&
-                         path[top.size()] == '.');
-}
-
 }  // namespace
 
-bool MeasuredRun::SameIn(const spec::Experiment& experiment,
-                         const std::vector<std::string>& paths) const {
-  const auto concerns = [&](const std::string& path) {
-    return std::any_of(paths.begin(), paths.end(),
-                       [&](const std::string& top) { return IsAtOrBelow(path, top); });
-  };
-  std::map<std::string, std::string> now;
-  for (const auto& [path, setting] : experiment.settings)
-    if (concerns(path)) now[path] = base::Printable(setting.text);
-  std::map<std::string, std::string> then;
-  for (const auto& [path, text] : texts)
-    if (concerns(path)) then[path] = text;
-  return now == then;
-}
-
-MeasuredRun ReadMeasuredRun(const std::string& file) {
+predict::MeasuredRun ReadMeasuredRun(const std::string& file) {
   const report::Document document = report::Parse(base::ReadFile(file), file);
   const View view(&document, true);
   MeasuredRun run;

@@ -5,7 +5,7 @@
 #include "app/delivery.h"
 #include "app/installation.h"
 #include "app/kept_runs.h"
-#include "app/prediction.h"
+#include "app/measured_run.h"
 #include "app/process/interrupt.h"
 #include "app/session.h"
 #include "app/settings_text.h"
@@ -13,9 +13,12 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "predict/predict.h"
 
 namespace pipesim::app {
 namespace {
+
+using predict::Basis;
 
 constexpr const char* kDefaultProfile = "default";
 
@@ -56,7 +59,16 @@ spec::Experiment ReadExperiment(const Arguments& arguments, const Basis& basis) 
 report::RunReport PredictInterruptibly(const spec::Experiment& experiment, const Basis& basis) {
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
-  return PredictRepeats(experiment, basis, &stop);
+  predict::Prediction prediction = predict::Predict(experiment, basis, &stop);
+  report::RunReport report;
+  report.context = ReadContext();
+  report.experiment = experiment;
+  report.storage = report.prepare = report.device = report.engine = report::Reality::kPredicted;
+  report.measurement = std::move(prediction.measurement);
+  report.diagnosis = std::move(prediction.diagnosis);
+  report.repeats = std::move(prediction.repeats);
+  report.prediction = std::move(prediction.notes);
+  return report;
 }
 
 }  // namespace
@@ -76,7 +88,6 @@ base::ExitCode Predict(const Arguments& arguments) {
   base::KeepFreedMemory();
   Exports exports(arguments);
   report::RunReport report = PredictInterruptibly(ReadExperiment(arguments, basis), basis);
-  report.context = ReadContext();
   return Deliver(arguments, exports, OutcomeOf(arguments, std::move(report)));
 }
 

@@ -7,9 +7,6 @@
 
 namespace pipesim::app {
 
-/// It was measured and ended by itself.
-bool Finished(const measure::Result& result);
-
 /// The report of median throughput of runs that all finished, its interval taken over them, with
 /// every repeat's own result. One alone is returned as it is. `runs` must not be empty.
 report::RunReport MedianOf(std::vector<report::RunReport> runs);

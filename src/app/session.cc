@@ -16,6 +16,9 @@
 #include "engine/nvml.h"
 #include "engine/sample_source.h"
 #include "engine/threaded/threaded_executor.h"
+#include "measure/fit.h"
+#include "measure/repeats.h"
+#include "predict/virtual_predictor.h"
 #include "spec/units_text.h"
 
 namespace pipesim::app {
@@ -69,9 +72,10 @@ void ResolveDevice(Experiment& experiment) {
 }
 
 std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
+                                             const cost::Pipeline& pipeline,
                                              const base::Clock& clock) {
   if (experiment.device.kind == DeviceKind::kEmulated)
-    return engine::MakeEmulatedTrainer(experiment, clock);
+    return engine::MakeEmulatedTrainer(experiment, pipeline, clock);
   return LoadTorch().make_trainer(experiment, clock, *experiment.limits.compute_threads);
 }
 
@@ -115,7 +119,8 @@ std::optional<std::string> BoundMemory(const Experiment& experiment) {
   return std::nullopt;
 }
 
-trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& control) {
+trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipeline,
+                        const engine::RunControl& control) {
   const base::SystemClock clock;
   std::unique_ptr<engine::SampleSource> source;
   if (experiment.storage.kind == spec::StorageKind::kFiles)
@@ -127,13 +132,13 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
       page_cache =
           engine::PreparePageCache(experiment.storage, {control.stop, control.on_preparing});
     if (page_cache.interrupted) return TraceOfNothing(clock.Now(), trace::EndReason::kInterrupted);
-    const auto trainer = MakeTrainer(experiment, clock);
+    const auto trainer = MakeTrainer(experiment, pipeline, clock);
     const auto memory = engine::MakeHostMemory();
     const auto pinned = MakePinnedMemory(experiment);
     trace::RunTrace trace =
         engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
                                       source.get(), DeviceUtilization(experiment)})
-            ->Run(experiment, control);
+            ->Run(experiment, pipeline, control);
     trace.effective.page_cached_fraction = page_cache.cached_fraction;
     return trace;
   } catch (const engine::OutOfMemory& refusal) {
@@ -143,7 +148,20 @@ trace::RunTrace Execute(const Experiment& experiment, const engine::RunControl& 
   }
 }
 
-report::RunReport ReportOf(const Experiment& experiment, const trace::RunTrace& trace) {
+/// Changes are run in virtual time on the costs that the run measured.
+diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTrace& trace,
+                                const measure::Measurement& measurement,
+                                const cost::Pipeline& given) {
+  const cost::Pipeline fitted = measure::Fit(trace, measurement, experiment, given);
+  diagnose::Predictor predict = diagnose::PredictByBounds;
+  if (measure::Finished(measurement.result))
+    predict = predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr);
+  return diagnose::Diagnose(experiment, measurement, fitted, predict, {},
+                            diagnose::PredictByBounds);
+}
+
+report::RunReport ReportOf(const Experiment& experiment, const cost::Pipeline& pipeline,
+                           const trace::RunTrace& trace) {
   report::RunReport report;
   report.context = ReadContext();
   if (NeedsTorch(experiment)) report.context.libtorch_version = LoadTorch().libtorch_version;
@@ -153,8 +171,8 @@ report::RunReport ReportOf(const Experiment& experiment, const trace::RunTrace& 
                                                                        : report::Reality::kReal;
   report.device = NeedsTorch(experiment) ? report::Reality::kReal : report::Reality::kEmulated;
   report.engine = report::Reality::kReal;
-  report.measurement = measure::Measure(trace, experiment);
-  report.diagnosis = diagnose::Diagnose(experiment, report.measurement, diagnose::PredictByBounds);
+  report.measurement = measure::Measure(trace, experiment, pipeline);
+  report.diagnosis = DiagnosisOf(experiment, trace, report.measurement, pipeline);
   return report;
 }
 
@@ -191,11 +209,13 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
     return measure::Enough(trace, now, experiment);
   };
-  return ReportOf(experiment, Execute(experiment, control));
+  const cost::Pipeline pipeline = cost::Stated(experiment);
+  return ReportOf(experiment, pipeline, Execute(experiment, pipeline, control));
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {
-  return ReportOf(experiment, TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
+  return ReportOf(experiment, cost::Stated(experiment),
+                  TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
 }
 
 report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control) {
@@ -204,7 +224,7 @@ report::RunReport RunRepeats(const Experiment& experiment, const engine::RunCont
     Experiment seeded = experiment;
     seeded.run.seed += static_cast<std::uint64_t>(repeat);
     runs.push_back(RunOnce(seeded, control));
-    if (!Finished(runs.back().measurement.result)) return runs.back();
+    if (!measure::Finished(runs.back().measurement.result)) return runs.back();
   }
   return MedianOf(std::move(runs));
 }

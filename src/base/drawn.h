@@ -40,6 +40,15 @@ struct Drawn {
   Unit Mean() const { return UnitTraits<Unit>::From(in_units.Mean()); }
   bool IsFixed() const { return in_units.kind == DistributionKind::kFixed; }
   bool IsZero() const { return in_units.IsZero(); }
+
+  /// The same distribution with every value times `factor` >= 0.
+  Drawn Scaled(double factor) const {
+    Drawn scaled = *this;
+    Distribution& of = scaled.in_units;
+    for (double* part : {&of.mean, &of.stdev, &of.low, &of.high}) *part *= factor;
+    for (double& value : of.values) value *= factor;
+    return scaled;
+  }
 };
 
 }  // namespace pipesim::base

@@ -12,7 +12,7 @@
 #include "calibrate/loops.h"
 #include "calibrate/photos.h"
 #include "calibrate/runs.h"
-#include "cost/step.h"
+#include "cost/roofline.h"
 
 namespace pipesim::calibrate {
 namespace {

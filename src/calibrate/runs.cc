@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cost/step.h"
+#include "cost/roofline.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::calibrate {

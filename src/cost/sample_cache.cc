@@ -46,29 +46,27 @@ void SampleBag::Remove(std::uint32_t sample) {
   held_.pop_back();
 }
 
-std::optional<SampleCache> SampleCache::Of(const spec::Experiment& experiment) {
-  const spec::Storage& storage = experiment.storage;
-  if (storage.kind != spec::StorageKind::kEmulated) return std::nullopt;
-  if (storage.cache.policy == spec::CachePolicy::kNone) return std::nullopt;
-  return SampleCache(experiment);
+std::optional<SampleCache> SampleCache::Of(const spec::Experiment& experiment,
+                                           const Storage& storage) {
+  if (!storage.HasCache()) return std::nullopt;
+  return SampleCache(experiment, storage.cache);
 }
 
-SampleCache::SampleCache(const spec::Experiment& experiment)
-    : lru_(experiment.storage.cache.policy == spec::CachePolicy::kLru),
-      size_(experiment.storage.cache.size),
+SampleCache::SampleCache(const spec::Experiment& experiment, const spec::Cache& cache)
+    : lru_(cache.policy == spec::CachePolicy::kLru),
+      size_(cache.size),
       dataset_(experiment.dataset),
       seed_(experiment.run.seed),
       by_use_(lru_ ? static_cast<std::size_t>(dataset_.samples) : 0),
       bag_(lru_ ? 0 : static_cast<std::size_t>(dataset_.samples)) {
-  Fill(experiment);
+  Fill(cache.warm, experiment.loader.shuffle);
 }
 
-void SampleCache::Fill(const spec::Experiment& experiment) {
-  const Bytes room{
-      static_cast<std::int64_t>(experiment.storage.cache.warm * static_cast<double>(size_.count))};
+void SampleCache::Fill(double warm, bool shuffled) {
+  const Bytes room{static_cast<std::int64_t>(warm * static_cast<double>(size_.count))};
   const base::Shuffle shuffle(seed_, Key(-1), Key(dataset_.samples));
   const auto sample_at = [&](std::int64_t position) {
-    return experiment.loader.shuffle ? static_cast<std::int64_t>(shuffle(Key(position))) : position;
+    return shuffled ? static_cast<std::int64_t>(shuffle(Key(position))) : position;
   };
   const auto bytes_at = [&](std::int64_t position) {
     return SampleBytes(dataset_, seed_, sample_at(position));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cost/storage.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
@@ -62,9 +63,9 @@ class SampleBag {
 /// order of accesses.
 class SampleCache {
  public:
-  /// nullopt when the experiment has no emulated cache. The data set must have at most
+  /// nullopt when the storage has no cache. The data set must have at most
   /// spec::kMostSamplesBehindCache samples (spec checks this).
-  static std::optional<SampleCache> Of(const spec::Experiment& experiment);
+  static std::optional<SampleCache> Of(const spec::Experiment& experiment, const Storage& storage);
 
   /// Returns whether the sample is in the cache, and inserts it if not. `bytes` is its SampleBytes.
   /// `epoch` and `position` of the access key the random evictions.
@@ -73,8 +74,8 @@ class SampleCache {
   base::Bytes used() const { return used_; }
 
  private:
-  explicit SampleCache(const spec::Experiment& experiment);
-  void Fill(const spec::Experiment& experiment);
+  SampleCache(const spec::Experiment& experiment, const spec::Cache& cache);
+  void Fill(double warm, bool shuffled);
   void Add(std::uint32_t sample, base::Bytes bytes);
   void MakeRoom(base::Bytes bytes, std::int64_t epoch, std::int64_t position);
   void Evict(std::uint32_t sample);

@@ -4,203 +4,98 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "cost/rates.h"
 
 namespace pipesim::cost {
-namespace {
 
 using base::Duration;
-using spec::Optimizer;
 
-// Forward, gradient of the input, gradient of the parameters.
-constexpr int kPasses = 3;
-// Without the gradient of the input.
-constexpr int kPassesOfFirst = 2;
-// Layers in front of all parameters (flatten) have no gradient at all.
-constexpr int kPassesBeforeFirst = 1;
+namespace {
 
-// Bytes for each element of the input until the first layer reads it, as the trainer prepares
-// images: cast from one byte to fp32 (1 + 4), scaled and shifted (4 + 4 each).
-constexpr double kInputBytes = 21;
-// Cast, scale, shift; log-softmax and likelihood forward; the first gradient and the two backward.
-constexpr int kInputAndLossLaunches = 3 + 2 + 3;
-
-constexpr double kMasterBytes = 4;  // parameters are updated in fp32 at any precision
-
-// What the optimizers do in PyTorch's multi-tensor form: elementwise kernels over all parameters.
-struct Update {
-  int passes;      // arrays of the parameters' size read or written
-  int operations;  // kernels, as long as one covers all parameters
-};
-Update UpdateOf(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::kSgd:
-      return {3, 1};  // p += a g: reads p and g, writes p
-    case Optimizer::kMomentum:
-      return {2 + 3 + 3, 3};  // m *= b; m += g; p += a m
-    case Optimizer::kAdam:
-      // lerp(m, g); v *= b; v += c g g; s = sqrt v; s /= d; s += e; p += a m / s
-      return {3 + 2 + 4 + 2 + 2 + 2 + 4, 7};
-  }
-  return {0, 0};
-}
-
-// One multi-tensor kernel covers at most 320 blocks of 65,536 elements (ATen,
-// MultiTensorApply.cuh).
-constexpr double kElementsOfOneUpdate = 320.0 * 65536.0;
-
-double PeakFlops(const spec::Training& training, const spec::DevicePreset& device) {
-  const bool bf16 = training.precision == spec::Precision::kBf16 && device.bf16_flops_per_s > 0;
-  return device.efficiency * (bf16 ? device.bf16_flops_per_s : device.fp32_flops_per_s);
-}
-
-double ElementBytes(const spec::Training& training) {
-  return training.precision == spec::Precision::kBf16 ? 2 : 4;
-}
-
-/// A layer, and how often a step goes through it or something as large.
-struct PassedLayer {
-  spec::LayerCost cost;
-  int times = 1;
-};
-struct PassedLayers {
-  std::vector<PassedLayer> layers;
-  double parameters = 0;
-};
-
-PassedLayers PassesOf(const spec::Model& model, const spec::Shape& input) {
-  PassedLayers passed;
-  for (spec::LayerCost& layer : spec::CostsOf(model, input)) {
-    const bool is_first = passed.parameters == 0 && layer.parameters > 0;
-    passed.parameters += static_cast<double>(layer.parameters);
-    const int times = is_first                 ? kPassesOfFirst
-                      : passed.parameters == 0 ? kPassesBeforeFirst
-                                               : kPasses;
-    passed.layers.push_back({std::move(layer), times});
-  }
-  return passed;
-}
-
-int LaunchesOf(const PassedLayers& passed, const spec::Training& training) {
-  int launches = kInputAndLossLaunches;
-  for (const PassedLayer& layer : passed.layers)
-    launches += layer.times * layer.cost.forward_launches;
-  const double updates = std::ceil(passed.parameters / kElementsOfOneUpdate);
-  return launches + UpdateOf(training.optimizer).operations * static_cast<int>(updates);
+Duration Times(Duration time, double factor) {
+  if (factor == 1) return time;
+  Scale(time, factor);
+  return time;
 }
 
 }  // namespace
 
-int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
-                   const spec::Training& training) {
-  return LaunchesOf(PassesOf(model, input), training);
+Duration Step::Mean(std::int64_t samples) const {
+  if (const auto* stated = std::get_if<StatedStep>(&cost))
+    return stated->base.Mean() + stated->per_sample.Mean() * samples;
+  if (const auto* table = std::get_if<StepTable>(&cost)) return table->At(samples);
+  const StepEstimate step = std::get<std::shared_ptr<const Roofline>>(cost)->Estimate(samples);
+  // A CPU launches and computes in turn.
+  return Times(on_cpu() ? step.device + step.host : step.device, factor);
 }
 
-Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
-                   const spec::Training& training, const spec::DevicePreset& device)
-    : bytes_per_s_(device.memory_bandwidth.per_s),
-      cached_bytes_per_s_(device.cache_bandwidth.value_or(device.memory_bandwidth).per_s) {
-  const double s_per_flop = 1 / PeakFlops(training, device);
-  const double element = ElementBytes(training);
-  parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input))});
-  const PassedLayers passed = PassesOf(model, input);
-  for (const auto& [layer, times] : passed.layers) {
-    parts_.push_back(
-        {.compute_s_per_sample = layer.forward_flops * s_per_flop,
-         .bytes_per_sample = static_cast<double>(layer.elements_in + layer.elements_out) * element,
-         .bytes_fixed = static_cast<double>(layer.parameters) * element,
-         .times = times});
-    flops_per_sample_ += times * layer.forward_flops;
-  }
-  if (passed.parameters > 0) {
-    const Update update = UpdateOf(training.optimizer);
-    parts_.push_back({.bytes_fixed = update.passes * passed.parameters * kMasterBytes});
-  }
-  launches_ = LaunchesOf(passed, training);
-  host_ = device.launch * launches_;
+Duration Step::MeanOn(std::int64_t samples, int on_threads) const {
+  const Duration all = Mean(samples);
+  if (on_threads >= threads || on_threads <= 0) return all;
+  Duration fewer = all;
+  Scale(fewer, static_cast<double>(threads) / on_threads);
+  return one_thread ? std::min(fewer, one_thread->At(samples)) : fewer;
 }
 
-double Roofline::MemorySeconds(double bytes) const {
-  const auto cached = static_cast<double>(kCachedBytes.count);
-  const auto uncached = static_cast<double>(kUncachedBytes.count);
-  if (cached_bytes_per_s_ == bytes_per_s_ || bytes >= uncached) return bytes / bytes_per_s_;
-  const double beyond = std::log(std::max(bytes, cached) / cached) / std::log(uncached / cached);
-  return bytes / (cached_bytes_per_s_ + beyond * (bytes_per_s_ - cached_bytes_per_s_));
-}
-
-StepEstimate Roofline::Estimate(std::int64_t samples) const {
-  const auto n = static_cast<double>(samples);
-  double device_s = 0;
-  for (const Part& part : parts_) {
-    const double compute_s = part.compute_s_per_sample * n;
-    const double memory_s = MemorySeconds(part.bytes_per_sample * n + part.bytes_fixed);
-    device_s += part.times * std::max(compute_s, memory_s);
-  }
-  return {.device = base::FromSeconds(device_s),
-          .host = host_,
-          .launches = launches_,
-          .flops = flops_per_sample_ * n};
-}
-
-StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
-                          const spec::Training& training, const spec::DevicePreset& device,
-                          std::int64_t samples) {
-  return Roofline(model, input, training, device).Estimate(samples);
-}
-
-StepModel::StepModel(const spec::Experiment& experiment, int rank)
-    : device_(experiment.device),
-      seed_(experiment.run.seed),
-      rank_(static_cast<std::uint64_t>(rank)),
-      batch_size_(experiment.loader.batch_size) {
-  const auto& preset = device_.preset;
-  if (!device_.step_table.empty()) {
-    table_.emplace(device_.step_table);
-    full_device_ = table_->At(batch_size_);
-    if (preset) {
-      host_ = preset->launch * LaunchesOfStep(experiment.model, experiment.dataset.shape,
-                                              experiment.training);
-    }
-  } else if (device_.step_base || !preset) {
-    const Duration base_cost = device_.step_base ? device_.step_base->Mean() : Duration::zero();
-    const bool base_fixed = !device_.step_base || device_.step_base->IsFixed();
-    if (base_fixed && device_.step_per_sample.IsFixed()) {
-      fixed_ = {base_cost, device_.step_per_sample.Mean()};
-    }
+Step Step::Scaled(double by) const {
+  Step scaled = *this;
+  if (auto* stated = std::get_if<StatedStep>(&scaled.cost)) {
+    stated->base = stated->base.Scaled(by);
+    stated->per_sample = stated->per_sample.Scaled(by);
+  } else if (auto* table = std::get_if<StepTable>(&scaled.cost)) {
+    *table = table->Scaled(by);
   } else {
-    roofline_.emplace(experiment.model, experiment.dataset.shape, experiment.training, *preset);
-    const StepEstimate full = roofline_->Estimate(batch_size_);
-    full_device_ = full.device;
-    host_ = full.host;
+    scaled.factor *= by;
   }
+  if (scaled.one_thread) scaled.one_thread = scaled.one_thread->Scaled(by);
+  return scaled;
+}
+
+Duration LaunchTime(const spec::Experiment& experiment, Duration each) {
   // The whole graph is launched at once.
-  if ((table_ || roofline_) && preset && experiment.training.cuda_graph) host_ = preset->launch;
+  if (experiment.training.cuda_graph) return each;
+  return each * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training);
 }
 
-Duration StepModel::Device(std::int64_t step, std::int64_t samples) const {
-  if (fixed_) return fixed_->base + fixed_->per_sample * samples;
-  if (table_ || roofline_) {
-    if (samples == batch_size_) return full_device_;
-    return table_ ? table_->At(samples) : roofline_->Estimate(samples).device;
+Step StatedStepOf(const spec::Experiment& experiment) {
+  const spec::Device& device = experiment.device;
+  Step step;
+  if (device.preset) {
+    step.device_name = device.preset->name;
+    step.device_memory = device.preset->memory;
   }
-  const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
-    if (cost.IsFixed()) return cost.Mean();
-    return cost.Draw(base::KeyedStream(seed_, base::Stage::kStep, static_cast<std::uint64_t>(step),
-                                       which + 2 * rank_));
-  };
-  const Duration base_cost = device_.step_base ? draw(*device_.step_base, 0) : Duration::zero();
-  return base_cost + draw(device_.step_per_sample, 1) * samples;
+  if (device.step_base || !device.preset) {
+    step.source = device.step_base ? Source::kStated : Source::kFree;
+    step.cost = StatedStep{device.step_base.value_or(base::Drawn<Duration>{}),
+                           device.step_per_sample};
+    return step;
+  }
+  step.source = Source::kEstimated;
+  step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
+                                               experiment.training, *device.preset);
+  step.launch = LaunchTime(experiment, device.preset->launch);
+  return step;
 }
 
-Duration StepModel::Host(std::int64_t) const { return host_; }
+StepServer::StepServer(const Step& step, std::int64_t batch_size, std::uint64_t seed, int rank)
+    : step_(step),
+      batch_size_(batch_size),
+      seed_(seed),
+      rank_(static_cast<std::uint64_t>(rank)),
+      full_(step_.Mean(batch_size)) {
+  const auto* stated = std::get_if<StatedStep>(&step_.cost);
+  if (stated != nullptr && !(stated->base.IsFixed() && stated->per_sample.IsFixed()))
+    drawn_ = true;
+}
 
-Duration StepModel::HostToDevice(base::Bytes bytes, bool pinned) const {
-  // The driver copies pageable memory through a pinned buffer of its own: every byte crosses the
-  // host's memory once more, at about the link's speed (CUDA C++ Best Practices Guide, "Pinned
-  // memory"; 26 against 53 GB/s measured over PCIe 5 with an H200).
-  constexpr int kPageableFactor = 2;
-  if (!device_.preset || device_.preset->h2d_bandwidth.per_s <= 0) return Duration::zero();
-  const Duration time = bytes / device_.preset->h2d_bandwidth;
-  return device_.preset->h2d_latency + (pinned ? time : time * kPageableFactor);
+Duration StepServer::Time(std::int64_t number, std::int64_t samples) const {
+  if (!drawn_) return samples == batch_size_ ? full_ : step_.Mean(samples);
+  const auto draw = [&](const base::Drawn<Duration>& cost, std::uint64_t which) {
+    return cost.Draw(base::KeyedStream(seed_, base::Stage::kStep,
+                                       static_cast<std::uint64_t>(number), which + 2 * rank_));
+  };
+  const auto& stated = std::get<StatedStep>(step_.cost);
+  return draw(stated.base, 0) + draw(stated.per_sample, 1) * samples;
 }
 
 }  // namespace pipesim::cost

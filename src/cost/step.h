@@ -1,96 +1,80 @@
-// Cost of a training step and of a host-to-device copy on an emulated device: a stated cost, a
-// table of measured steps, or a roofline over the model's layers. Never sleeps. The roofline is an
-// estimate: it ignores kernel fusion and the casts of mixed precision.
+// The training step of a pipeline: what it costs at any batch size, and the server that engines ask.
+// Never sleeps.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <vector>
+#include <string>
+#include <variant>
 
+#include "base/drawn.h"
 #include "base/units.h"
+#include "cost/roofline.h"
+#include "cost/source.h"
 #include "cost/step_table.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
 
-/// A roofline's estimate for one step.
-struct StepEstimate {
-  base::Duration device{};  ///< compute time of the device
-  base::Duration host{};    ///< launch time of the host
-  int launches = 0;
-  double flops = 0;  ///< forward and backward
+/// A stated step: base + per_sample × samples, each drawn once a step.
+struct StatedStep {
+  base::Drawn<base::Duration> base, per_sample;
+  bool operator==(const StatedStep&) const = default;
 };
 
-/// Array sizes at which DevicePreset's cache_bandwidth and memory_bandwidth are measured on a CPU.
-/// Between the two sizes the bandwidth is interpolated over the logarithm of the size.
-inline constexpr base::Bytes kCachedBytes{3 << 20};
-inline constexpr base::Bytes kUncachedBytes{96 << 20};
+/// Device time of a step, or its wall time where the CPU trains.
+struct Step {
+  using Cost = std::variant<StatedStep, StepTable, std::shared_ptr<const Roofline>>;
+  Cost cost;
+  double factor = 1;  ///< on a roofline's estimate
+  Source source = Source::kFree;
+  /// Threads of the CPU that trains; 0: an asynchronous device of its own.
+  int threads = 0;
+  /// Where the CPU trains, CPU time for each second of a step; nullopt: unknown, at least 1.
+  std::optional<double> cpu_per_wall;
+  /// Where several threads train: the step on one.
+  std::optional<StepTable> one_thread;
+  /// Host time to launch one step on an asynchronous device.
+  base::Duration launch{};
+  // The device beside its speed:
+  std::string device_name;
+  std::optional<base::Bytes> device_memory;
 
-/// The roofline of one model on one device, for any number of samples. A pass through a layer takes
-/// the larger of FLOPs / (efficiency × peak) and bytes moved / memory bandwidth. Each layer has
-/// three passes of equal cost: forward, gradient of the input, gradient of the parameters; up to
-/// the first layer with parameters, whose input needs no gradient, only two. Casting and
-/// normalising the input and the optimizer only move memory. The host takes launches × launch time.
-/// Source of the roofline: Williams, Waterman, Patterson, CACM 52(4), 2009; of backward = 2 ×
-/// forward: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1. Immutable;
-/// thread-safe.
-class Roofline {
- public:
-  /// Throws std::invalid_argument when a layer does not fit its input.
-  Roofline(const spec::Model& model, const spec::Shape& input, const spec::Training& training,
-           const spec::DevicePreset& device);
-  StepEstimate Estimate(std::int64_t samples) const;
-
- private:
-  struct Part {
-    double compute_s_per_sample = 0;
-    double bytes_per_sample = 0, bytes_fixed = 0;
-    int times = 1;
-  };
-  double MemorySeconds(double bytes) const;
-
-  double bytes_per_s_ = 0, cached_bytes_per_s_ = 0;
-  std::vector<Part> parts_;
-  double flops_per_sample_ = 0;
-  int launches_ = 0;
-  base::Duration host_{};
+  bool operator==(const Step&) const = default;
+  bool on_cpu() const { return threads > 0; }
+  /// Mean time of a step of `samples`.
+  base::Duration Mean(std::int64_t samples) const;
+  /// The same on `on_threads` threads of the CPU. Fewer than `threads` take at most threads /
+  /// on_threads times as long, and no longer than one thread is known to take; more gain nothing.
+  base::Duration MeanOn(std::int64_t samples, int on_threads) const;
+  /// Every step takes `factor` times as long; its launches stay.
+  Step Scaled(double factor) const;
 };
 
-/// Kernels launched by one eager step: forward, backward and optimizer. Throws like Roofline.
-int LaunchesOfStep(const spec::Model& model, const spec::Shape& input,
-                   const spec::Training& training);
+/// What the experiment itself says: a stated cost or a preset's roofline on an emulated device; free
+/// where it says nothing. Throws std::invalid_argument when a layer does not fit its input.
+Step StatedStepOf(const spec::Experiment& experiment);
+/// Host time to launch one eager step, or its graph.
+base::Duration LaunchTime(const spec::Experiment& experiment, base::Duration each);
 
-/// Roofline(…).Estimate(samples).
-StepEstimate EstimateStep(const spec::Model& model, const spec::Shape& input,
-                          const spec::Training& training, const spec::DevicePreset& device,
-                          std::int64_t samples);
-
-/// Step costs on an experiment's emulated device: from the measured table (Device::step_table) if
-/// there is one, else the stated cost (base and per-sample part, drawn once per step), else the
-/// preset's roofline. Thread-safe.
-class StepModel {
+/// Answers what each step of a run takes. Thread-safe.
+class StepServer {
  public:
-  /// `rank`: the accelerator, which keys the draws.
-  explicit StepModel(const spec::Experiment& experiment, int rank = 0);
-  /// Device time of step number `step` (the draw's key) with `samples` samples.
-  base::Duration Device(std::int64_t step, std::int64_t samples) const;
-  /// Host time to launch a step: the preset's launch time per kernel; 0 without a preset.
-  base::Duration Host(std::int64_t samples) const;
-  /// Time to copy `bytes` to the device; 0 without a link bandwidth.
-  base::Duration HostToDevice(base::Bytes bytes, bool pinned) const;
+  /// Of accelerator `rank`, whose draws are its own.
+  StepServer(const Step& step, std::int64_t batch_size, std::uint64_t seed, int rank = 0);
+  /// Time of step `number` (the draw's key) of `samples` samples.
+  base::Duration Time(std::int64_t number, std::int64_t samples) const;
+  base::Duration launch() const { return step_.launch; }
+  /// Mean time of a full step.
+  base::Duration full() const { return full_; }
 
  private:
-  spec::Device device_;
-  std::uint64_t seed_ = 0, rank_ = 0;
-  std::int64_t batch_size_ = 1;
-  std::optional<StepTable> table_;
-  std::optional<Roofline> roofline_;
-  base::Duration full_device_{};  ///< cached for full batches, the usual case
-  base::Duration host_{};
-  struct Stated {
-    base::Duration base{}, per_sample{};
-  };
-  std::optional<Stated> fixed_;  ///< stated cost without random draws
+  Step step_;
+  std::int64_t batch_size_;
+  std::uint64_t seed_, rank_;
+  base::Duration full_{};
+  bool drawn_ = false;  ///< a stated cost that varies from step to step
 };
 
 }  // namespace pipesim::cost

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "cost/rates.h"
+
 namespace pipesim::cost {
 namespace {
 
@@ -42,6 +44,12 @@ StepTable::StepTable(std::span<const StepPoint> measured)
   if (points_.empty()) throw std::invalid_argument("a table of no steps");
   if (points_.front().samples <= 0) throw std::invalid_argument("a step of no samples");
   points_ = MeanOfEqual(std::move(points_));
+}
+
+StepTable StepTable::Scaled(double factor) const {
+  StepTable scaled = *this;
+  for (StepPoint& point : scaled.points_) Scale(point.time, factor);
+  return scaled;
 }
 
 bool StepTable::Covers(std::int64_t samples) const {

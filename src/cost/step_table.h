@@ -25,6 +25,9 @@ class StepTable {
   base::Duration At(std::int64_t samples) const;
   /// Whether `samples` lies within the measured batch sizes.
   bool Covers(std::int64_t samples) const;
+  /// Every step takes `factor` times as long.
+  StepTable Scaled(double factor) const;
+  bool operator==(const StepTable&) const = default;
   std::int64_t smallest() const { return points_.front().samples; }
   std::int64_t largest() const { return points_.back().samples; }
 

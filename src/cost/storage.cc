@@ -4,10 +4,75 @@
 #include <cmath>
 #include <functional>
 
+#include "cost/rates.h"
+
 namespace pipesim::cost {
 
 using base::Duration;
 using base::Instant;
+
+double Storage::SlotSeconds() const {
+  return base::ToSeconds(latency.Mean()) + base::ToSeconds(open_cost.Mean());
+}
+
+double Storage::AloneSeconds(double reads, double bytes) const {
+  if (!present) return 0;
+  const double iops_s = iops_per_s ? reads / *iops_per_s : 0;
+  return std::max(reads * SlotSeconds() + SecondsAt(bandwidth, bytes), iops_s);
+}
+
+double Storage::CpuSeconds(double reads, double hit_bytes) const {
+  if (!present) return 0;
+  return reads * base::ToSeconds(read_cpu) + SecondsAt(cache.hit_bandwidth, hit_bytes);
+}
+
+Storage Storage::WithCpuScaled(double factor) const {
+  Storage scaled = *this;
+  Scale(scaled.read_cpu, factor);
+  Scale(scaled.cache.hit_bandwidth, factor);
+  return scaled;
+}
+
+StorageLimits Storage::Limits() const {
+  StorageLimits limits;
+  if (!present) return limits;
+  if (bandwidth) limits.bytes_per_s = bandwidth->per_s;
+  limits.reads_per_s = iops_per_s;
+  if (queue_depth && SlotSeconds() > 0) limits.parallel_reads_per_s = *queue_depth / SlotSeconds();
+  return limits;
+}
+
+double Storage::MostPerSecond(double reads, double bytes) const {
+  const StorageLimits limits = Limits();
+  const auto most = [](const std::optional<double>& per_s, double per_batch) {
+    return per_s && per_batch > 0 ? *per_s / per_batch : kNoLimit;
+  };
+  return std::min({most(limits.bytes_per_s, bytes), most(limits.reads_per_s, reads),
+                   most(limits.parallel_reads_per_s, reads)});
+}
+
+Storage Storage::Scaled(double factor) const {
+  Storage scaled = *this;
+  scaled.latency = latency.Scaled(factor);
+  scaled.open_cost = open_cost.Scaled(factor);
+  Scale(scaled.bandwidth, factor);
+  if (iops_per_s) scaled.iops_per_s = factor > 0 ? std::optional(*iops_per_s / factor) : std::nullopt;
+  if (factor <= 0) scaled.queue_depth.reset();
+  return scaled;
+}
+
+Storage StatedStorage(const spec::Storage& stated) {
+  Storage storage;
+  if (stated.kind != spec::StorageKind::kEmulated) return storage;
+  storage.present = true;
+  storage.latency = stated.latency;
+  storage.open_cost = stated.open_cost;
+  storage.bandwidth = stated.bandwidth;
+  storage.iops_per_s = stated.iops_per_s;
+  storage.queue_depth = stated.queue_depth;
+  storage.cache = stated.cache;
+  return storage;
+}
 
 Instant ServiceClock::Serve(Instant at, std::int64_t amount) {
   const double exact_ns = static_cast<double>(amount) * ns_each_ + carried_ns_;
@@ -23,7 +88,7 @@ Instant ServiceClock::LastStart(Instant at, std::int64_t amount) {
   return Serve(at, amount) - Duration(static_cast<Duration::rep>(ns_each_));
 }
 
-StorageModel::StorageModel(const spec::Storage& storage) {
+StorageServer::StorageServer(const Storage& storage) {
   if (storage.bandwidth) bandwidth_.emplace(storage.bandwidth->per_s);
   if (storage.iops_per_s) iops_.emplace(*storage.iops_per_s);
   if (storage.queue_depth) {
@@ -31,22 +96,22 @@ StorageModel::StorageModel(const spec::Storage& storage) {
   }
 }
 
-Instant StorageModel::Ask(const StorageAsk& ask) {
-  last_ask_ = std::max(last_ask_, ask.at);
-  Instant served = last_ask_;
-  if (bandwidth_) served = std::max(served, bandwidth_->Serve(last_ask_, ask.bytes.count));
+Instant StorageServer::Serve(const ReadRequest& request) {
+  last_request_ = std::max(last_request_, request.at);
+  Instant served = last_request_;
+  if (bandwidth_) served = std::max(served, bandwidth_->Serve(last_request_, request.bytes.count));
   if (!slots_.empty()) {
     std::pop_heap(slots_.begin(), slots_.end(), std::greater<>());
     served = std::max(served, slots_.back());
-    slots_.back() = served + ask.latency;
+    slots_.back() = served + request.latency;
     std::push_heap(slots_.begin(), slots_.end(), std::greater<>());
   }
-  Instant done = served + ask.latency;
+  Instant done = served + request.latency;
   if (iops_) {
-    done = std::max(done, iops_->LastStart(last_ask_, ask.reads) + ask.latency / ask.reads);
+    done = std::max(done, iops_->LastStart(last_request_, request.reads) + request.latency / request.reads);
   }
-  use_.reads += ask.reads;
-  use_.bytes += ask.bytes;
+  use_.reads += request.reads;
+  use_.bytes += request.bytes;
   if (bandwidth_) use_.bandwidth_busy = bandwidth_->busy();
   if (iops_) use_.iops_busy = iops_->busy();
   return done;

@@ -1,15 +1,15 @@
-// The emulated storage: asked at t for some reads, it says when they are done. Never sleeps, knows
-// no threads; both engines use this one formula.
+// The storage of a pipeline: what a read costs, and the server that both engines ask. The one place
+// of its formula. Never sleeps, knows no threads.
 //
-// Service of one ask of n reads and b bytes at time t, first in first out:
+// Service of one request of n reads and b bytes at time t, first in first out:
 //   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of
-//   reads: one every 1 / iops, so that it limits many askers and costs a slow one nothing; when the
-//   bytes are served, a queue-depth slot is held for the summed latency; done when that is over,
-//   and the last read, started at its pace, has had its own latency.
-// The clocks come first because asks reach them in the order of their time: with drawn latencies in
-// front of them, a long one would keep the clocks idle for all that were asked later, and every ask
+//   reads: one every 1 / iops, so that it limits many readers and costs a slow one nothing; once
+//   the bytes are served, a queue-depth slot is held for the summed latency; the request is done
+//   when that is over and the last read, started at its pace, has had its own latency.
+// The clocks come first because requests reach them in the order of their time: with drawn latencies
+// in front, a long one would keep the clocks idle for everything requested later, and every request
 // would wait for the slowest before it. What comes first in a cycle does not change its rate.
-// Throughput of W askers that each read one sample after another:
+// Throughput of W readers that each read one sample after another:
 //   min(bandwidth, IOPS × size, queue depth × size / latency,
 //       W × size / (latency + size / bandwidth)).
 #pragma once
@@ -18,17 +18,54 @@
 #include <optional>
 #include <vector>
 
+#include "base/drawn.h"
 #include "base/units.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
 
-struct StorageAsk {
+/// Rates that no number of readers exceeds; absent: no such limit.
+struct StorageLimits {
+  std::optional<double> bytes_per_s, reads_per_s;
+  std::optional<double> parallel_reads_per_s;  ///< queue depth / latency of one read
+};
+
+/// What reads cost. Latency and open cost are drawn for each read.
+struct Storage {
+  bool present = false;  ///< false: samples are in memory, reading them costs nothing
+  base::Drawn<base::Duration> latency, open_cost;
+  std::optional<base::BytesPerSecond> bandwidth;
+  std::optional<double> iops_per_s;
+  std::optional<int> queue_depth;
+  spec::Cache cache;
+  base::Duration read_cpu{};  ///< CPU time of one read: system calls, copies out of the kernel
+
+  bool operator==(const Storage&) const = default;
+  bool HasCache() const { return present && cache.policy != spec::CachePolicy::kNone; }
+  /// Mean time that one read holds a queue-depth slot.
+  double SlotSeconds() const;
+  /// One reader alone: latencies and bytes one after another, no faster than the IOPS pace.
+  double AloneSeconds(double reads, double bytes) const;
+  StorageLimits Limits() const;
+  /// Most batches/s of `reads` reads and `bytes` bytes each, whatever the number of readers.
+  double MostPerSecond(double reads, double bytes) const;
+  /// CPU time of `reads` reads and of copying `hit_bytes` out of the cache.
+  double CpuSeconds(double reads, double hit_bytes) const;
+  /// Every service takes `factor` times as long: 0 is free and unlimited, 1/2 twice as fast. CPU time
+  /// stays.
+  Storage Scaled(double factor) const;
+  /// The CPU time of reading takes `factor` times as long, all else stays.
+  Storage WithCpuScaled(double factor) const;
+};
+
+/// What the experiment says of an emulated storage; real files cost what a profile or a run says.
+Storage StatedStorage(const spec::Storage& storage);
+
+struct ReadRequest {
   base::Instant at;
   std::int64_t reads = 1;
   base::Bytes bytes;
-  base::Duration
-      latency{};  ///< summed over the reads (drawn by the caller, keyed), open cost included
+  base::Duration latency{};  ///< summed over the reads (drawn by the caller), open cost included
 };
 
 /// Totals since construction.
@@ -44,9 +81,9 @@ struct StorageUse {
 class ServiceClock {
  public:
   explicit ServiceClock(double per_s) : ns_each_(1e9 / per_s) {}
-  /// When `amount` asked for at `at` is served. `at` never goes back.
+  /// When `amount` requested at `at` is served. `at` never goes back.
   base::Instant Serve(base::Instant at, std::int64_t amount);
-  /// When the last of `amount` services begins, had they come one after another.
+  /// When the last of `amount` services begins if they come one after another.
   base::Instant LastStart(base::Instant at, std::int64_t amount);
   base::Duration busy() const { return busy_; }
 
@@ -57,20 +94,20 @@ class ServiceClock {
   base::Duration busy_{};
 };
 
-/// Not thread-safe: the threaded engine holds one lock around it.
-class StorageModel {
+/// Serves a Storage. Not thread-safe: the threaded engine holds a lock around it.
+class StorageServer {
  public:
-  explicit StorageModel(const spec::Storage& storage);
-  /// When the ask is done. Asks are served in call order; one that is earlier than the last is
-  /// served as if it came with it.
-  base::Instant Ask(const StorageAsk& ask);
+  explicit StorageServer(const Storage& storage);
+  /// When the request is done. Requests are served in call order; one that is earlier than the last
+  /// is served as if it came with it.
+  base::Instant Serve(const ReadRequest& request);
   const StorageUse& use() const { return use_; }
 
  private:
   std::optional<ServiceClock> bandwidth_, iops_;
-  std::vector<base::Instant>
-      slots_;  ///< min-heap of when each queue slot is free; empty: unlimited
-  base::Instant last_ask_{base::Duration::min()};
+  /// Min-heap of when each queue slot is free; empty: unlimited.
+  std::vector<base::Instant> slots_;
+  base::Instant last_request_{base::Duration::min()};
   StorageUse use_;
 };
 

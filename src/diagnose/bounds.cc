@@ -1,82 +1,115 @@
-// The bounds of design section 2 on a scenario's demands. Each is a rate in batches/s that no
-// pipeline of these demands can exceed; the lowest is the prediction. They hold the means alone: no
-// variation, no order of arrival, no contention.
+// The bounds of design section 2 on a pipeline's mean costs. Each is a rate in batches/s that no
+// pipeline of these costs can exceed; the lowest is the prediction. They hold no variation, no order
+// of arrival, no contention.
 #include <algorithm>
-#include <limits>
 
-#include "diagnose/diagnosis.h"
+#include "cost/rates.h"
+#include "diagnose/variant.h"
 
 namespace pipesim::diagnose {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+using cost::PerSecond;
 
-double PerSecond(double seconds_per_batch) {
-  return seconds_per_batch > 0 ? 1 / seconds_per_batch : kNoLimit;
-}
+/// What one batch of a variant takes of each part, alone, in seconds.
+class BatchCosts {
+ public:
+  explicit BatchCosts(const Variant& variant)
+      : v_(variant),
+        samples_(static_cast<double>(variant.settings.loader.batch_size)),
+        reads_(samples_ * p().samples.miss_fraction),
+        bytes_(reads_ * p().samples.stored.in_units.Mean()) {}
 
-double Or0(const std::optional<double>& seconds) { return std::max(0.0, seconds.value_or(0)); }
+  double StorageBatchesPerSecond() const { return p().storage.MostPerSecond(reads_, bytes_); }
 
-double LimitOver(const std::optional<double>& per_s, double per_batch) {
-  return per_s && per_batch > 0 ? *per_s / per_batch : kNoLimit;
-}
+  /// Wall time of one worker for one batch.
+  double Load() const {
+    return p().storage.AloneSeconds(reads_, bytes_) + HitCopy() +
+           p().prepare.AloneSeconds(samples_, v_.settings.limits.worker_threads) + Collate();
+  }
 
-/// Wall time of one worker for one batch. The CPU part of a read is inside read_s, and stays when
-/// the storage itself gets faster.
-double LoadSeconds(const Scenario& s) {
-  const auto& d = s.demands;
-  return std::max(Or0(d.read_s) * s.storage_latency_factor, Or0(d.read_cpu_s)) +
-         Or0(d.prepare_cpu_s) / std::max(1, s.worker_threads) + Or0(d.prepare_wait_s) +
-         Or0(d.collate_s);
-}
+  /// CPU time of one batch, all threads.
+  double Cpu() const {
+    double cpu = HitCopy() + p().prepare.CpuSeconds(samples_) + Collate() + Pin() + Host();
+    if (v_.on_cpu())
+      cpu += Transfer() + Step() * p().step.cpu_per_wall.value_or(1);
+    return cpu;
+  }
 
-/// CPU time of one batch, all threads. On a synchronous device the step and the copy are CPU work
-/// of the trainer; where the step's CPU time is unknown, one busy thread is the least it can be.
-double CpuSeconds(const Scenario& s) {
-  const auto& d = s.demands;
-  double cpu =
-      Or0(d.read_cpu_s) + Or0(d.prepare_cpu_s) + Or0(d.collate_s) + Or0(d.pin_s) + Or0(d.host_s);
-  if (!s.device_asynchronous) cpu += Or0(d.h2d_s) + d.step_cpu_s.value_or(Or0(d.step_s));
-  return cpu;
-}
+  /// The training thread's own chain: one step after another.
+  double Consumer() const {
+    double chain = Host();
+    if (v_.on_cpu()) chain += Transfer() + Step();
+    if (!v_.on_cpu() && CopyBlocksHost()) chain += Transfer();
+    if (!v_.on_cpu() && v_.settings.sync_every > 0) chain += Sync();
+    if (v_.settings.loader.workers == 0) chain += Load() + Pin();
+    return chain;
+  }
 
-/// The training thread's own chain: one step after another.
-double ConsumerSeconds(const Scenario& s) {
-  const auto& d = s.demands;
-  double chain = Or0(d.host_s) + Or0(d.sync_s);
-  if (!s.device_asynchronous) chain += Or0(d.h2d_s) + Or0(d.step_s);
-  if (s.device_asynchronous && s.copy_blocks_host) chain += Or0(d.h2d_s);
-  if (s.workers == 0) chain += LoadSeconds(s) + Or0(d.pin_s);
-  return chain;
-}
+  /// The device's own chain: launching runs beside it (kernels start as they are launched), the
+  /// copy only where it may overlap and a second buffer is there.
+  double Device() const {
+    if (v_.on_cpu()) return 0;
+    const bool copy_in_line = !v_.settings.transfer.overlap || v_.settings.in_flight <= 1;
+    return Step() + (copy_in_line ? Transfer() : 0);
+  }
 
-/// The device's own chain: launching runs beside it (kernels start as they are launched), the copy
-/// only where it may overlap and a second buffer is there.
-double DeviceSeconds(const Scenario& s) {
-  if (!s.device_asynchronous) return 0;
-  const bool copy_in_line = !s.copy_overlaps_step || s.in_flight <= 1;
-  return Or0(s.demands.step_s) + (copy_in_line ? Or0(s.demands.h2d_s) : 0);
-}
+  double Transfer() const {
+    return base::ToSeconds(
+        p().transfer.Time(PreparedBytes(), v_.settings.loader.pin_memory));
+  }
+  double Pin() const {
+    const bool pins = v_.settings.loader.pin_memory && !v_.on_cpu();
+    return pins ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
+  }
 
-double StorageBatchesPerS(const Scenario& s) {
-  return std::min({LimitOver(s.storage_bytes_per_s, s.demands.bytes),
-                   LimitOver(s.storage_reads_per_s, s.demands.reads),
-                   LimitOver(s.storage_parallel_reads, s.demands.reads)});
-}
+ private:
+  const cost::Pipeline& p() const { return v_.pipeline; }
+  base::Bytes PreparedBytes() const {
+    return p().samples.prepared * v_.settings.loader.batch_size;
+  }
+  /// A copy out of pageable memory returns only when the data has left it (CUDA programming guide,
+  /// "API synchronization behavior"), whatever non_blocking says; the emulated device does the same.
+  bool CopyBlocksHost() const {
+    return !v_.settings.transfer.non_blocking || !v_.settings.loader.pin_memory;
+  }
+  double HitCopy() const {
+    const double hits = samples_ - reads_;
+    return cost::SecondsAt(p().storage.cache.hit_bandwidth,
+                           hits * p().samples.stored.in_units.Mean());
+  }
+  double Collate() const { return base::ToSeconds(p().collate.Time(PreparedBytes())); }
+  double Host() const {
+    return base::ToSeconds(p().host.step) + base::ToSeconds(p().step.launch);
+  }
+  double Step() const {
+    return base::ToSeconds(
+        p().step.MeanOn(v_.settings.loader.batch_size, v_.ComputeThreads()));
+  }
+  /// Every sync_every-th step the host waits for what of the step outlasts its launch.
+  double Sync() const {
+    return std::max(0.0, Step() - base::ToSeconds(p().step.launch)) /
+           static_cast<double>(v_.settings.sync_every);
+  }
+
+  const Variant& v_;
+  double samples_, reads_, bytes_;
+};
 
 }  // namespace
 
-double PredictByBounds(const Scenario& s) {
-  if (s.demands.batch_samples <= 0) return 0;
-  double each_per_s = std::min({PerSecond(ConsumerSeconds(s)), PerSecond(DeviceSeconds(s)),
-                                PerSecond(Or0(s.demands.h2d_s))});
-  if (s.workers > 0) {
-    each_per_s = std::min(
-        {each_per_s, s.workers * PerSecond(LoadSeconds(s)), PerSecond(Or0(s.demands.pin_s))});
+double PredictByBounds(const Variant& variant) {
+  const Settings& settings = variant.settings;
+  const BatchCosts batch(variant);
+  double each_per_s = std::min({PerSecond(batch.Consumer()), PerSecond(batch.Device()),
+                                PerSecond(batch.Transfer())});
+  if (settings.loader.workers > 0) {
+    each_per_s = std::min({each_per_s, settings.loader.workers * PerSecond(batch.Load()),
+                           PerSecond(batch.Pin())});
   }
-  double batches_per_s = std::min(s.accelerators * each_per_s, StorageBatchesPerS(s));
-  if (s.cores > 0) batches_per_s = std::min(batches_per_s, s.cores * PerSecond(CpuSeconds(s)));
-  return batches_per_s * static_cast<double>(s.demands.batch_samples);
+  double per_s = std::min(settings.accelerators * each_per_s, batch.StorageBatchesPerSecond());
+  if (variant.cores() > 0) per_s = std::min(per_s, variant.cores() * PerSecond(batch.Cpu()));
+  return per_s * static_cast<double>(settings.loader.batch_size);
 }
 
 }  // namespace pipesim::diagnose

@@ -9,7 +9,7 @@
 namespace pipesim::diagnose {
 
 std::string Training(const Question& q) {
-  const int accelerators = q.scenario.accelerators;
+  const int accelerators = q.now.settings.accelerators;
   return accelerators > 1 ? fmt::format("training on {} accelerators", accelerators) : "training";
 }
 

@@ -8,21 +8,14 @@ namespace pipesim::diagnose {
 namespace {
 
 /// Of each accelerator's share.
-int WholeCores(const Scenario& s) {
-  return std::max(1, static_cast<int>(std::min(s.cores / s.accelerators, 1e6)));
+int WholeCores(const Variant& v) {
+  return std::max(1, static_cast<int>(std::min(v.cores() / v.settings.accelerators, 1e6)));
 }
 
-Scenario WithThreads(Scenario s, int workers, int threads) {
-  s.workers = workers;
-  if (s.device_asynchronous || threads == s.compute_threads) return s;
-  auto& d = s.demands;
-  if (d.step_s) {
-    const double most_s = *d.step_s * static_cast<double>(s.compute_threads) / threads;
-    d.step_s = std::min(most_s, d.step_one_thread_s.value_or(most_s));
-    if (d.step_cpu_s) d.step_cpu_s = std::min(*d.step_cpu_s, threads * *d.step_s);
-  }
-  s.compute_threads = threads;
-  return s;
+Variant WithThreads(Variant v, int workers, int threads) {
+  v.settings.loader.workers = workers;
+  if (v.on_cpu()) v.settings.limits.compute_threads = threads;
+  return v;
 }
 
 /// What steps of the CPU lost to waiting for a core, seconds of the measured window.
@@ -37,34 +30,36 @@ double LostInSteps(const measure::Measurement& measurement) {
 }
 
 /// The step as it would be if its threads never waited for a core.
-Scenario Uncontended(Scenario s, const measure::Measurement& measurement) {
-  if (StepIsKnownAlone(measurement) || s.device_asynchronous || !s.demands.step_s) return s;
-  *s.demands.step_s *= 1 - measurement.resources.trainer_contended_fraction.value_or(0);
-  return s;
+Variant Uncontended(Variant v, const measure::Measurement& measurement) {
+  const auto& waits = measurement.resources.trainer_contended_fraction;
+  if (StepIsKnownAlone(measurement) || !v.on_cpu() || !waits) return v;
+  v.pipeline.step = v.pipeline.step.Scaled(1 - *waits);
+  return v;
 }
 
 /// The most workers beside `threads` of the trainer's: at least one, so that loading still runs
 /// beside training; never more than now. All of them where a pool becomes a single thread, since
 /// what is lost then is what its threads lose waiting for one another.
-int MostWorkersBeside(const Scenario& now, int threads) {
-  const bool pool_goes = threads == 1 && !now.device_asynchronous && now.compute_threads > 1;
-  if (now.workers == 0 || pool_goes) return now.workers;
-  return std::clamp(WholeCores(now) - threads, 1, now.workers);
+int MostWorkersBeside(const Variant& now, int threads) {
+  const bool pool_goes = threads == 1 && now.ComputeThreads() > 1;
+  const int workers = now.settings.loader.workers;
+  if (workers == 0 || pool_goes) return workers;
+  return std::clamp(WholeCores(now) - threads, 1, workers);
 }
 
-Setting FewerThreadsOn(const Scenario& now, int threads, int workers) {
+Setting FewerThreadsOn(const Variant& now, int threads, int workers) {
   Setting setting;
-  if (workers != now.workers) {
-    setting.text = fmt::format("workers {} to {}", now.workers, workers);
+  if (workers != now.settings.loader.workers) {
+    setting.text = fmt::format("workers {} to {}", now.settings.loader.workers, workers);
     setting.set.emplace_back("loader.workers", std::to_string(workers));
   }
-  if (!now.device_asynchronous && threads != now.compute_threads) {
+  if (now.on_cpu() && threads != now.ComputeThreads()) {
     setting.text += fmt::format("{}compute threads {} to {}", setting.text.empty() ? "" : ", ",
-                                now.compute_threads, threads);
+                                now.ComputeThreads(), threads);
     setting.set.emplace_back("limits.compute_threads", std::to_string(threads));
   }
-  setting.change = [workers, threads](const Scenario& s) {
-    return WithThreads(s, workers, threads);
+  setting.change = [workers, threads](const Variant& v) {
+    return WithThreads(v, workers, threads);
   };
   return setting;
 }
@@ -90,16 +85,15 @@ double ContentionLeftOut(const measure::Measurement& measurement) {
 }
 
 std::optional<Tried> MeasuredContention(const Question& question) {
-  const Scenario& now = question.scenario;
+  const Variant& now = question.now;
   const auto measured = question.measurement.result.samples_per_s;
   const double contended = TrainerContendedShare(question.measurement);
   if (!Oversubscribed(now) || !measured || contended >= 1) return std::nullopt;
   const double most = contended / (1 - contended);
   std::optional<Tried> best;
-  const int now_threads = now.device_asynchronous ? 1 : std::max(1, now.compute_threads);
-  const int fewest = now.device_asynchronous ? now_threads : 1;
-  const Scenario free = Uncontended(now, question.measurement);
-  for (int threads = std::min(now_threads, WholeCores(now)); threads >= fewest; --threads) {
+  const int now_threads = std::max(1, now.ComputeThreads());
+  const Variant free = Uncontended(now, question.measurement);
+  for (int threads = std::min(now_threads, WholeCores(now)); threads >= 1; --threads) {
     const int most_workers = MostWorkersBeside(now, threads);
     for (int workers = most_workers; workers >= std::min(1, most_workers); --workers) {
       Setting fewer = FewerThreadsOn(now, threads, workers);
@@ -129,9 +123,9 @@ Decision WithMeasuredContention(Decision decision, const Question& question) {
 }
 
 bool StepMayHoldContention(const Question& question) {
-  const Scenario& now = question.scenario;
+  const Variant& now = question.now;
   const auto& workers = question.measurement.workers;
-  if (now.device_asynchronous || now.compute_threads < 2 || !Oversubscribed(now)) return false;
+  if (now.ComputeThreads() < 2 || !Oversubscribed(now)) return false;
   if (StepIsKnownAlone(question.measurement)) return false;
   return workers.wall_s > 0 &&
          workers.contended_s / workers.wall_s >= question.thresholds.gain_that_counts;

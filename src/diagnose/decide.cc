@@ -14,12 +14,12 @@ bool IsTie(double larger, double smaller, double tie) {
   return larger - smaller < tie;
 }
 
-double BestPairGain(const Scenario& scenario, const Predictor& predict) {
-  const double now = predict(scenario);
+double BestPairGain(const Variant& now, const Predictor& predict) {
+  const double rate = predict(now);
   double best = 0;
   for (const Demand a : kDemands) {
     for (const Demand b : kDemands) {
-      if (b > a) best = std::max(best, Gain(now, predict(Free(Free(scenario, a), b))));
+      if (b > a) best = std::max(best, Gain(rate, predict(Free(Free(now, a), b))));
     }
   }
   return best;
@@ -27,9 +27,9 @@ double BestPairGain(const Scenario& scenario, const Predictor& predict) {
 
 /// Twice the workers that were found to be enough, unless that loses: just enough of them would
 /// stand as a part that limits alike, and hide what is next.
-Scenario WithAmpleWorkers(const Scenario& enough, const Predictor& predict) {
-  Scenario ample = enough;
-  ample.workers *= 2;
+Variant WithAmpleWorkers(const Variant& enough, const Predictor& predict) {
+  Variant ample = enough;
+  ample.settings.loader.workers *= 2;
   return predict(ample) >= predict(enough) ? ample : enough;
 }
 
@@ -43,34 +43,34 @@ void Lead(Decision& decision, Verdict verdict, const Tried& tried) {
 
 }  // namespace
 
-std::vector<Candidate> FreedDemands(const Scenario& scenario, const Predictor& predict) {
-  const double now = predict(scenario);
+std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict) {
+  const double rate = predict(now);
   std::vector<Candidate> freed;
   for (const Demand demand : kDemands) {
-    const Change change = [demand](const Scenario& s) { return Free(s, demand); };
-    freed.push_back({VerdictOf(demand), Gain(now, predict(change(scenario))), change});
+    const Change change = [demand](const Variant& v) { return Free(v, demand); };
+    freed.push_back({VerdictOf(demand), Gain(rate, predict(change(now))), change});
   }
   std::stable_sort(freed.begin(), freed.end(),
                    [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
   return freed;
 }
 
-Decision Decide(const Scenario& scenario, const Predictor& predict, const Thresholds& thresholds) {
+Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& thresholds) {
   Decision decision;
-  const double now = predict(scenario);
-  if (std::isinf(now) || !(now > 0)) return decision;
-  const std::vector<Candidate> freed = FreedDemands(scenario, predict);
+  const double rate = predict(now);
+  if (std::isinf(rate) || !(rate > 0)) return decision;
+  const std::vector<Candidate> freed = FreedDemands(now, predict);
   for (const auto& candidate : freed) {
     if (candidate.gain >= thresholds.gain_that_counts) decision.candidates.push_back(candidate);
   }
   const auto loader =
-      SmallestNearBest(LoaderSettings(scenario), scenario, predict, thresholds.enough_share);
+      SmallestNearBest(LoaderSettings(now), now, predict, thresholds.enough_share);
   if (loader && loader->gain >= thresholds.gain_that_counts) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;
   }
   const auto fewer =
-      SmallestNearBest(FewerThreads(scenario), scenario, predict, thresholds.enough_share);
+      SmallestNearBest(FewerThreads(now), now, predict, thresholds.enough_share);
   if (fewer && fewer->gain >= thresholds.gain_that_counts) {
     Lead(decision, Verdict::kCpuContention, *fewer);
     return decision;
@@ -81,22 +81,22 @@ Decision Decide(const Scenario& scenario, const Predictor& predict, const Thresh
     decision.tie = IsTie(freed[0].gain, freed[1].gain, thresholds.tie);
     return decision;
   }
-  decision.gain = BestPairGain(scenario, predict);
+  decision.gain = BestPairGain(now, predict);
   decision.verdict = Verdict::kBalanced;
   // Not even a pair: three or more parts limit alike, which is balanced all the more.
   decision.tie = decision.gain < thresholds.pair_gain_for_balanced;
   return decision;
 }
 
-std::optional<Verdict> SecondVerdict(const Decision& decision, const Scenario& scenario,
+std::optional<Verdict> SecondVerdict(const Decision& decision, const Variant& now,
                                      const Predictor& predict, const Thresholds& thresholds) {
   if (decision.candidates.empty()) return std::nullopt;
-  const Scenario without = decision.candidates.front().change(scenario);
+  const Variant without = decision.candidates.front().change(now);
   if (decision.verdict != Verdict::kLoaderBound) {
     return Decide(without, predict, thresholds).verdict;
   }
   constexpr int kMostRounds = 3;  // each may multiply the workers by eight
-  Scenario ample = WithAmpleWorkers(without, predict);
+  Variant ample = WithAmpleWorkers(without, predict);
   for (int round = 0; round < kMostRounds; ++round) {
     const Decision next = Decide(ample, predict, thresholds);
     if (next.verdict != Verdict::kLoaderBound) return next.verdict;

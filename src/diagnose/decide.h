@@ -1,4 +1,4 @@
-// The decision of design section 2 over one scenario: settings first, then demands. Looks at
+// The decision of design section 2 over one now: settings first, then demands. Looks at
 // nothing but predictions; what a measurement adds (contention, doubt) comes on top of it.
 #pragma once
 
@@ -30,15 +30,15 @@ struct Decision {
   std::vector<Candidate> candidates;
 };
 
-Decision Decide(const Scenario& scenario, const Predictor& predict, const Thresholds& thresholds);
+Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& thresholds);
 
 /// Every demand made free in turn, the largest gain first; of equal ones, in the order of kDemands.
-std::vector<Candidate> FreedDemands(const Scenario& scenario, const Predictor& predict);
+std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict);
 
 /// The verdict once what `decision` names is out of the way; a loader setting is followed until it
 /// no longer is the bottleneck. nullopt when nothing known limits then, or the decision names
 /// nothing.
-std::optional<Verdict> SecondVerdict(const Decision& decision, const Scenario& scenario,
+std::optional<Verdict> SecondVerdict(const Decision& decision, const Variant& now,
                                      const Predictor& predict, const Thresholds& thresholds);
 
 }  // namespace pipesim::diagnose

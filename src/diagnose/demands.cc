@@ -1,56 +1,11 @@
 #include "diagnose/demands.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <stdexcept>
 
+#include "cost/rates.h"
+
 namespace pipesim::diagnose {
-namespace {
-
-void Scale(std::optional<double>& seconds, double factor) {
-  if (seconds) *seconds *= factor;
-}
-
-void ScaleLimit(std::optional<double>& per_s, double factor) {
-  if (!per_s) return;
-  if (factor > 0) {
-    *per_s /= factor;
-  } else {
-    per_s.reset();
-  }
-}
-
-void ScaleStorage(Scenario& s, double factor) {
-  s.storage_latency_factor *= factor;
-  ScaleLimit(s.storage_bytes_per_s, factor);
-  ScaleLimit(s.storage_reads_per_s, factor);
-  ScaleLimit(s.storage_parallel_reads, factor);
-}
-
-void ScaleLoadingCpu(Scenario& s, double factor) {
-  auto& d = s.demands;
-  // The CPU part of a read is inside read_s, so what becomes of it goes from there too.
-  if (d.read_s && d.read_cpu_s) {
-    *d.read_s = std::max(0.0, *d.read_s - *d.read_cpu_s * (1 - factor));
-  }
-  Scale(d.read_cpu_s, factor);
-  Scale(d.prepare_cpu_s, factor);
-  Scale(d.prepare_wait_s, factor);
-  Scale(d.collate_s, factor);
-}
-
-void ScaleStep(Scenario& s, double factor) {
-  auto& d = s.demands;
-  // Reading a result back waits for the step that makes it: that part of sync is the step's.
-  if (s.device_asynchronous && d.sync_s && d.step_s) {
-    *d.sync_s -= std::min(*d.sync_s, *d.step_s) * (1 - factor);
-  }
-  Scale(d.step_s, factor);
-  Scale(d.step_cpu_s, factor);
-}
-
-}  // namespace
-
 Verdict VerdictOf(Demand demand) {
   const auto found = std::find_if(kVerdicts.begin(), kVerdicts.end(),
                                   [&](const auto& row) { return row.demand == demand; });
@@ -58,60 +13,66 @@ Verdict VerdictOf(Demand demand) {
   return found->verdict;
 }
 
-Scenario Scaled(Scenario s, Demand demand, double factor) {
+Variant Scaled(Variant v, Demand demand, double factor) {
+  cost::Pipeline& p = v.pipeline;
   switch (demand) {
     case Demand::kStorage:
-      ScaleStorage(s, factor);
+      p.storage = p.storage.Scaled(factor);
       break;
     case Demand::kLoadingCpu:
-      ScaleLoadingCpu(s, factor);
+      p.storage = p.storage.WithCpuScaled(factor);
+      p.prepare = p.prepare.Scaled(factor);
+      p.collate = p.collate.Scaled(factor);
       break;
     case Demand::kTransfer:
-      Scale(s.demands.h2d_s, factor);
-      Scale(s.demands.pin_s, factor);
+      p.transfer = p.transfer.Scaled(factor);
+      p.pin = p.pin.Scaled(factor);
       break;
     case Demand::kLaunch:
-      if (s.device_asynchronous) Scale(s.demands.host_s, factor);
+      if (v.on_cpu()) break;
+      cost::Scale(p.host.step, factor);
+      cost::Scale(p.step.launch, factor);
       break;
     case Demand::kSync:
-      Scale(s.demands.sync_s, factor);
+      if (factor == 0) v.settings.sync_every = 0;
       break;
     case Demand::kOtherHost:
-      if (!s.device_asynchronous) Scale(s.demands.host_s, factor);
+      if (v.on_cpu()) cost::Scale(p.host.step, factor);
       break;
     case Demand::kStep:
-      ScaleStep(s, factor);
+      p.step = p.step.Scaled(factor);
       break;
   }
-  return s;
+  return v;
 }
 
-bool IsThere(const Scenario& s, Demand demand) {
-  const auto any = [](std::initializer_list<std::optional<double>> parts) {
-    return std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.value_or(0) > 0; });
-  };
-  const auto& d = s.demands;
+bool IsThere(const Variant& v, Demand demand) {
+  const cost::Pipeline& p = v.pipeline;
+  const auto zero = base::Duration::zero();
+  const double stored_bytes = p.samples.stored.in_units.Mean();
   switch (demand) {
     case Demand::kStorage:
-      return d.read_s.value_or(0) * s.storage_latency_factor > 0 || d.bytes > 0;
+      return p.storage.AloneSeconds(1, stored_bytes) > 0;
     case Demand::kLoadingCpu:
-      return any({d.read_cpu_s, d.prepare_cpu_s, d.prepare_wait_s, d.collate_s});
+      return p.prepare.AloneSeconds(1, 1) > 0 || p.collate.Time(p.samples.prepared) > zero ||
+             p.storage.CpuSeconds(1, stored_bytes) > 0;
     case Demand::kTransfer:
-      return any({d.h2d_s, d.pin_s});
+      return p.transfer.Time(p.samples.prepared, true) > zero ||
+             p.pin.Time(p.samples.prepared) > zero;
     case Demand::kLaunch:
-      return s.device_asynchronous && any({d.host_s});
+      return !v.on_cpu() && (p.host.step > zero || p.step.launch > zero);
     case Demand::kOtherHost:
-      return !s.device_asynchronous && any({d.host_s});
+      return v.on_cpu() && p.host.step > zero;
     case Demand::kSync:
-      return any({d.sync_s});
+      return v.settings.sync_every > 0;
     case Demand::kStep:
-      return any({d.step_s});
+      return p.step.Mean(v.settings.loader.batch_size) > zero;
   }
   throw std::logic_error("unknown demand");
 }
 
-Scenario FreeData(const Scenario& scenario) {
-  return Free(Free(Free(scenario, Demand::kStorage), Demand::kLoadingCpu), Demand::kTransfer);
+Variant FreeData(const Variant& variant) {
+  return Free(Free(Free(variant, Demand::kStorage), Demand::kLoadingCpu), Demand::kTransfer);
 }
 
 }  // namespace pipesim::diagnose

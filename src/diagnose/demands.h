@@ -13,17 +13,17 @@ inline constexpr std::array kDemands = {Demand::kStorage, Demand::kLoadingCpu, D
 
 Verdict VerdictOf(Demand demand);
 
-/// The scenario with this demand times `factor`; 0 makes it free, limits included. A demand that is
+/// The variant with this demand times `factor`; 0 makes it free, limits included. A demand that is
 /// not there (kLaunch on a CPU) changes nothing.
-Scenario Scaled(Scenario scenario, Demand demand, double factor);
-inline Scenario Free(const Scenario& scenario, Demand demand) {
-  return Scaled(scenario, demand, 0);
+Variant Scaled(Variant variant, Demand demand, double factor);
+inline Variant Free(const Variant& variant, Demand demand) {
+  return Scaled(variant, demand, 0);
 }
 
-/// The scenario holds some of this demand.
-bool IsThere(const Scenario& scenario, Demand demand);
+/// The variant holds some of this demand.
+bool IsThere(const Variant& variant, Demand demand);
 
 /// Free storage, loading work and copies: the ceiling that the training itself sets.
-Scenario FreeData(const Scenario& scenario);
+Variant FreeData(const Variant& variant);
 
 }  // namespace pipesim::diagnose

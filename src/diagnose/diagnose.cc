@@ -29,11 +29,11 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
     if (blind) return {};
   }
   std::vector<std::string> parts;
-  for (const auto& freed : FreedDemands(q.scenario, q.predict)) {
+  for (const auto& freed : FreedDemands(q.now, q.predict)) {
     const auto range = GainInterval(q, freed.change);
     const double most = range ? range->high : freed.gain;
     const VerdictRow& row = RowOf(freed.verdict);
-    if (most >= q.thresholds.gain_that_counts || !IsThere(q.scenario, *row.demand)) continue;
+    if (most >= q.thresholds.gain_that_counts || !IsThere(q.now, *row.demand)) continue;
     parts.emplace_back(row.part.empty() ? TrainerWord(q.measurement) : row.part);
   }
   if (parts.empty()) return {};
@@ -48,11 +48,11 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
 }  // namespace
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                   const Predictor& predict, const Thresholds& thresholds,
-                   const Predictor& quick) {
-  const Scenario scenario = ScenarioOf(experiment, measurement);
-  const Question q{experiment, measurement, scenario, predict, quick ? quick : predict, thresholds};
-  const Decision decision = WithMeasuredContention(Decide(scenario, predict, thresholds), q);
+                   const cost::Pipeline& pipeline, const Predictor& predict,
+                   const Thresholds& thresholds, const Predictor& quick) {
+  const Variant now = VariantOf(experiment, pipeline);
+  const Question q{experiment, measurement, now, predict, quick ? quick : predict, thresholds};
+  const Decision decision = WithMeasuredContention(Decide(now, predict, thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   Diagnosis d;
@@ -62,7 +62,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
                ? CertainSide(TimelineOf(measurement), thresholds.side_share)
                : RowOf(verdict).side;
   if (verdict != Verdict::kInconclusive) {
-    d.second = SecondVerdict(decision, scenario, predict, thresholds);
+    d.second = SecondVerdict(decision, now, predict, thresholds);
   }
   d.what_if = WhatIfs(q, decision);
   const Findings findings{q, decision, doubt, d.what_if, d.side};

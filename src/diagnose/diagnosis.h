@@ -3,12 +3,12 @@
 // or the virtual engine).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "diagnose/variant.h"
 #include "diagnose/verdicts.h"
 #include "measure/measurement.h"
 #include "spec/experiment.h"
@@ -16,43 +16,6 @@
 namespace pipesim::diagnose {
 
 enum class Confidence { kHigh, kLow, kNone };
-
-/// One changed pipeline, as the predictor sees it: the measured demands with factors on them (0 =
-/// free, 0.5 = twice as fast) and the settings that matter.
-struct Scenario {
-  measure::Demands demands;
-  double storage_latency_factor = 1;  ///< on demands.read_s
-  /// Equal trainers that share the cores and the storage; demands and settings are each one's.
-  int accelerators = 1;
-  double cores = 1;
-  int workers = 0;
-  int prefetch_factor = 2;
-  bool device_asynchronous = false;
-  int in_flight = 2;
-  int compute_threads = 1;
-  int worker_threads = 1;          ///< that share a worker's CPU part of prepare
-  bool pin_thread = false;
-  bool copy_overlaps_step = true;  ///< the copy of the next batch runs beside the step
-  bool copy_blocks_host = false;   ///< the host waits for each copy
-  std::optional<double> storage_bytes_per_s, storage_reads_per_s;  ///< limits; nullopt: none known
-  std::optional<double> storage_parallel_reads;  ///< queue depth / latency, reads/s
-  // Loader settings that bounds cannot see (closed forms of means do not hold them); an engine can.
-  spec::Dispatch dispatch = spec::Dispatch::kRoundRobin;
-  bool in_order = true;
-  bool persistent_workers = false;
-};
-
-/// Predicted samples/s of a scenario, of all accelerators; infinite when nothing in it limits.
-using Predictor = std::function<double(const Scenario&)>;
-
-/// The scenario of a finished run.
-Scenario ScenarioOf(const spec::Experiment& experiment, const measure::Measurement& measurement);
-
-/// The bounds of design section 2: min(1/cycle at 0 workers, workers/s, cores/cpu, bandwidth/bytes,
-/// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size; of several accelerators each one's own bounds as
-/// many times over, and the shared ones (cores, bandwidth, IOPS) once. Needs no engine; stays as a
-/// cross-check.
-double PredictByBounds(const Scenario& scenario);
 
 struct Evidence {
   std::string text;   ///< a clause with its number in it
@@ -135,10 +98,11 @@ struct Thresholds {
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
 };
 
+/// `pipeline`: what the run's parts cost, which `predict` runs again with changes.
 /// `quick` answers the hundreds of questions that decide nothing (what limits after each change,
 /// the interval of each gain); if empty, `predict` answers them.
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                   const Predictor& predict, const Thresholds& thresholds = {},
-                   const Predictor& quick = {});
+                   const cost::Pipeline& pipeline, const Predictor& predict,
+                   const Thresholds& thresholds = {}, const Predictor& quick = {});
 
 }  // namespace pipesim::diagnose

@@ -49,7 +49,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   if (!error) return;
   const double allowed = q.thresholds.model_error;
   const double unexplained =
-      BeyondContention(*error, Oversubscribed(q.scenario) ? ContentionLeftOut(q.measurement) : 0);
+      BeyondContention(*error, Oversubscribed(q.now) ? ContentionLeftOut(q.measurement) : 0);
   if (!(std::abs(unexplained) > allowed)) {
     if (decision.measured || !(std::abs(*error) > allowed)) return;
     doubt.missing.push_back(
@@ -64,9 +64,9 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
                   base::Gain(unexplained), base::Percent(q.thresholds.model_error));
   const auto foreign = q.measurement.resources.foreign_cores;
-  if (foreign && *foreign > 0.05 * q.scenario.cores) {
+  if (foreign && *foreign > 0.05 * q.now.cores()) {
     reason +=
-        fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.scenario.cores);
+        fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.now.cores());
   }
   doubt.missing.push_back({"diagnosis.model_error", std::move(reason)});
   doubt.undecided = true;
@@ -77,16 +77,18 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
 /// open.
 void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto& device = q.measurement.device;
-  if (!device || device->launch_s || decision.measured || !q.scenario.demands.step_s) return;
-  Scenario least = q.scenario;
-  const double host_s = least.demands.host_s.value_or(0);
-  least.demands.step_s = std::max(0.0, *least.demands.step_s - host_s);
+  const auto& demands = q.measurement.demands;
+  if (!device || device->launch_s || decision.measured || !demands.step_s) return;
+  const double host_s = demands.host_s.value_or(0);
+  Variant least = q.now;
+  if (*demands.step_s > 0)
+    least = Scaled(least, Demand::kStep, std::max(0.0, 1 - host_s / *demands.step_s));
   const auto then = Decide(least, q.predict, q.thresholds);
   if (host_s > 0 && (then.verdict != decision.verdict || then.tie)) {
     doubt.missing.push_back(
         {"device.launch_s", "launch gaps inside the step could not be told apart from computing"});
     doubt.undecided = true;
-  } else if (decision.verdict == Verdict::kComputeBound && !least.demands.host_s) {
+  } else if (decision.verdict == Verdict::kComputeBound && !demands.host_s) {
     doubt.missing.push_back({"demands.host_s", "the host's time to launch a step is unknown"});
     doubt.undecided = true;
   }
@@ -138,7 +140,7 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
     doubt.missing.push_back(
         {"workers." + what + "_s", what == "contended" ? "run-queue wait unknown"
                                                        : "the workers' " + what + " time unknown"});
-    if (Oversubscribed(q.scenario)) doubt.weak = true;
+    if (Oversubscribed(q.now)) doubt.weak = true;
   }
 }
 
@@ -162,7 +164,7 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
 
 std::optional<double> ModelError(const Question& q) {
   const auto measured = q.measurement.result.samples_per_s;
-  const double predicted = q.predict(q.scenario);
+  const double predicted = q.predict(q.now);
   if (!measured || !(*measured > 0) || !std::isfinite(predicted) || !(predicted > 0)) {
     return std::nullopt;
   }
@@ -172,15 +174,15 @@ std::optional<double> ModelError(const Question& q) {
 std::optional<measure::Interval> GainInterval(const Question& q, const Change& change) {
   const auto half_width = RelativeHalfWidth(q.measurement);
   if (!half_width) return std::nullopt;
-  auto gain = [&](const Scenario& s) { return Gain(q.quick(s), q.quick(change(s))); };
-  double low = gain(q.scenario), high = low;
-  const double predicted = Gain(q.predict(q.scenario), q.predict(change(q.scenario)));
+  auto gain = [&](const Variant& s) { return Gain(q.quick(s), q.quick(change(s))); };
+  double low = gain(q.now), high = low;
+  const double predicted = Gain(q.predict(q.now), q.predict(change(q.now)));
   // The quick predictor gives the width of the interval, the other one its place.
   const double shift = std::isfinite(predicted) && std::isfinite(low) ? predicted - low : 0;
   for (const Demand demand : kDemands) {
     // A demand cannot be below zero, so the interval ends at ±99 %.
     for (const double by : {-std::min(*half_width, 0.99), *half_width}) {
-      const double other = gain(Scaled(q.scenario, demand, 1 + by));
+      const double other = gain(Scaled(q.now, demand, 1 + by));
       low = std::min(low, other);
       high = std::max(high, other);
     }
@@ -207,7 +209,7 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
     doubt.missing.push_back(
         {"demands.step_s", fmt::format("{} threads share {:.0f} cores, so the step's time may "
                                        "hold contention; fewer workers would show it",
-                                       RunnableThreads(q.scenario), q.scenario.cores)});
+                                       RunnableThreads(q.now), q.now.cores())});
   }
   if (doubt.undecided) doubt.open = Open(decision, q, launch_unknown);
   return doubt;

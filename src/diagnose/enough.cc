@@ -9,10 +9,8 @@ namespace pipesim::diagnose {
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   std::vector<double> rates;
   double best = 0;
-  for (int workers = 0; workers <= MostWorkers(q.scenario); ++workers) {
-    Scenario s = q.scenario;
-    s.workers = workers;
-    rates.push_back(q.predict(s));
+  for (int workers = 0; workers <= MostWorkers(q.now); ++workers) {
+    rates.push_back(q.predict(Workers(q.now, workers).change(q.now)));
     best = std::max(best, rates.back());
   }
   if (!(best > 0) || std::isinf(best)) return std::nullopt;

@@ -13,7 +13,7 @@ Full Fullness(std::optional<double> utilization, const Question& q) {
 
 LadderRow GpuRow(const Question& q) {
   LadderRow row{.resource = "GPU", .used = {}, .limit = {}, .unit = "fraction"};
-  if (!q.scenario.device_asynchronous) return row;  // none: the CPU trains
+  if (q.now.on_cpu()) return row;  // none: the CPU trains
   row.used = q.measurement.result.accelerator_utilization;
   row.limit = 1;
   row.full = Fullness(row.used, q);
@@ -23,7 +23,7 @@ LadderRow GpuRow(const Question& q) {
 LadderRow CpuRow(const Question& q) {
   const auto& r = q.measurement.resources;
   LadderRow row{.resource = "CPU", .used = r.cores_used, .limit = {}, .unit = "cores"};
-  if (q.scenario.cores > 0) row.limit = q.scenario.cores;
+  if (q.now.cores() > 0) row.limit = q.now.cores();
   // Cores that other programs use are busy, too.
   if (row.used && row.limit)
     row.full = Fullness((*row.used + r.foreign_cores.value_or(0)) / *row.limit, q);
@@ -34,13 +34,13 @@ LadderRow CpuRow(const Question& q) {
 LadderRow IoRow(const Question& q) {
   const auto& r = q.measurement.resources;
   LadderRow row{.resource = "IO", .used = r.storage_bytes_per_s, .limit = {}, .unit = "bytes/s"};
-  const Scenario& s = q.scenario;
+  const cost::StorageLimits limits = q.now.pipeline.storage.Limits();
   const bool described = q.experiment.storage.kind != spec::StorageKind::kFiles;
   const auto share = [](double used, std::optional<double> limit) {
     return limit && *limit > 0 ? used / *limit : 0;
   };
-  row.limit = s.storage_bytes_per_s;
-  for (const auto& limit : {s.storage_reads_per_s, s.storage_parallel_reads}) {
+  row.limit = limits.bytes_per_s;
+  for (const auto& limit : {limits.reads_per_s, limits.parallel_reads_per_s}) {
     if (share(r.reads_per_s, limit) > share(*row.used, row.limit)) {
       row.used = r.reads_per_s;
       row.limit = limit;
@@ -60,7 +60,7 @@ LadderRow IoRow(const Question& q) {
 std::vector<LadderRow> Ladder(const Question& q, Verdict verdict) {
   std::vector<LadderRow> rows = {GpuRow(q), CpuRow(q), IoRow(q)};
   auto fills = RowOf(verdict).fills;
-  const bool cpu_trains = !q.scenario.device_asynchronous;
+  const bool cpu_trains = q.now.on_cpu();
   if (fills == LadderResource::kTrainer && cpu_trains) fills = LadderResource::kCores;
   rows[0].is_limit = fills == LadderResource::kTrainer;
   rows[1].is_limit = fills == LadderResource::kCores;

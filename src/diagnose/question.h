@@ -1,4 +1,4 @@
-// What every part of the diagnosis looks at: one run, its scenario, and the predictor to ask.
+// What every part of the diagnosis looks at: one run, its costs, and the predictor to ask.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace pipesim::diagnose {
 struct Question {
   const spec::Experiment& experiment;
   const measure::Measurement& measurement;
-  const Scenario& scenario;
+  const Variant& now;  ///< the run as it was
   const Predictor& predict;
   const Predictor& quick;  ///< for what limits after a change, and for how sure a gain is
   const Thresholds& thresholds;
@@ -37,15 +37,16 @@ inline std::optional<double> RelativeHalfWidth(const measure::Measurement& measu
 
 /// Threads that can be runnable at once: of each accelerator the workers', the pin thread and the
 /// trainer's own (one that only dispatches, where the device is not a CPU).
-inline int RunnableThreads(const Scenario& scenario) {
-  const int trainer = scenario.device_asynchronous ? 1 : std::max(1, scenario.compute_threads);
-  return scenario.accelerators * (scenario.workers * std::max(1, scenario.worker_threads) +
-                                  (scenario.pin_thread ? 1 : 0) + trainer);
+inline int RunnableThreads(const Variant& variant) {
+  const int trainer = std::max(1, variant.ComputeThreads());
+  return variant.settings.accelerators *
+         (variant.settings.loader.workers * variant.WorkerThreads() +
+          (variant.HasPinThread() ? 1 : 0) + trainer);
 }
 
 /// More of them than there are cores; never where cores are not limited.
-inline bool Oversubscribed(const Scenario& scenario) {
-  return scenario.cores > 0 && RunnableThreads(scenario) > scenario.cores;
+inline bool Oversubscribed(const Variant& variant) {
+  return variant.cores() > 0 && RunnableThreads(variant) > variant.cores();
 }
 
 }  // namespace pipesim::diagnose

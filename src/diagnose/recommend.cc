@@ -28,13 +28,8 @@ Recommendation FromSetting(std::string text, const Findings& found) {
     r.gain = d.gain;
     if (const auto now = q.measurement.result.samples_per_s) r.samples_per_s = *now * (1 + d.gain);
   }
-  const Scenario after = d.setting->setting.change(q.scenario);
-  spec::Loader loader = q.experiment.loader;
-  loader.workers = after.workers;
-  loader.prefetch_factor = after.prefetch_factor;
-  loader.in_order = after.in_order;
-  loader.persistent_workers = after.persistent_workers;
-  r.pytorch = DataLoaderText(loader, q.scenario.accelerators);
+  const Settings after = d.setting->setting.change(q.now).settings;
+  r.pytorch = DataLoaderText(after.loader, after.accelerators);
   return r;
 }
 

@@ -9,99 +9,99 @@
 
 namespace pipesim::diagnose {
 
-int MostWorkers(const Scenario& s) {
-  const double cores = std::clamp(std::floor(s.cores / s.accelerators), 1.0, 1e6);
-  return std::max(static_cast<int>(cores), 4 * s.workers);
+int MostWorkers(const Variant& s) {
+  const double cores = std::clamp(std::floor(s.cores() / s.settings.accelerators), 1.0, 1e6);
+  return std::max(static_cast<int>(cores), 4 * s.settings.loader.workers);
 }
 
-Setting Workers(const Scenario& s, int workers) {
-  return {.text = fmt::format("workers {} to {}", s.workers, workers),
+Setting Workers(const Variant& s, int workers) {
+  return {.text = fmt::format("workers {} to {}", s.settings.loader.workers, workers),
           .set = {{"loader.workers", std::to_string(workers)}},
-          .change = [workers](Scenario after) {
-            after.workers = workers;
+          .change = [workers](Variant after) {
+            after.settings.loader.workers = workers;
             return after;
           }};
 }
 
-std::optional<Setting> Prefetch(const Scenario& s, int prefetch_factor) {
-  if (s.workers == 0) return std::nullopt;
-  return Setting{.text = fmt::format("prefetch {} to {}", s.prefetch_factor, prefetch_factor),
+std::optional<Setting> Prefetch(const Variant& s, int prefetch_factor) {
+  if (s.settings.loader.workers == 0) return std::nullopt;
+  return Setting{.text = fmt::format("prefetch {} to {}", s.settings.loader.prefetch_factor, prefetch_factor),
                  .set = {{"loader.prefetch_factor", std::to_string(prefetch_factor)}},
-                 .change = [prefetch_factor](Scenario after) {
-                   after.prefetch_factor = prefetch_factor;
+                 .change = [prefetch_factor](Variant after) {
+                   after.settings.loader.prefetch_factor = prefetch_factor;
                    return after;
                  }};
 }
 
-std::vector<Setting> OtherLoaderSettings(const Scenario& s) {
+std::vector<Setting> OtherLoaderSettings(const Variant& s) {
   std::vector<Setting> settings;
-  if (s.workers == 0) return settings;
-  if (s.dispatch != spec::Dispatch::kShared) {
-    settings.push_back({"shared dispatch", {{"loader.dispatch", "shared"}}, [](Scenario after) {
-                          after.dispatch = spec::Dispatch::kShared;
+  if (s.settings.loader.workers == 0) return settings;
+  if (s.settings.loader.dispatch != spec::Dispatch::kShared) {
+    settings.push_back({"shared dispatch", {{"loader.dispatch", "shared"}}, [](Variant after) {
+                          after.settings.loader.dispatch = spec::Dispatch::kShared;
                           return after;
                         }});
   }
-  if (s.in_order) {
-    settings.push_back({"completion order", {{"loader.in_order", "false"}}, [](Scenario after) {
-                          after.in_order = false;
+  if (s.settings.loader.in_order) {
+    settings.push_back({"completion order", {{"loader.in_order", "false"}}, [](Variant after) {
+                          after.settings.loader.in_order = false;
                           return after;
                         }});
   }
-  if (!s.persistent_workers) {
+  if (!s.settings.loader.persistent_workers) {
     settings.push_back(
-        {"persistent workers", {{"loader.persistent_workers", "true"}}, [](Scenario after) {
-           after.persistent_workers = true;
+        {"persistent workers", {{"loader.persistent_workers", "true"}}, [](Variant after) {
+           after.settings.loader.persistent_workers = true;
            return after;
          }});
   }
   return settings;
 }
 
-std::vector<Setting> MoreWorkers(const Scenario& s) {
+std::vector<Setting> MoreWorkers(const Variant& s) {
   std::vector<Setting> settings;
   const int most = MostWorkers(s);
-  for (int workers = s.workers + 1; workers <= most; ++workers) {
+  for (int workers = s.settings.loader.workers + 1; workers <= most; ++workers) {
     settings.push_back(Workers(s, workers));
   }
   return settings;
 }
 
-std::vector<Setting> LoaderSettings(const Scenario& s) {
+std::vector<Setting> LoaderSettings(const Variant& s) {
   std::vector<Setting> settings = MoreWorkers(s);
   for (const int factor : {2, 4}) {
-    if (auto deeper = Prefetch(s, s.prefetch_factor * factor)) settings.push_back(*deeper);
+    if (auto deeper = Prefetch(s, s.settings.loader.prefetch_factor * factor)) settings.push_back(*deeper);
   }
   for (auto& other : OtherLoaderSettings(s)) settings.push_back(std::move(other));
   return settings;
 }
 
-std::vector<Setting> FewerThreads(const Scenario& s) {
+std::vector<Setting> FewerThreads(const Variant& s) {
   std::vector<Setting> settings;
-  for (int workers = s.workers - 1; workers >= 1; --workers) {
+  for (int workers = s.settings.loader.workers - 1; workers >= 1; --workers) {
     settings.push_back(Workers(s, workers));
   }
-  for (int threads = s.worker_threads - 1; threads >= 1; --threads) {
-    settings.push_back({fmt::format("worker threads {} to {}", s.worker_threads, threads),
+  for (int threads = s.WorkerThreads() - 1; threads >= 1; --threads) {
+    settings.push_back({fmt::format("worker threads {} to {}", s.WorkerThreads(), threads),
                         {{"limits.worker_threads", std::to_string(threads)}},
-                        [threads](Scenario after) {
-                          after.worker_threads = threads;
+                        [threads](Variant after) {
+                          after.settings.limits.worker_threads = threads;
                           return after;
                         }});
   }
-  if (s.device_asynchronous) return settings;
-  for (int threads = s.compute_threads - 1; threads >= 1; --threads) {
-    settings.push_back({fmt::format("compute threads {} to {}", s.compute_threads, threads),
+  if (!s.on_cpu()) return settings;
+  for (int threads = s.ComputeThreads() - 1; threads >= 1; --threads) {
+    settings.push_back({fmt::format("compute threads {} to {}", s.ComputeThreads(), threads),
                         {{"limits.compute_threads", std::to_string(threads)}},
-                        [threads](Scenario after) {
-                          after.compute_threads = threads;
+                        [threads](Variant after) {
+                          after.settings.limits.compute_threads = threads;
                           return after;
                         }});
   }
   return settings;
 }
 
-std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Scenario& now,
+std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Variant& now,
                                       const Predictor& predict, double share) {
   if (settings.empty()) return std::nullopt;
   std::vector<double> rates;

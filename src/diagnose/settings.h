@@ -11,7 +11,7 @@
 
 namespace pipesim::diagnose {
 
-using Change = std::function<Scenario(const Scenario&)>;
+using Change = std::function<Variant(const Variant&)>;
 
 struct Setting {
   std::string text;                                      ///< "workers 4 to 8"
@@ -21,28 +21,28 @@ struct Setting {
 
 /// The most workers of an accelerator that count as a setting: max(its share of the cores, 4 ×
 /// now), at least 1 (design section 2).
-int MostWorkers(const Scenario& scenario);
+int MostWorkers(const Variant& now);
 
-Setting Workers(const Scenario& scenario, int workers);
+Setting Workers(const Variant& now, int workers);
 /// Nothing to prefetch at 0 workers: nullopt.
-std::optional<Setting> Prefetch(const Scenario& scenario, int prefetch_factor);
+std::optional<Setting> Prefetch(const Variant& now, int prefetch_factor);
 /// shared dispatch, completion order, persistent workers: where they are not what the run had.
-std::vector<Setting> OtherLoaderSettings(const Scenario& scenario);
+std::vector<Setting> OtherLoaderSettings(const Variant& now);
 
 /// Every count above the present one, ascending.
-std::vector<Setting> MoreWorkers(const Scenario& scenario);
+std::vector<Setting> MoreWorkers(const Variant& now);
 /// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
 /// others.
-std::vector<Setting> LoaderSettings(const Scenario& scenario);
+std::vector<Setting> LoaderSettings(const Variant& now);
 /// Fewer workers, most first; fewer compute threads where the CPU trains.
-std::vector<Setting> FewerThreads(const Scenario& scenario);
+std::vector<Setting> FewerThreads(const Variant& now);
 
 struct Tried {
   Setting setting;
   double gain = 0;
 };
 /// The first of `settings` that reaches `share` of the best one's prediction; nullopt without any.
-std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Scenario& now,
+std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Variant& now,
                                       const Predictor& predict, double share);
 
 }  // namespace pipesim::diagnose

@@ -24,7 +24,7 @@ using Set = std::vector<std::pair<std::string, std::string>>;
 bool IsFixed(const base::Distribution& d) { return d.kind == base::DistributionKind::kFixed; }
 
 Row FreeRow(std::string_view text, Demand demand, Takes takes) {
-  return {{std::string(text), {}, [demand](const Scenario& s) { return Free(s, demand); }}, takes};
+  return {{std::string(text), {}, [demand](const Variant& v) { return Free(v, demand); }}, takes};
 }
 
 /// The values of a storage twice as fast, where it is emulated and its costs are plain numbers.
@@ -58,11 +58,12 @@ Set PrepareHalved(const spec::Prepare& prepare) {
 }
 
 void AddWorkers(std::vector<Row>& rows, const Question& q) {
-  const Scenario& now = q.scenario;
-  std::vector<int> counts = {now.workers == 0 ? 1 : 2 * now.workers};
+  const Variant& now = q.now;
+  const int workers = now.settings.loader.workers;
+  std::vector<int> counts = {workers == 0 ? 1 : 2 * workers};
   if (const auto useful =
           SmallestNearBest(MoreWorkers(now), now, q.predict, q.thresholds.enough_share)) {
-    const int count = useful->setting.change(now).workers;
+    const int count = useful->setting.change(now).settings.loader.workers;
     const bool gains = useful->gain > 1 - q.thresholds.enough_share;
     if (gains && count != counts.front()) counts.push_back(count);
   }
@@ -70,13 +71,13 @@ void AddWorkers(std::vector<Row>& rows, const Question& q) {
 }
 
 void AddLoaderSettings(std::vector<Row>& rows, const Question& q) {
-  if (auto prefetch = Prefetch(q.scenario, 2 * q.scenario.prefetch_factor)) {
+  if (auto prefetch = Prefetch(q.now, 2 * q.now.settings.loader.prefetch_factor)) {
     rows.push_back({*prefetch, Takes::kFlag, false, true});
   }
   // A predictor that cannot see these settings has nothing to say about them.
-  const double now = q.predict(q.scenario);
-  for (auto& other : OtherLoaderSettings(q.scenario)) {
-    if (q.predict(other.change(q.scenario)) == now) continue;
+  const double now = q.predict(q.now);
+  for (auto& other : OtherLoaderSettings(q.now)) {
+    if (q.predict(other.change(q.now)) == now) continue;
     rows.push_back({std::move(other), Takes::kFlag, false, true});
   }
 }
@@ -85,7 +86,7 @@ void AddLoading(std::vector<Row>& rows, const Question& q) {
   const auto& e = q.experiment;
   if (e.storage.kind != spec::StorageKind::kNone) {
     rows.push_back({{std::string(kStorageX2), StorageTwiceAsFast(e.storage),
-                     [](const Scenario& s) { return Scaled(s, Demand::kStorage, 0.5); }},
+                     [](const Variant& v) { return Scaled(v, Demand::kStorage, 0.5); }},
                     Takes::kDevice});
     const double bytes = static_cast<double>(e.dataset.samples) *
                          static_cast<double>(e.dataset.sample_bytes.Mean().count);
@@ -94,10 +95,9 @@ void AddLoading(std::vector<Row>& rows, const Question& q) {
   }
   if (e.prepare.kind != spec::PrepareKind::kNone) {
     rows.push_back({{std::string(kPrepareHalf), PrepareHalved(e.prepare),
-                     [](Scenario s) {
-                       if (s.demands.prepare_cpu_s) *s.demands.prepare_cpu_s /= 2;
-                       if (s.demands.prepare_wait_s) *s.demands.prepare_wait_s /= 2;
-                       return s;
+                     [](Variant v) {
+                       v.pipeline.prepare = v.pipeline.prepare.Scaled(0.5);
+                       return v;
                      }},
                     Takes::kCode});
   }
@@ -108,11 +108,10 @@ void AddTraining(std::vector<Row>& rows, const Question& q) {
   const auto word = TrainerWord(q.measurement);
   rows.push_back({{word == "CPU" ? "device x2" : fmt::format("{} x2", word),
                    {},
-                   [](const Scenario& s) { return Scaled(s, Demand::kStep, 0.5); }},
+                   [](const Variant& v) { return Scaled(v, Demand::kStep, 0.5); }},
                   Takes::kDevice});
   rows.push_back(FreeRow(kFreeTraining, Demand::kStep, Takes::kDevice));
-  const auto& d = q.scenario.demands;
-  if (d.h2d_s.value_or(0) > 0 || d.pin_s.value_or(0) > 0) {
+  if (IsThere(q.now, Demand::kTransfer)) {
     rows.push_back(FreeRow(kFreeCopies, Demand::kTransfer, Takes::kDevice));
   }
   if (q.experiment.training.sync_every > 0) {
@@ -122,47 +121,24 @@ void AddTraining(std::vector<Row>& rows, const Question& q) {
   }
 }
 
-/// Share of the step that does not grow with the batch, as far as it is known: the optimizer's on a
-/// CPU, the stated base of an emulated device. The rest is taken to grow in proportion.
-double FixedShareOfStep(const Question& q) {
-  const auto& c = q.measurement.consumer;
-  if (c.optimizer_s && c.compute_s > 0) return std::clamp(*c.optimizer_s / c.compute_s, 0.0, 1.0);
-  const auto& base = q.experiment.device.step_base;
-  const double step_s = q.scenario.demands.step_s.value_or(0);
-  if (!base || !(step_s > 0)) return 0;
-  return std::clamp(base::ToSeconds(base->Mean()) / step_s, 0.0, 1.0);
-}
-
-Scenario BatchTwiceAsLarge(Scenario s, double fixed_share) {
-  s = Scaled(std::move(s), Demand::kStep, 2 - fixed_share);  // with it the wait for its result
-  auto& d = s.demands;
-  for (auto* part : {&d.read_s, &d.read_cpu_s, &d.prepare_cpu_s, &d.prepare_wait_s, &d.collate_s,
-                     &d.pin_s, &d.h2d_s}) {
-    if (*part) **part *= 2;
-  }
-
-  d.batch_samples *= 2;
-  d.reads *= 2;
-  d.bytes *= 2;
-  return s;
-}
-
 void AddBatch(std::vector<Row>& rows, const Question& q) {
   const auto batch = q.experiment.loader.batch_size;
-  const double fixed = FixedShareOfStep(q);
   rows.push_back({{fmt::format("batch {} to {}", batch, 2 * batch),
                    {{"loader.batch_size", std::to_string(2 * batch)}},
-                   [fixed](const Scenario& s) { return BatchTwiceAsLarge(s, fixed); }},
+                   [](Variant v) {
+                      v.settings.loader.batch_size *= 2;
+                      return v;
+                    }},
                   Takes::kFlag,
                   true});
 }
 
 WhatIf Predicted(const Row& row, const Question& q) {
-  const Scenario after = row.setting.change(q.scenario);
+  const Variant after = row.setting.change(q.now);
   WhatIf what_if;
   what_if.change = row.setting.text;
   what_if.set = row.setting.set;
-  what_if.gain = Gain(q.predict(q.scenario), q.predict(after));
+  what_if.gain = Gain(q.predict(q.now), q.predict(after));
   what_if.gain_interval = GainInterval(q, row.setting.change);
   what_if.then = Decide(after, q.quick, q.thresholds).verdict;
   what_if.takes = row.takes;

@@ -7,26 +7,16 @@ namespace pipesim::engine {
 using base::Duration;
 using base::Instant;
 
-namespace {
-
-Duration MeanFullStep(const spec::Experiment& experiment, const cost::StepModel& cost) {
-  const std::int64_t samples = experiment.loader.batch_size;
-  const spec::Device& device = experiment.device;
-  if (!device.step_base) return cost.Device(0, samples);
-  return device.step_base->Mean() + device.step_per_sample.Mean() * samples;
-}
-
-}  // namespace
-
-EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment, int rank)
-    : cost_(experiment, rank),
-      full_step_(MeanFullStep(experiment, cost_)),
+EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                               int rank)
+    : step_(pipeline.step, experiment.loader.batch_size, experiment.run.seed, rank),
+      transfer_(pipeline.transfer),
       overlap_(experiment.transfer.overlap),
       host_waits_(!experiment.transfer.non_blocking || !experiment.loader.pin_memory),
       pinned_(experiment.loader.pin_memory) {}
 
 DeviceCopy EmulatedDevice::Copy(Instant at, base::Bytes bytes) {
-  const Duration time = cost_.HostToDevice(bytes, pinned_);
+  const Duration time = transfer_.Time(bytes, pinned_);
   if (time == Duration::zero()) return {at, at, false};
   Instant begin = std::max(at, copy_free_);
   if (!overlap_) begin = std::max(begin, compute_free_);
@@ -36,7 +26,7 @@ DeviceCopy EmulatedDevice::Copy(Instant at, base::Bytes bytes) {
 
 DeviceWork EmulatedDevice::Launch(std::int64_t step, std::int64_t samples, Instant data,
                                   Instant launch_begin, Instant launch_end) {
-  const Duration time = cost_.Device(step, samples);
+  const Duration time = step_.Time(step, samples);
   const Instant ready = std::max({compute_free_, data, launch_begin});
   compute_free_ = std::max(ready + time, launch_end);
   return {compute_free_ - time, compute_free_};

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/units.h"
-#include "cost/step.h"
+#include "cost/pipeline.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -26,22 +26,22 @@ struct DeviceWork {
 class EmulatedDevice {
  public:
   /// That of accelerator `rank`.
-  explicit EmulatedDevice(const spec::Experiment& experiment, int rank = 0);
+  EmulatedDevice(const spec::Experiment& experiment, const cost::Pipeline& pipeline, int rank = 0);
 
   /// A copy of `bytes` asked for at `at`. Without overlap it stands in line behind the steps.
   DeviceCopy Copy(base::Instant at, base::Bytes bytes);
   /// Host time to launch a step.
-  base::Duration LaunchTime(std::int64_t samples) const { return cost_.Host(samples); }
+  base::Duration LaunchTime() const { return step_.launch(); }
   /// The step that the host launches during [launch_begin, launch_end), on data copied by `data`.
   /// It computes while it is being launched, and ends no earlier than its last launch.
   DeviceWork Launch(std::int64_t step, std::int64_t samples, base::Instant data,
                     base::Instant launch_begin, base::Instant launch_end);
   /// Mean device time of a full step.
-  base::Duration FullStep() const { return full_step_; }
+  base::Duration FullStep() const { return step_.full(); }
 
  private:
-  cost::StepModel cost_;
-  base::Duration full_step_;
+  cost::StepServer step_;
+  cost::Transfer transfer_;
   bool overlap_, host_waits_, pinned_;
   // The far past, yet safe to add to.
   base::Instant copy_free_{base::Duration(std::numeric_limits<base::Duration::rep>::min() / 2)};

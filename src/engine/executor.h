@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "cost/pipeline.h"
 #include "spec/experiment.h"
 #include "trace/run_trace.h"
 
@@ -37,7 +38,9 @@ class Executor {
   virtual ~Executor() = default;
   /// Runs to an end of its own: a failure inside the run is told in the trace (end_reason,
   /// failure), with all that was measured until then.
-  virtual trace::RunTrace Run(const spec::Experiment& experiment, const RunControl& control) = 0;
+  /// `pipeline`: what the parts cost that are not done for real.
+  virtual trace::RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                              const RunControl& control) = 0;
 };
 
 }  // namespace pipesim::engine

@@ -27,15 +27,13 @@ Sampler::Placed::Placed(const base::Drawn<base::Duration>& cost) : fixed(cost.Me
   if (!cost.IsFixed()) sampler.emplace(cost.in_units);
 }
 
-Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
+Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                 KeptDraws kept)
     : dataset_(experiment.dataset),
-      storage_(experiment.storage),
-      prepare_(experiment.prepare),
+      storage_(pipeline.storage),
+      prepare_(pipeline.prepare),
       worker_startup_(experiment.loader.worker_startup),
       shuffle_(experiment.loader.shuffle),
-      reads_(storage_.kind == spec::StorageKind::kEmulated),
-      prepares_(prepare_.kind == spec::PrepareKind::kBurn ||
-                prepare_.kind == spec::PrepareKind::kWait),
       accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),
       draws_(std::move(kept)),
@@ -49,12 +47,13 @@ Sampler::Sampler(const spec::Experiment& experiment, KeptDraws kept)
     return;
   }
   each_.emplace();
-  if (reads_) {
+  if (storage_.present) {
     each_->reads = 1;
     each_->bytes = dataset_.sample_bytes.Mean();
     each_->latency = storage_.latency.Mean() + storage_.open_cost.Mean();
+    each_->read_cpu = storage_.read_cpu;
   }
-  if (prepares_) each_->prepare = prepare_.cost.Mean();
+  if (prepare_.kind != cost::Prepare::Kind::kNone) each_->prepare = prepare_.cost.Mean();
 }
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
@@ -78,13 +77,13 @@ ChunkDemand Sampler::SumOfEach(std::int64_t epoch, const Epoch& order, std::int6
     const auto count = std::min<std::int64_t>(position + samples - begin, chosen.size());
     const std::span block(chosen.data(), static_cast<std::size_t>(count));
     order.Range(begin, block);
-    if (reads_) {
+    if (storage_.present) {
       for (std::size_t i = 0; i < block.size(); ++i) {
         AddRead(demand, epoch, order.PlaceOf(begin + static_cast<std::int64_t>(i)),
                 static_cast<std::int64_t>(block[i]), cache);
       }
     }
-    if (prepares_) demand.prepare += PrepareCosts(block);
+    if (prepare_.kind != cost::Prepare::Kind::kNone) demand.prepare += PrepareCosts(block);
     begin += count;
   }
   return demand;
@@ -105,10 +104,11 @@ void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t posi
       draws_.sample_bytes ? base::Bytes{(*draws_.sample_bytes)(sample)} : sample_bytes_;
   if (cache != nullptr && cache->Access(sample, bytes, epoch, position)) {
     ++demand.hits;
-    if (storage_.cache.hit_bandwidth) demand.hit_copy += bytes / *storage_.cache.hit_bandwidth;
+    if (storage_.cache.hit_bandwidth) demand.read_cpu += bytes / *storage_.cache.hit_bandwidth;
     return;
   }
   ++demand.reads;
+  demand.read_cpu += storage_.read_cpu;
   demand.bytes += bytes;
   demand.latency += At(latency_, Stage::kStorageLatency, epoch, position) +
                     At(open_cost_, Stage::kOpenCost, epoch, position);

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "cost/pipeline.h"
 #include "cost/sample_cache.h"
 #include "engine/sample_draws.h"
 #include "spec/experiment.h"
@@ -22,7 +23,7 @@ struct ChunkDemand {
   base::Bytes bytes;          ///< of those reads
   base::Duration latency{};   ///< of those reads, open cost included
   std::int64_t hits = 0;      ///< reads that the cache serves instead
-  base::Duration hit_copy{};  ///< CPU time of copying them: bytes / hit_bandwidth
+  base::Duration read_cpu{};  ///< CPU time of reading: copies of hits, system calls
   base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
 };
 
@@ -34,7 +35,7 @@ struct KeptDraws {
 /// Thread-safe: nothing changes after construction.
 class Sampler {
  public:
-  explicit Sampler(const spec::Experiment& experiment, KeptDraws kept = {});
+  Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipeline, KeptDraws kept = {});
 
   /// The order of one epoch, as one accelerator sees it: its position -> sample.
   class Epoch {
@@ -72,6 +73,7 @@ class Sampler {
     return {.reads = each_->reads * samples,
             .bytes = each_->bytes * samples,
             .latency = each_->latency * samples,
+            .read_cpu = each_->read_cpu * samples,
             .prepare = each_->prepare * samples};
   }
   /// The class of a generated sample: drawn once, the same every epoch.
@@ -95,10 +97,10 @@ class Sampler {
                     std::int64_t position) const;
 
   spec::Dataset dataset_;
-  spec::Storage storage_;
-  spec::Prepare prepare_;
+  cost::Storage storage_;
+  cost::Prepare prepare_;
   base::Drawn<base::Duration> worker_startup_;
-  bool shuffle_, reads_, prepares_;
+  bool shuffle_;
   int accelerators_;
   std::uint64_t seed_;
   KeptDraws draws_;  ///< nullptr: fixed

@@ -35,21 +35,10 @@ double HitFraction(const trace::RunTrace& trace, const Window& window) {
   return reads + hits > 0 ? hits / (reads + hits) : 0;
 }
 
-/// One worker alone at the emulated storage. The measured time cannot say: it holds the waiting
-/// behind other workers. Formula of cost/storage.h: latencies and bytes one after another, no
-/// faster than the IOPS pace.
-double ReadAloneSeconds(const spec::Storage& storage, double reads, double bytes) {
-  const double latency_s =
-      base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());
-  const double bandwidth_s = storage.bandwidth ? bytes / storage.bandwidth->per_s : 0;
-  const double iops_s = storage.iops_per_s ? reads / *storage.iops_per_s : 0;
-  return std::max(reads * latency_s + bandwidth_s, iops_s);
-}
-
 void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& window,
-                const spec::Experiment& experiment, const std::optional<CounterMoves>& moves) {
-  const spec::Storage& storage = experiment.storage;
-  if (storage.kind == spec::StorageKind::kNone) {
+                const spec::Experiment& experiment, const cost::Storage& storage,
+                const std::optional<CounterMoves>& moves) {
+  if (experiment.storage.kind == spec::StorageKind::kNone) {
     demands.read_s = demands.read_cpu_s = 0;
     return;
   }
@@ -62,9 +51,10 @@ void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& wi
               : static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
   demands.bytes = demands.reads * bytes_per_read;
   demands.read_cpu_s = MeanSeconds(trace, Series::kReadCpuTime, window);
-  if (storage.kind == spec::StorageKind::kEmulated) {
+  if (storage.present) {
+    // The measured time cannot say: it holds the waiting behind other workers.
     demands.read_s =
-        ReadAloneSeconds(storage, demands.reads, demands.bytes) + demands.read_cpu_s.value_or(0);
+        storage.AloneSeconds(demands.reads, demands.bytes) + demands.read_cpu_s.value_or(0);
   } else {
     demands.read_s = MeanSeconds(trace, Series::kReadTime, window);
   }
@@ -147,13 +137,14 @@ std::optional<double> LoadingCpuSeconds(const Demands& demands) {
   return demands.read_cpu_s.value_or(0) + *demands.prepare_cpu_s + *demands.collate_s;
 }
 
-Demands Fit(const trace::RunTrace& trace, const Window& window, const spec::Experiment& experiment,
-            const Consumer& consumer, const std::optional<CounterMoves>& moves) {
+Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
+                  const spec::Experiment& experiment, const cost::Storage& storage,
+                  const Consumer& consumer, const std::optional<CounterMoves>& moves) {
   const auto steps = static_cast<double>(window.last_step - window.first_step);
   const double window_s = base::ToSeconds(window.to - window.from);
   Demands demands;
   demands.batch_samples = std::llround(static_cast<double>(window.samples) / steps);
-  FitReading(demands, trace, window, experiment, moves);
+  FitReading(demands, trace, window, experiment, storage, moves);
   FitPreparing(demands, trace, window, experiment.prepare.kind);
   demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
   const trace::Role pins =

@@ -116,7 +116,8 @@ TransferUse Transfers(const trace::RunTrace& trace, const Window& window,
 
 }  // namespace
 
-Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                    const cost::Pipeline& pipeline) {
   Measurement m = WithoutWindow(trace, experiment);
   const std::optional<Window> window = MeasuredWindow(trace, experiment);
   if (!window) {
@@ -130,8 +131,9 @@ Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experi
   m.workers = WorkersTime(trace, *window, experiment);
   m.pin = PinTime(trace, *window);
   m.result.accelerator_utilization = AcceleratorUtilization(trace, m.consumer, m.device);
-  m.demands = Fit(trace, *window, experiment, m.consumer, moves);
-  m.resources = ResourcesIn(trace, *window, experiment, moves, LoadingCpuSeconds(m.demands));
+  m.demands = DemandsOf(trace, *window, experiment, pipeline.storage, m.consumer, moves);
+  m.resources = ResourcesIn(trace, *window, experiment, pipeline.storage, moves,
+                            LoadingCpuSeconds(m.demands));
   m.queue = QueueUse(trace, *window, experiment);
   m.transfer = Transfers(trace, *window, experiment, m.demands);
   m.step_time_samples_s = NumbersIn(trace, Series::kStepTime, *window, 1e-9);

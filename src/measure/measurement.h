@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cost/pipeline.h"
 #include "measure/epochs.h"
 #include "measure/warning.h"
 #include "spec/experiment.h"
@@ -164,9 +165,10 @@ struct Measurement {
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 
-/// Never throws on a short or failed run: what could not be measured is nullopt, and a warning says
-/// so.
-Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment);
+/// `pipeline`: the costs that the run was given, of which its emulated storage is asked. Never throws
+/// on a short or failed run: what could not be measured is nullopt, and a warning says so.
+Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                    const cost::Pipeline& pipeline);
 
 /// The rule behind RunControl::enough. A run ends at the first of the duration, steps and epochs
 /// that were asked for. If none was, it ends once min_duration, min_steps and max_noise are all

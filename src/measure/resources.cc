@@ -55,19 +55,15 @@ std::optional<double> SecondsOf(const std::optional<Duration>& duration) {
 }
 
 /// The emulated storage's share of its limit: the busiest of the bandwidth clock, the IOPS clock
-/// and the queue's slots. A slot is held for a read's latency (cost/storage.h), so the slots' share
-/// is reads/s × latency / queue depth (Little's law). nullopt without any limit.
-std::optional<double> StorageUtilization(const spec::Storage& storage, const CounterMoves& moves) {
+/// and the queue's slots (Little's law). nullopt without any limit.
+std::optional<double> StorageUtilization(const cost::Storage& storage, const CounterMoves& moves) {
   std::optional<double> share;
   const auto consider = [&share](double one) { share = std::max(share.value_or(0), one); };
-  if (storage.kind != spec::StorageKind::kEmulated) return share;
-  if (storage.bandwidth) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
-  if (storage.iops_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
-  if (storage.queue_depth) {
-    const double latency_s =
-        base::ToSeconds(storage.latency.Mean()) + base::ToSeconds(storage.open_cost.Mean());
-    consider(moves.storage_reads / moves.covered_s * latency_s / *storage.queue_depth);
-  }
+  const cost::StorageLimits limits = storage.Limits();
+  if (limits.bytes_per_s) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
+  if (limits.reads_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
+  if (limits.parallel_reads_per_s)
+    consider(moves.storage_reads / moves.covered_s / *limits.parallel_reads_per_s);
   return share;
 }
 
@@ -178,7 +174,8 @@ std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant f
 }
 
 Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
-                      const spec::Experiment& experiment, const std::optional<CounterMoves>& moves,
+                      const spec::Experiment& experiment, const cost::Storage& storage,
+                      const std::optional<CounterMoves>& moves,
                       std::optional<double> loading_cpu_s_per_step) {
   Resources r;
   r.cores = trace.effective.cores;
@@ -186,7 +183,7 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
   r.page_cached_fraction = trace.effective.page_cached_fraction;
   if (moves) {
     FillCpu(r, *moves);
-    r.storage_utilization = StorageUtilization(experiment.storage, *moves);
+    r.storage_utilization = StorageUtilization(storage, *moves);
     r.storage_bytes_per_s = moves->storage_bytes / moves->covered_s;
     r.reads_per_s = moves->storage_reads / moves->covered_s;
     r.disk = DiskUse(trace.effective.disk, *moves);

@@ -2,6 +2,7 @@
 // run. Knows no thread states.
 #pragma once
 
+#include "cost/storage.h"
 #include "measure/measurement.h"
 
 namespace pipesim::measure {
@@ -30,7 +31,8 @@ std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant f
 
 /// `loading_cpu_s_per_step`: CPU time of reading, preparing and collating one batch, if known.
 Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
-                      const spec::Experiment& experiment, const std::optional<CounterMoves>& moves,
+                      const spec::Experiment& experiment, const cost::Storage& storage,
+                      const std::optional<CounterMoves>& moves,
                       std::optional<double> loading_cpu_s_per_step);
 
 Memory MemoryOf(const trace::RunTrace& trace, const spec::Experiment& experiment);

@@ -11,6 +11,7 @@
 
 #include "diagnose/diagnosis.h"
 #include "measure/measurement.h"
+#include "predict/resolve.h"
 #include "spec/experiment.h"
 
 namespace pipesim::report {
@@ -32,25 +33,6 @@ struct Context {
 
 enum class Reality { kReal, kEmulated, kPredicted };
 
-/// The source of a step's cost where nothing is trained.
-enum class StepCost {
-  kStated,    ///< by the experiment
-  kRoofline,  ///< estimated from the model's layers and a device's figures
-  kTable,     ///< measured steps of a machine profile
-  kMeasured,  ///< measured in the run given by --from
-};
-
-/// What a prediction is based on, beside its experiment.
-struct Prediction {
-  std::string profile;         ///< the machine profile: a name or a path
-  std::string profile_source;  ///< where its figures come from
-  std::string from;            ///< the report whose measured demands were used; empty: none
-  double cores = 0;
-  std::string cores_from;  ///< "limits.cpus", "this machine", ...
-  StepCost step = StepCost::kStated;
-  bool changes_were_run = false;  ///< what-ifs were run in virtual time, not estimated by bounds
-};
-
 /// One finished run: its experiment, measurement and diagnosis.
 struct RunReport {
   Context context;
@@ -62,8 +44,8 @@ struct RunReport {
   /// The command of diagnosis.recommendation, unquoted words with the program's name first:
   /// {"pipesim", "a.yaml", "--workers", "6"}. Empty: nothing to run.
   std::vector<std::string> next_argv;
-  std::vector<measure::Result> repeats;  ///< one per repeat, when there were several
-  std::optional<Prediction> prediction;  ///< predicted runs only
+  std::vector<measure::Result> repeats;      ///< one per repeat, when there were several
+  std::optional<predict::Notes> prediction;  ///< predicted runs only
 };
 
 /// The document, valid against the schema. Invalid UTF-8 becomes U+FFFD, numbers that are not

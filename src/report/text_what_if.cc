@@ -36,10 +36,7 @@ std::size_t WidestChange(const std::vector<View>& changes) {
 }
 
 void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
-  const bool run = sheet.document.At("prediction.what_if_by").Text() == "virtual time";
-  sheet.page.Add(run ? "What if (each change run in virtual time)"
-                     : "What if (estimated from this run's costs)",
-                 Style::kStrong);
+  sheet.page.Add("What if (predicted from this run's costs)", Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
     sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain  then           takes");
@@ -55,7 +52,7 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
 
 /// Rows with the interval of their gain. A change whose gain cannot reach 5 % is ruled out.
 void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add("What if (estimated from this run's costs; interval of the gain)", Style::kStrong);
+  sheet.page.Add("What if (predicted from this run's costs; interval of the gain)", Style::kStrong);
   const std::size_t width = WidestChange(changes);
   for (const View change : changes) {
     const auto low = change.At("gain_interval.low").Number();

@@ -26,15 +26,16 @@ std::string RequestedDevice(const spec::Experiment& experiment) {
   return spec::ToText(experiment.device.Id());
 }
 
-std::string_view TextOf(StepCost cost) {
-  switch (cost) {
-    case StepCost::kStated:
+std::string_view TextOf(cost::Source source) {
+  switch (source) {
+    case cost::Source::kFree:
+    case cost::Source::kStated:
       return "stated";
-    case StepCost::kRoofline:
+    case cost::Source::kEstimated:
       return "roofline";
-    case StepCost::kTable:
+    case cost::Source::kProfile:
       return "table";
-    case StepCost::kMeasured:
+    case cost::Source::kRun:
       break;
   }
   return "measured";
@@ -45,17 +46,16 @@ Document DeviceCost(const RunReport& report) {
   if (report.prediction) return TextOf(report.prediction->step);
   const spec::Device& device = report.experiment.device;
   if (device.kind != spec::DeviceKind::kEmulated) return nullptr;
-  return TextOf(device.step_base ? StepCost::kStated : StepCost::kRoofline);
+  return TextOf(device.step_base ? cost::Source::kStated : cost::Source::kEstimated);
 }
 
-Document PredictionSection(const std::optional<Prediction>& prediction) {
+Document PredictionSection(const std::optional<predict::Notes>& prediction) {
   if (!prediction) return nullptr;
   return {{"profile", TextValue(prediction->profile)},
           {"profile_source", TextOrNull(prediction->profile_source)},
           {"from", TextOrNull(prediction->from)},
           {"cores", NumberValue(prediction->cores)},
-          {"cores_from", TextValue(prediction->cores_from)},
-          {"what_if_by", prediction->changes_were_run ? "virtual time" : "bounds"}};
+          {"cores_from", TextValue(prediction->cores_from)}};
 }
 
 Document StorageUsed(const spec::Storage& storage) {

@@ -47,6 +47,7 @@ struct Cache {
   Bytes size;
   double warm = 0;  ///< share of the cache that is full at the start, 0..1
   std::optional<BytesPerSecond> hit_bandwidth;
+  bool operator==(const Cache&) const = default;
 };
 
 enum class StorageKind {
@@ -101,6 +102,7 @@ struct Loader {
   Buffers buffers = Buffers::kRecycled;
   Drawn<Duration> worker_startup;
 
+  bool operator==(const Loader&) const = default;
   /// Largest number of batches dealt and not yet taken: prefetch_factor × workers.
   std::int64_t Window() const { return static_cast<std::int64_t>(prefetch_factor) * workers; }
 };
@@ -112,11 +114,13 @@ struct Limits {
   std::optional<int> compute_threads;  ///< LibTorch intra-op threads of the trainer; auto = cores
   int worker_threads = 1;
   OmpWait omp_wait = OmpWait::kDefault;
+  bool operator==(const Limits&) const = default;
 };
 
 struct Transfer {
   bool overlap = true;
   bool non_blocking = true;
+  bool operator==(const Transfer&) const = default;
 };
 
 enum class Precision { kFp32, kBf16 };
@@ -138,7 +142,6 @@ struct DevicePreset {
   BytesPerSecond memory_bandwidth;
   Bytes memory;
   BytesPerSecond h2d_bandwidth;  ///< pinned
-  Duration h2d_latency{};        ///< per copy; presets do not set it
   Duration launch{};             ///< host time to launch one kernel
   double efficiency = 1;         ///< share of peak that dense layers reach in practice
   std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
@@ -147,6 +150,7 @@ struct DevicePreset {
 struct StepPoint {
   std::int64_t samples = 0;
   Duration time{};
+  bool operator==(const StepPoint&) const = default;
 };
 struct Device {
   DeviceKind kind = DeviceKind::kAuto;
@@ -156,9 +160,6 @@ struct Device {
   std::optional<Drawn<Duration>> step_base;
   Drawn<Duration> step_per_sample;
   std::optional<DevicePreset> preset;
-  /// Measured steps by batch size, ascending: in place of the preset's roofline. No key of the file:
-  /// predict takes them from a machine profile or a report.
-  std::vector<StepPoint> step_table;
 
   DeviceId Id() const { return {kind, kind == DeviceKind::kCuda ? cuda_index : 0}; }
 };
@@ -215,8 +216,5 @@ std::int64_t SamplesPerEpoch(const Experiment& experiment);
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);
-/// Chunk size: consecutive samples that a worker reads and prepares together, the fewest with at
-/// least 1 ms of expected work (real files: one). The same in every engine.
-std::int64_t ChunkSamples(const Experiment& experiment);
 
 }  // namespace pipesim::spec

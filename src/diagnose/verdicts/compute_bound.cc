@@ -22,8 +22,8 @@ constexpr std::string_view kPytorch[] = {
 
 /// Free data would gain less than what counts: nothing to fix in the input pipeline.
 bool IsHealthy(const Question& q) {
-  const double now = q.predict(q.scenario);
-  return Gain(now, q.predict(FreeData(q.scenario))) < q.thresholds.gain_that_counts;
+  const double now = q.predict(q.now);
+  return Gain(now, q.predict(FreeData(q.now))) < q.thresholds.gain_that_counts;
 }
 
 std::string Headline(const Findings& found) {

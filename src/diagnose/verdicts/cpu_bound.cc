@@ -27,9 +27,9 @@ std::string Headline(const Findings& found) {
 
 void AddCores(Clauses& clauses, const Question& q) {
   const auto used = q.measurement.resources.cores_used;
-  if (!used || !(q.scenario.cores > 0)) return;
-  clauses.push_back({fmt::format("{:.1f} of {:.3g} cores are busy", *used, q.scenario.cores),
-                     "resources.cores_used", *used, q.scenario.cores});
+  if (!used || !(q.now.cores() > 0)) return;
+  clauses.push_back({fmt::format("{:.1f} of {:.3g} cores are busy", *used, q.now.cores()),
+                     "resources.cores_used", *used, q.now.cores()});
 }
 
 Clauses EvidenceOf(const Findings& found) {
@@ -52,7 +52,7 @@ Recommendation Remedy(const Findings& found) {
   std::string text = fmt::format(
       "cheaper prepare (decode ahead of time, smaller images, augment on the device) or more cores "
       "({:.3g} allowed here)",
-      found.question.scenario.cores);
+      found.question.now.cores());
   if (FindRow(found.what_if, kPrepareHalf)) text += "; with half the cost";
   return FromRow(std::move(text), found.what_if, kPrepareHalf);
 }

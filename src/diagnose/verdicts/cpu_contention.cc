@@ -61,9 +61,9 @@ Clauses EvidenceOf(const Findings& found) {
            "the training thread waits for a core", "of the time");
   AddStepBesideWorkers(clauses, q.measurement);
   clauses.push_back(
-      {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.scenario), q.scenario.cores),
+      {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.now), q.now.cores()),
        "resources.cores",
-       q.scenario.cores,
+       q.now.cores(),
        {}});
   AddSettingGain(clauses, found);
   return clauses;

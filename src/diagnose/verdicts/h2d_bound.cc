@@ -51,7 +51,7 @@ Recommendation Remedy(const Findings& found) {
   loader.pin_memory = true;
   return {.text = "pinned memory: copies from it are faster and run beside the step",
           .set = {{"loader.pin_memory", "true"}},
-          .pytorch = DataLoaderText(loader, q.scenario.accelerators)};
+          .pytorch = DataLoaderText(loader, q.now.settings.accelerators)};
 }
 
 }  // namespace

@@ -30,15 +30,16 @@ std::string Headline(const Findings& found) { return Limits("storage limits", fo
 
 void AddStorageUse(Clauses& clauses, const Question& q) {
   const auto& r = q.measurement.resources;
-  if (const auto limit = q.scenario.storage_bytes_per_s; limit && *limit > 0) {
-    const double reads_limit = q.scenario.storage_reads_per_s.value_or(0);
+  const cost::StorageLimits limits = q.now.pipeline.storage.Limits();
+  if (const auto limit = limits.bytes_per_s; limit && *limit > 0) {
+    const double reads_limit = limits.reads_per_s.value_or(0);
     if (reads_limit <= 0 || r.storage_bytes_per_s / *limit >= r.reads_per_s / reads_limit) {
       clauses.push_back({"storage delivers " + OfRateText(r.storage_bytes_per_s, *limit),
                          "resources.storage_bytes_per_s", r.storage_bytes_per_s, limit});
       return;
     }
   }
-  if (const auto limit = q.scenario.storage_reads_per_s; limit && *limit > 0) {
+  if (const auto limit = limits.reads_per_s; limit && *limit > 0) {
     clauses.push_back(
         {fmt::format("storage serves {} of its {} reads/s", base::Significant(r.reads_per_s, 3),
                      base::Significant(*limit, 3)),
@@ -71,14 +72,14 @@ Clauses EvidenceOf(const Findings& found) {
 /// How fast storage can get before something else limits.
 Recommendation Remedy(const Findings& found) {
   const Question& q = found.question;
-  const double rate = q.predict(Free(q.scenario, Demand::kStorage));
-  const auto& d = q.scenario.demands;
+  const double rate = q.predict(Free(q.now, Demand::kStorage));
+  const auto& d = q.measurement.demands;
   std::string text = "faster storage";
   if (std::isfinite(rate) && d.bytes > 0 && d.batch_samples > 0) {
     const double useful = rate / static_cast<double>(d.batch_samples) * d.bytes;
-    const auto& now = q.scenario.storage_bytes_per_s;
+    const auto& now = q.now.pipeline.storage.bandwidth;
     text += fmt::format(" (useful up to {}{})", RateText(useful),
-                        now ? ", now " + RateText(*now) : std::string());
+                        now ? ", now " + RateText(now->per_s) : std::string());
   }
   text += " or the data in memory";
   if (FindRow(found.what_if, kStorageX2)) text += "; with twice the speed";

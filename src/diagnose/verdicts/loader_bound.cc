@@ -28,12 +28,12 @@ std::string Headline(const Findings& found) {
   const Question& q = found.question;
   const auto& setting = found.decision.setting;
   const bool workers = setting && setting->setting.set.front().first == "loader.workers";
-  if (q.scenario.workers == 0) return Limits("loading in the training loop holds back", q);
+  if (q.now.settings.loader.workers == 0) return Limits("loading in the training loop holds back", q);
   if (!workers) return Limits("a loader setting holds back", q);
-  const bool one = q.scenario.workers == 1;
+  const bool one = q.now.settings.loader.workers == 1;
   return Limits(
-      fmt::format("{} worker{}{} {} too few and hold{} back", q.scenario.workers, one ? "" : "s",
-                  q.scenario.accelerators > 1 ? " each" : "", one ? "is" : "are", one ? "s" : ""),
+      fmt::format("{} worker{}{} {} too few and hold{} back", q.now.settings.loader.workers, one ? "" : "s",
+                  q.now.settings.accelerators > 1 ? " each" : "", one ? "is" : "are", one ? "s" : ""),
       q);
 }
 

@@ -40,7 +40,7 @@ BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink,
       stop_(stop),
       guard_(guard),
       worker_(worker),
-      chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
+      chunk_samples_(std::max<std::int64_t>(cost::ChunkSamples(run.experiment, run.pipeline), 1)),
       sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)),
       sleep_is_counted_(run.source != nullptr && SleepIsCounted()),
       burners_(BurningThreads(run.experiment), [&run] {
@@ -96,7 +96,7 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
   if (demand.reads > 0) {
     timer_.Enter(State::kRead);
     const Instant at = timer_.scheduled();
-    const Instant done = run_.storage.Ask({at, demand.reads, demand.bytes, demand.latency});
+    const Instant done = run_.storage.Serve({at, demand.reads, demand.bytes, demand.latency});
     record_.reads += demand.reads;
     record_.bytes += demand.bytes;
     record_.read += std::max(done - at, Duration::zero());
@@ -109,11 +109,11 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
 
 void BatchMaker::CopyHits(const ChunkDemand& demand) {
   record_.cache_hits += static_cast<std::int32_t>(demand.hits);
-  if (demand.hit_copy == Duration::zero()) return;
+  if (demand.read_cpu == Duration::zero()) return;
   timer_.EnterCpu(State::kRead);
-  copier_.Burn(demand.hit_copy, stop_);
-  record_.read += demand.hit_copy;
-  record_.read_cpu += demand.hit_copy;
+  copier_.Burn(demand.read_cpu, stop_);
+  record_.read += demand.read_cpu;
+  record_.read_cpu += demand.read_cpu;
 }
 
 bool BatchMaker::PrepareEmulated(Duration cost) {

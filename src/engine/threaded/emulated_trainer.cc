@@ -14,24 +14,25 @@ using trace::State;
 
 class EmulatedTrainer final : public Trainer {
  public:
-  EmulatedTrainer(const spec::Experiment& experiment, const base::Clock& clock)
-      : experiment_(experiment), clock_(clock), device_(experiment) {}
+  EmulatedTrainer(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                  const base::Clock& clock)
+      : step_(pipeline.step),
+        sample_bytes_(pipeline.samples.prepared),
+        clock_(clock),
+        device_(experiment, pipeline) {}
 
   TrainerInfo info() const override {
     TrainerInfo info{.device = spec::DeviceId::Emulated(),
                      .device_name = "emulated",
                      .asynchronous = true,
                      .device_memory = std::nullopt};
-    if (const auto& preset = experiment_.device.preset) {
-      info.device_name = preset->name;
-      info.device_memory = preset->memory;
-    }
+    if (!step_.device_name.empty()) info.device_name = step_.device_name;
+    info.device_memory = step_.device_memory;
     return info;
   }
 
   void Submit(const Batch& batch, std::int64_t step, bool read_back, StateTimer& timer) override {
-    const base::Bytes bytes =
-        spec::PreparedBytes(experiment_.dataset) * static_cast<std::int64_t>(batch.samples);
+    const base::Bytes bytes = sample_bytes_ * static_cast<std::int64_t>(batch.samples);
     timer.Enter(State::kTransfer);
     const DeviceCopy copy = device_.Copy(timer.scheduled(), bytes);
     if (copy.host_waits) SleepUntil(clock_, timer, copy.end, never_);
@@ -40,7 +41,7 @@ class EmulatedTrainer final : public Trainer {
     const Instant launch_begin = timer.scheduled();
     // Launching is real work of the host: it takes a core, as a framework's own would.
     const Instant burn_begin = clock_.Now();
-    launcher_.Burn(device_.LaunchTime(batch.samples), never_);
+    launcher_.Burn(device_.LaunchTime(), never_);
     const Instant launch_end = launch_begin + (clock_.Now() - burn_begin);
     const DeviceWork work = device_.Launch(step, batch.samples, copy.end, launch_begin, launch_end);
     StepDone done{.begin = work.begin,
@@ -71,7 +72,8 @@ class EmulatedTrainer final : public Trainer {
   }
 
  private:
-  const spec::Experiment experiment_;
+  const cost::Step step_;
+  const base::Bytes sample_bytes_;
   const base::Clock& clock_;
   EmulatedDevice device_;
   Burner launcher_;
@@ -83,8 +85,9 @@ class EmulatedTrainer final : public Trainer {
 }  // namespace threaded
 
 std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
+                                             const cost::Pipeline& pipeline,
                                              const base::Clock& clock) {
-  return std::make_unique<threaded::EmulatedTrainer>(experiment, clock);
+  return std::make_unique<threaded::EmulatedTrainer>(experiment, pipeline, clock);
 }
 
 }  // namespace pipesim::engine

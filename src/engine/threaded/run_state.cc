@@ -9,20 +9,21 @@
 #include "engine/rules.h"
 
 namespace pipesim::engine::threaded {
-RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
-                   base::Instant at)
+RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
+                   const ThreadedParts& parts, SamplePool samples, base::Instant at)
     : experiment(of),
+      pipeline(costs),
       clock(*parts.clock),
       source(of.storage.kind == spec::StorageKind::kFiles ? parts.source : nullptr),
       disk(source != nullptr ? base::DiskOf(of.storage.path) : std::nullopt),
       begin(at),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       queue_capacity(QueueCapacity(of.loader)),
-      sampler(experiment),
+      sampler(experiment, pipeline),
       content(std::move(samples)),
       pool(experiment, cost::CountSlots(experiment, parts.pinned != nullptr).workers,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
-      storage(experiment),
+      storage(experiment, pipeline.storage),
       dispatcher(experiment.loader),
       builder(at, experiment.run.seed),
       rings(builder, experiment.loader.workers + 2),

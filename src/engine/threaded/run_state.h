@@ -31,8 +31,8 @@ namespace pipesim::engine::threaded {
 /// batch; workers go on, so that every thread's account covers the whole run. Abort: the consumer
 /// is done, and every wait of the workers is released.
 struct RunState {
-  RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
-           base::Instant at);
+  RunState(const spec::Experiment& of, const cost::Pipeline& costs, const ThreadedParts& parts,
+           SamplePool samples, base::Instant at);
 
   /// The first call says why; any thread.
   void End(trace::EndReason reason, std::string failure = {});
@@ -59,6 +59,7 @@ struct RunState {
   std::int64_t queued() const;
 
   const spec::Experiment experiment;
+  const cost::Pipeline pipeline;
   const base::Clock& clock;
   const SampleSource* const source;      ///< nullptr for emulated samples
   const std::optional<base::Disk> disk;  ///< that holds the real files, where it is known

@@ -14,8 +14,8 @@ namespace pipesim::engine::threaded {
 /// Thread-safe.
 class SharedStorage {
  public:
-  explicit SharedStorage(const spec::Experiment& experiment)
-      : model_(experiment.storage), cache_(cost::SampleCache::Of(experiment)) {}
+  SharedStorage(const spec::Experiment& experiment, const cost::Storage& storage)
+      : server_(storage), cache_(cost::SampleCache::Of(experiment, storage)) {}
   /// What the samples from `position` on ask for, by what the cache holds now; it takes them in.
   ChunkDemand Demand(const Sampler& sampler, std::int64_t epoch, const Sampler::Epoch& order,
                      std::int64_t position, std::int64_t samples) {
@@ -23,9 +23,9 @@ class SharedStorage {
     const std::lock_guard lock(mutex_);
     return sampler.Demand(epoch, order, position, samples, &*cache_);
   }
-  base::Instant Ask(const cost::StorageAsk& ask) {
+  base::Instant Serve(const cost::ReadRequest& request) {
     const std::lock_guard lock(mutex_);
-    return model_.Ask(ask);
+    return server_.Serve(request);
   }
   /// A real read was done.
   void CountRead(base::Bytes bytes) {
@@ -36,12 +36,12 @@ class SharedStorage {
   /// A run has emulated or real storage, never both.
   cost::StorageUse use() const {
     const std::lock_guard lock(mutex_);
-    return real_.reads > 0 ? real_ : model_.use();
+    return real_.reads > 0 ? real_ : server_.use();
   }
 
  private:
   mutable std::mutex mutex_;
-  cost::StorageModel model_;
+  cost::StorageServer server_;
   std::optional<cost::SampleCache> cache_;
   cost::StorageUse real_;
 };

@@ -36,10 +36,11 @@ class ThreadedExecutor final : public Executor {
  public:
   explicit ThreadedExecutor(const ThreadedParts& parts) : parts_(parts) {}
 
-  RunTrace Run(const spec::Experiment& experiment, const RunControl& control) override {
+  RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+               const RunControl& control) override {
     const Instant begin = parts_.clock->Now();
     try {
-      return RunThreads(experiment, control);
+      return RunThreads(experiment, pipeline, control);
     } catch (const std::bad_alloc&) {
       return NeverBegan(begin, EndReason::kOutOfMemory, "not enough memory to set the run up");
     } catch (const std::system_error& error) {
@@ -58,11 +59,12 @@ class ThreadedExecutor final : public Executor {
     return trace;
   }
 
-  RunTrace RunThreads(const spec::Experiment& experiment, const RunControl& control) {
+  RunTrace RunThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                      const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
     SamplePool content(experiment);  // takes its time, which is not the run's
-    const auto run =
-        std::make_shared<RunState>(experiment, parts_, std::move(content), parts_.clock->Now());
+    const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
+                                                parts_.clock->Now());
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;

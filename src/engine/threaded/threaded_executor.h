@@ -28,6 +28,7 @@ std::unique_ptr<Executor> MakeThreadedExecutor(const ThreadedParts& parts);
 
 /// The emulated device: asynchronous, serves steps one after another as cost/step.h says.
 std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
+                                             const cost::Pipeline& pipeline,
                                              const base::Clock& clock);
 
 }  // namespace pipesim::engine

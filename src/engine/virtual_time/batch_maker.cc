@@ -12,9 +12,9 @@ BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker
     : run_(run),
       rank_(rank),
       account_(account),
-      chunk_samples_(std::max<std::int64_t>(spec::ChunkSamples(run.experiment), 1)),
-      burn_threads_(std::max(run.experiment.limits.worker_threads, 1)),
-      handover_(burn_threads_ > 1 ? run.parts.machine.burn_handover : Duration::zero()) {
+      chunk_samples_(std::max<std::int64_t>(cost::ChunkSamples(run.experiment, run.pipeline), 1)),
+      burn_threads_(run.pipeline.prepare.Threads(run.experiment.limits.worker_threads)),
+      handover_(burn_threads_ > 1 ? run.pipeline.machine.burn_handover : Duration::zero()) {
   record_.worker = static_cast<std::uint16_t>(worker);
   batch_.maker = worker;
 }
@@ -62,21 +62,20 @@ Wait BatchMaker::Read() {
   position_ += samples;
   left_ -= samples;
   record_.cache_hits += static_cast<std::int32_t>(demand_.hits);
-  if (demand_.hit_copy == Duration::zero()) return Ask();
+  if (demand_.read_cpu == Duration::zero()) return Ask();
   stage_ = Stage::kAsk;
   account_.Enter(State::kRead, run_.now);
-  record_.read += demand_.hit_copy;
-  record_.read_cpu += demand_.hit_copy;
-  // It takes time only where the copies have a rate.
-  return Wait::For({.each = demand_.hit_copy,
-                    .bytes_per_s = run_.experiment.storage.cache.hit_bandwidth->per_s});
+  record_.read += demand_.read_cpu;
+  record_.read_cpu += demand_.read_cpu;
+  const auto& copies = run_.pipeline.storage.cache.hit_bandwidth;
+  return Wait::For({.each = demand_.read_cpu, .bytes_per_s = copies ? copies->per_s : 0});
 }
 
 Wait BatchMaker::Ask() {
   stage_ = Stage::kPrepare;
   if (demand_.reads == 0) return Prepare();
   account_.Enter(State::kRead, run_.now);
-  const Instant done = run_.storage.Ask({run_.now, demand_.reads, demand_.bytes, demand_.latency});
+  const Instant done = run_.storage.Serve({run_.now, demand_.reads, demand_.bytes, demand_.latency});
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - run_.now;
@@ -89,7 +88,7 @@ Wait BatchMaker::Prepare() {
   if (cost <= Duration::zero()) return {};
   account_.Enter(State::kPrepare, run_.now);
   record_.prepare += cost;
-  if (run_.experiment.prepare.kind == spec::PrepareKind::kWait) {
+  if (!run_.pipeline.prepare.UsesCores()) {
     return Wait::Until(run_.now + cost);
   }
   if (handover_ > Duration::zero()) stage_ = Stage::kHandOver;

@@ -12,9 +12,21 @@ using trace::State;
 
 namespace {
 
-std::optional<EmulatedDevice> MakeDevice(const spec::Experiment& experiment, int rank) {
-  if (experiment.device.kind == spec::DeviceKind::kCpu) return std::nullopt;
-  return EmulatedDevice(experiment, rank);
+std::optional<EmulatedDevice> MakeDevice(const VirtualRun& run, int rank) {
+  if (run.pipeline.step.on_cpu()) return std::nullopt;
+  return EmulatedDevice(run.experiment, run.pipeline, rank);
+}
+
+/// The step of the CPU that trains, on the threads that the experiment gives it.
+std::optional<cost::StepServer> MakeCpuStep(const VirtualRun& run, int rank) {
+  cost::Step step = run.pipeline.step;
+  if (!step.on_cpu()) return std::nullopt;
+  const int threads = ThreadsOfStep(run.experiment, step);
+  const std::int64_t batch = run.experiment.loader.batch_size;
+  const double full_s = base::ToSeconds(step.Mean(batch));
+  if (threads < step.threads && full_s > 0)
+    step = step.Scaled(base::ToSeconds(step.MeanOn(batch, threads)) / full_s);
+  return cost::StepServer(step, batch, run.experiment.run.seed, rank);
 }
 
 std::optional<DeviceTimeline> MakeTimeline(base::Instant now, trace::TraceBuilder* recorder,
@@ -31,15 +43,17 @@ Consumer::Consumer(VirtualRun& run, Rank& rank, const PinThread* pin, PoolSpin& 
       rank_(rank),
       pin_(pin),
       pool_(pool),
-      device_(MakeDevice(run.experiment, rank.number)),
+      device_(MakeDevice(run, rank.number)),
+      cpu_step_(MakeCpuStep(run, rank.number)),
+      step_threads_(cpu_step_ ? ThreadsOfStep(run.experiment, run.pipeline.step) : 0),
       timeline_(MakeTimeline(run.now, rank.recorder, device_.has_value())),
       account_(rank.recorder, trace::Role::kConsumer, 0, State::kHost, run.now,
                timeline_ ? &*timeline_ : nullptr),
       maker_(run, rank, account_, 0),
       ready_(run.experiment.loader.in_order) {}
 
-std::optional<Duration> Consumer::FullStep() const {
-  return device_ ? std::optional(device_->FullStep()) : std::nullopt;
+Duration Consumer::FullStep() const {
+  return device_ ? device_->FullStep() : cpu_step_->full();
 }
 
 void Consumer::Resume(Duration contended) {
@@ -202,8 +216,8 @@ bool Consumer::Copy() {
 bool Consumer::Launch() {
   account_.Enter(State::kHost, run_.now);
   host_begin_ = run_.now;
-  host_time_ = run_.parts.machine.host_step;
-  if (device_) host_time_ += device_->LaunchTime(batch_.samples);
+  host_time_ = run_.pipeline.host.step;
+  if (device_) host_time_ += device_->LaunchTime();
   phase_ = Phase::kSubmit;
   if (run_.Begin(*this, Wait::For({.each = host_time_}))) return false;
   return Submit();
@@ -214,15 +228,15 @@ bool Consumer::Submit() {
   const Phase next = reads_back ? Phase::kReadBack : Phase::kEndStep;
   if (!device_) {
     account_.Enter(State::kCompute, run_.now);
-    const CpuStep step = run_.parts.cpu_step(batch_.samples);
-    step_threads_ = step.threads;
     pool_.StepBegins();
-    return After(Wait::For({.each = step.wall, .threads = step.threads, .meets = step.threads > 1}),
+    return After(Wait::For({.each = cpu_step_->Time(steps_, batch_.samples),
+                            .threads = step_threads_,
+                            .meets = step_threads_ > 1}),
                  next);
   }
   // The host's other work came first; both were slowed alike.
   Instant launch_begin = host_begin_;
-  const Duration other = run_.parts.machine.host_step;
+  const Duration other = run_.pipeline.host.step;
   if (other > Duration::zero()) {
     const double share = base::ToSeconds(other) / base::ToSeconds(host_time_);
     launch_begin += base::FromSeconds(base::ToSeconds(run_.now - host_begin_) * share);

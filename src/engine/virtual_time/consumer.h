@@ -20,8 +20,8 @@ class Consumer final : public Actor {
   /// Since when it waits for any batch to come.
   std::optional<base::Instant> waits_since() const { return waits_since_; }
   bool asynchronous() const { return device_.has_value(); }
-  /// Device time of a full step, where a device has one.
-  std::optional<base::Duration> FullStep() const;
+  /// Mean time of a full step that nothing else slows.
+  base::Duration FullStep() const;
 
  private:
   /// Where it goes on. Each phase's function returns false when it waits.
@@ -70,6 +70,8 @@ class Consumer final : public Actor {
   const PinThread* pin_;
   PoolSpin& pool_;
   std::optional<EmulatedDevice> device_;  ///< nullopt: the CPU trains
+  std::optional<cost::StepServer> cpu_step_;
+  int step_threads_ = 0;  ///< of the CPU that trains
   std::optional<DeviceTimeline> timeline_;  ///< where it is recorded
   Account account_;
   BatchMaker maker_;  ///< at 0 workers
@@ -84,7 +86,6 @@ class Consumer final : public Actor {
   MadeBatch batch_;
   trace::StepRecord record_;  ///< of the present step
   DeviceCopy copy_{};
-  int step_threads_ = 0;  ///< of the CPU that trains
   base::Instant host_begin_;
   base::Duration host_time_{};
   struct Submitted {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "engine/rules.h"
 #include "engine/virtual_time/consumer.h"
 #include "engine/virtual_time/pin_thread.h"
@@ -44,7 +43,7 @@ class RankThreads {
 
   void Schedule() {
     Add(consumer_, Duration::zero());
-    for (const auto& worker : workers_) Add(*worker, run_.parts.machine.worker_startup);
+    for (const auto& worker : workers_) Add(*worker, run_.pipeline.machine.worker_startup);
     if (pin_) Add(*pin_, Duration::zero());
     At(pool_) = &pool_;
     At(timeout_) = &timeout_;
@@ -119,21 +118,19 @@ trace::Effective Threads::Effective() const {
   const spec::Experiment& experiment = run_.experiment;
   const spec::Loader& loader = experiment.loader;
   trace::Effective effective;
-  effective.cores = run_.cores;
+  effective.cores = run_.pipeline.machine.cores;
   effective.device_asynchronous = consumer.asynchronous();
   effective.device =
       effective.device_asynchronous ? spec::DeviceId::Emulated() : spec::DeviceId::Cpu();
   effective.device_name = spec::ToText(effective.device);
-  if (const auto& preset = experiment.device.preset) {
-    effective.device_name = preset->name;
-    effective.device_memory = preset->memory;
-  }
+  const cost::Step& step = run_.pipeline.step;
+  if (!step.device_name.empty()) effective.device_name = step.device_name;
+  effective.device_memory = step.device_memory;
   effective.device_step = consumer.FullStep();
-  if (!effective.device_asynchronous) {
-    const CpuStep step = run_.parts.cpu_step(loader.batch_size);
-    effective.compute_threads = step.threads;
-    effective.device_step = step.wall;
-    effective.step_on_one_thread = run_.parts.step_on_one_thread;
+  if (step.on_cpu()) {
+    effective.compute_threads = ThreadsOfStep(experiment, step);
+    if (step.one_thread && step.threads > 1)
+      effective.step_on_one_thread = step.one_thread->At(loader.batch_size);
   }
   effective.pinned = run_.pins;
   effective.queue_capacity = QueueCapacity(loader);
@@ -141,52 +138,11 @@ trace::Effective Threads::Effective() const {
   return effective;
 }
 
-[[noreturn]] void Refuse(const std::string& what, const std::string& suggestion) {
-  throw base::ConfigError(
-      {{.source = "predict", .source_line = {}, .what = what, .suggestion = suggestion}});
-}
-
-/// Real files as what they cost: reads of their mean size, at the machine's speed of reading files,
-/// and decoding as CPU work.
-spec::Experiment WithoutFiles(spec::Experiment experiment, const cost::Machine& machine) {
-  if (experiment.prepare.kind == spec::PrepareKind::kDecode) {
-    if (!machine.decode_bandwidth) {
-      Refuse("decoding has no cost in virtual time",
-             "calibrate this machine, or state a cost with prepare.kind: burn");
-    }
-    const Duration cost = experiment.dataset.sample_bytes.Mean() / *machine.decode_bandwidth;
-    experiment.prepare.kind = spec::PrepareKind::kBurn;
-    experiment.prepare.cost = {base::Distribution::Fixed(static_cast<double>(cost.count()))};
-  }
-  if (experiment.storage.kind == spec::StorageKind::kFiles) {
-    experiment.storage = {};
-    experiment.storage.kind = spec::StorageKind::kEmulated;
-    experiment.storage.bandwidth = machine.file_bandwidth;
-  }
-  return experiment;
-}
-
-/// Stated in the experiment, but never more than the machine has.
-double CoresFor(const spec::Limits& limits, double machine_cores) {
-  double cores = machine_cores;
-  const auto limit = [&cores](double to) { cores = cores == 0 ? to : std::min(cores, to); };
-  if (limits.cpu_count) limit(*limits.cpu_count);
-  if (!limits.cpu_list.empty()) limit(static_cast<double>(limits.cpu_list.size()));
-  return cores;
-}
-
 class VirtualExecutor final : public Executor {
  public:
-  explicit VirtualExecutor(VirtualParts parts) : parts_(std::move(parts)) {}
-
-  RunTrace Run(const spec::Experiment& asked, const RunControl& control) override {
-    if (asked.device.kind == spec::DeviceKind::kCpu && !parts_.cpu_step) {
-      Refuse("a training step on the CPU has no cost in virtual time",
-             "calibrate this machine, or describe a device under device:");
-    }
-    const spec::Experiment experiment = WithoutFiles(asked, parts_.machine);
-    VirtualRun run(experiment, parts_, CoresFor(experiment.limits, parts_.machine.cores),
-                   DrawsOf(experiment), asked.prepare.kind == spec::PrepareKind::kDecode);
+  RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+               const RunControl& control) override {
+    VirtualRun run(experiment, pipeline, DrawsOf(experiment, pipeline));
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
@@ -201,7 +157,7 @@ class VirtualExecutor final : public Executor {
  private:
   /// A sweep's points and a question's variants mostly have the same samples: the last run's draws
   /// serve the next.
-  KeptDraws DrawsOf(const spec::Experiment& experiment) {
+  KeptDraws DrawsOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
     const auto serve = [&](const base::Distribution& distribution, base::Stage stage,
                            std::shared_ptr<const SampleDraws>& kept) {
       const std::uint64_t seed = experiment.run.seed;
@@ -216,10 +172,9 @@ class VirtualExecutor final : public Executor {
     const std::lock_guard lock(mutex_);
     return {serve(experiment.dataset.sample_bytes.in_units, base::Stage::kSampleSize,
                   draws_.sample_bytes),
-            serve(experiment.prepare.cost.in_units, base::Stage::kPrepare, draws_.prepare)};
+            serve(pipeline.prepare.cost.in_units, base::Stage::kPrepare, draws_.prepare)};
   }
 
-  const VirtualParts parts_;
   std::mutex mutex_;
   KeptDraws draws_;  ///< of the latest runs; under mutex_
 };
@@ -227,8 +182,8 @@ class VirtualExecutor final : public Executor {
 }  // namespace
 }  // namespace virtual_time
 
-std::unique_ptr<Executor> MakeVirtualExecutor(VirtualParts parts) {
-  return std::make_unique<virtual_time::VirtualExecutor>(std::move(parts));
+std::unique_ptr<Executor> MakeVirtualExecutor() {
+  return std::make_unique<virtual_time::VirtualExecutor>();
 }
 
 }  // namespace pipesim::engine

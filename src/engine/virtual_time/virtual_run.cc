@@ -4,23 +4,28 @@
 #include <utility>
 
 namespace pipesim::engine::virtual_time {
+
+int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step) {
+  return std::min(step.threads, experiment.limits.compute_threads.value_or(step.threads));
+}
+
 namespace {
 
 using base::Duration;
 using base::Instant;
 
-bool Pins(const spec::Experiment& experiment) {
-  return experiment.loader.pin_memory && experiment.device.kind != spec::DeviceKind::kCpu;
+bool Pins(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  return experiment.loader.pin_memory && !pipeline.step.on_cpu();
 }
 
 /// The most threads that may want a core at once.
-int MostThreads(const spec::Experiment& experiment, const VirtualParts& parts) {
-  const bool burns = experiment.prepare.kind == spec::PrepareKind::kBurn;
-  const int worker = burns ? std::max(experiment.limits.worker_threads, 1) : 1;
-  const int step = parts.cpu_step ? parts.cpu_step(experiment.loader.batch_size).threads : 1;
+int MostThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  const int worker = pipeline.prepare.Threads(experiment.limits.worker_threads);
+  const int step = pipeline.step.on_cpu() ? ThreadsOfStep(experiment, pipeline.step) : 1;
   const int ranks = experiment.run.accelerators;
   if (experiment.loader.workers == 0) return ranks * std::max(worker, step);
-  return ranks * (experiment.loader.workers * worker + step + (Pins(experiment) ? 1 : 0));
+  const int pins = Pins(experiment, pipeline) ? 1 : 0;
+  return ranks * (experiment.loader.workers * worker + step + pins);
 }
 
 // Predictions are made by the thousand, many at once: touching 4,096 buckets for each of 64 workers
@@ -30,47 +35,39 @@ constexpr std::size_t kBuckets = 512;
 
 double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }
 
-bool CoresSuffice(const spec::Experiment& experiment, const VirtualParts& parts, double cores) {
-  return !parts.machine.memory_bandwidth && (cores == 0 || MostThreads(experiment, parts) <= cores);
+bool CoresSuffice(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  const cost::Machine& machine = pipeline.machine;
+  return !machine.memory_bandwidth &&
+         (machine.cores == 0 || MostThreads(experiment, pipeline) <= machine.cores);
 }
 
 /// A figure of the trainer's pool, where there is one whose threads spin.
-std::optional<Duration> OfPool(const spec::Experiment& experiment,
+std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                                const std::optional<Duration>& figure) {
-  const bool spins = experiment.device.kind == spec::DeviceKind::kCpu &&
-                     experiment.limits.omp_wait == spec::OmpWait::kDefault;
+  const bool spins =
+      pipeline.step.on_cpu() && experiment.limits.omp_wait == spec::OmpWait::kDefault;
   return spins ? figure : std::nullopt;
-}
-
-/// What one thread that decodes writes; 0 where the stated cost is of something else.
-double DecodeBytesPerSecond(const spec::Experiment& experiment) {
-  const Duration cost = experiment.prepare.cost.Mean();
-  if (cost <= Duration::zero()) return 0;
-  return static_cast<double>(spec::PreparedBytes(experiment.dataset).count) / base::ToSeconds(cost);
 }
 
 }  // namespace
 
-VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
-                       KeptDraws draws, bool decodes)
+VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws)
     : experiment(of),
-      parts(with),
+      pipeline(costs),
       samples_per_epoch(spec::SamplesPerEpoch(of)),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
-      sample_bytes(spec::PreparedBytes(of.dataset)),
-      decode_bytes_per_s(decodes ? DecodeBytesPerSecond(of) : 0),
+      sample_bytes(costs.samples.prepared),
       threads_of_rank(of.loader.workers + 2),
-      pins(Pins(of)),
-      cores(of_cores),
-      pool_spin(OfPool(of, with.machine.pool_spin)),
-      barrier_slice(OfPool(of, with.machine.barrier_slice)),
-      cores_suffice(CoresSuffice(of, with, of_cores) && !pool_spin),
+      pins(Pins(of, costs)),
+      pool_spin(OfPool(of, costs, costs.machine.pool_spin)),
+      barrier_slice(OfPool(of, costs, costs.machine.barrier_slice)),
+      cores_suffice(CoresSuffice(of, costs) && !pool_spin),
       events(of.run.accelerators * (threads_of_rank + 2) + 1),
-      processors(of_cores, PerSecond(with.machine.memory_bandwidth),
+      processors(costs.machine.cores, PerSecond(costs.machine.memory_bandwidth),
                  of.run.accelerators * threads_of_rank, barrier_slice),
-      sampler(of, std::move(draws)),
-      storage(of.storage),
-      cache(cost::SampleCache::Of(of)),
+      sampler(of, costs, std::move(draws)),
+      storage(costs.storage),
+      cache(cost::SampleCache::Of(of, costs.storage)),
       builder(now, of.run.seed, kBuckets) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }
@@ -95,7 +92,7 @@ bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
 }
 
 void VirtualRun::Wake(Actor& actor) {
-  if (!Sleep(actor, now + parts.machine.wake_up)) actor.Resume(Duration::zero());
+  if (!Sleep(actor, now + pipeline.machine.wake_up)) actor.Resume(Duration::zero());
 }
 
 void VirtualRun::Loop() {
@@ -123,27 +120,17 @@ void VirtualRun::End(trace::EndReason reason, std::string failure) {
 
 Work VirtualRun::PrepareWork(Duration cost, int threads) const {
   const Duration each((cost.count() + threads - 1) / threads);
-  return {.each = each, .threads = threads, .bytes_per_s = decode_bytes_per_s};
+  return {.each = each, .threads = threads, .bytes_per_s = pipeline.prepare.memory_bytes_per_s};
 }
 
 Work VirtualRun::CollateWork(std::int64_t samples) const {
-  const cost::Machine& machine = parts.machine;
-  const base::Bytes bytes = sample_bytes * samples;
-  Work work{.each = machine.collate_batch};
-  if (machine.collate_bandwidth) {
-    work.each += bytes / *machine.collate_bandwidth;
-    work.bytes_per_s = machine.collate_bandwidth->per_s;
-  }
-  if (experiment.loader.buffers == spec::Buffers::kFresh && machine.fault_bandwidth) {
-    work.each += bytes / *machine.fault_bandwidth;
-  }
-  return work;
+  return {.each = pipeline.collate.Time(sample_bytes * samples),
+          .bytes_per_s = pipeline.collate.memory_bytes_per_s()};
 }
 
 Work VirtualRun::PinWork(std::int64_t samples) const {
-  const auto& bandwidth = parts.machine.pin_bandwidth;
-  if (!bandwidth) return {};
-  return {.each = sample_bytes * samples / *bandwidth, .bytes_per_s = bandwidth->per_s};
+  return {.each = pipeline.pin.Time(sample_bytes * samples),
+          .bytes_per_s = pipeline.pin.memory_bytes_per_s()};
 }
 
 }  // namespace pipesim::engine::virtual_time

@@ -22,11 +22,13 @@ namespace pipesim::engine::virtual_time {
 /// A run ends in two stages, as with threads. End: every consumer finishes the step it is in and
 /// takes no further batch, workers go on. `over`: the first consumer is done, and so is everybody.
 /// A limit of steps or epochs is the first's: the others keep up the load until it has come there.
+/// Threads of the CPU that trains: as many as the step was measured on, or fewer where the
+/// experiment limits them.
+int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step);
+
 struct VirtualRun {
-  /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
-  /// `decodes`: preparing is decoding, of the stated cost.
-  VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores, KeptDraws draws,
-             bool decodes);
+  /// Both outlive the run.
+  VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws);
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
@@ -61,13 +63,11 @@ struct VirtualRun {
   };
 
   const spec::Experiment& experiment;
-  const VirtualParts& parts;
+  const cost::Pipeline& pipeline;
   const std::int64_t samples_per_epoch, batches_per_epoch;  ///< of each accelerator
   const base::Bytes sample_bytes;   ///< prepared
-  const double decode_bytes_per_s;  ///< that a decoding thread writes; 0: preparing copies nothing
   const int threads_of_rank;        ///< that may work: consumer, workers, pin thread
   const bool pins;                  ///< batches are copied into page-locked memory
-  const double cores;
   /// Of the trainer's pool; nullopt: none that spins, barriers cost nothing.
   const std::optional<base::Duration> pool_spin, barrier_slice;
   const bool cores_suffice;  ///< for every thread at once, and none spins: nobody waits for one
@@ -82,7 +82,7 @@ struct VirtualRun {
   std::size_t watchers = 0;    ///< pending ones beside the monitor
 
   const Sampler sampler;
-  cost::StorageModel storage;
+  cost::StorageServer storage;
   std::optional<cost::SampleCache> cache;  ///< in front of the storage
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;

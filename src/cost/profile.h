@@ -1,18 +1,19 @@
-// From a machine profile to the costs that a virtual run needs. Chooses and converts; measures
-// nothing.
+// From a machine profile to the parts of a pipeline. Chooses and converts; measures nothing.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "cost/machine.h"
+#include "cost/pipeline.h"
 #include "spec/experiment.h"
 #include "spec/machine_profile.h"
 
 namespace pipesim::cost {
 
-/// What the profile knows; what it does not is free, as cost::Machine says. `cores` stays 0.
-Machine MachineOf(const spec::MachineFigures& figures);
+/// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the training
+/// loop's own work. What the profile does not know stays as it is. `machine.cores` too.
+void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
+             Pipeline& pipeline);
 
 /// The profile's steps of this very training: model, sample shape, precision, optimizer, `device`
 /// and `threads`. Ascending; empty when it has none.
@@ -25,8 +26,9 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
 /// at the rate of a core. nullopt where the profile lacks fp32_gflops or memory_bandwidth.
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads);
 
-/// The profile's GPU as far as it is not the step: launches, copies, memory. nullopt without
-/// figures of a GPU.
-std::optional<spec::DevicePreset> GpuOf(const spec::MachineProfile& profile);
+/// Puts the profile's GPU into `pipeline` as far as it is not the step's own time: launches, copies,
+/// memory, name.
+void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+            Pipeline& pipeline);
 
 }  // namespace pipesim::cost

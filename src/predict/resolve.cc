@@ -1,4 +1,4 @@
-#include "app/prediction_costs.h"
+#include "predict/resolve.h"
 
 #include <fmt/format.h>
 
@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "cost/machine_of.h"
-#include "cost/step.h"
+#include "cost/profile.h"
 
-namespace pipesim::app {
+namespace pipesim::predict {
 namespace {
 
 using base::Duration;
-using report::StepCost;
+using cost::Source;
 using spec::DeviceKind;
 using spec::Experiment;
 
@@ -34,14 +33,15 @@ std::vector<std::string> With(std::vector<std::string> paths, std::string path) 
   return paths;
 }
 
-/// Fills one PredictionCosts part by part.
+/// Fills one Resolved part by part.
 class Lookup {
  public:
   Lookup(const Experiment& asked, const Basis& basis) : asked_(asked), basis_(basis) {
-    out_.executed = asked;
+    out_.pipeline = cost::Stated(asked);
+    out_.device = asked.device;
   }
 
-  PredictionCosts Find() {
+  Resolved Find() {
     out_.notes.profile = basis_.profile.reference;
     out_.notes.profile_source = basis_.profile.source;
     FindCores();
@@ -56,8 +56,8 @@ class Lookup {
   const MeasuredRun* run() const { return basis_.run ? &*basis_.run : nullptr; }
   /// The run's demand `value`, if the settings that it hangs on are still the run's.
   std::optional<double> Measured(std::optional<double> MeasuredRun::* value,
-                                 const std::vector<std::string>& hangs_on) {
-    if (run() == nullptr || !(run()->*value) || !run()->SameIn(asked_, hangs_on))
+                                 const std::vector<std::string>& depends_on) {
+    if (run() == nullptr || !(run()->*value) || !run()->SameIn(asked_, depends_on))
       return std::nullopt;
     out_.notes.from = run()->source;
     return run()->*value;
@@ -85,7 +85,7 @@ class Lookup {
   bool FindCachedReads();
   void FindPrepare();
   void FindDevice();
-  DeviceKind ChosenDevice();
+  spec::DeviceId ChosenDevice() const;
   int Threads() const;
   void FindCpuStep();
   void FindGpuStep();
@@ -95,12 +95,12 @@ class Lookup {
 
   const Experiment& asked_;
   const Basis& basis_;
-  PredictionCosts out_;
+  Resolved out_;
 };
 
 void Lookup::FindCores() {
   const spec::Limits& limits = asked_.limits;
-  report::Prediction& notes = out_.notes;
+  Notes& notes = out_.notes;
   if (limits.cpu_count) {
     notes.cores = *limits.cpu_count;
     notes.cores_from = "limits.cpus";
@@ -117,29 +117,26 @@ void Lookup::FindCores() {
     notes.cores = basis_.cores_here;
     notes.cores_from = "this machine";
   }
-  out_.parts.machine.cores = notes.cores;
+  out_.pipeline.machine.cores = notes.cores;
 }
 
 void Lookup::FindHost() {
-  cost::Machine machine = cost::MachineOf(basis_.profile.figures);
-  machine.cores = out_.notes.cores;
-  out_.parts.machine = machine;
+  cost::SetHost(basis_.profile.figures, asked_, out_.pipeline);
   const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
   if (const auto rate = Rate(Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers")))) {
-    out_.parts.machine.collate_bandwidth = rate;
-    out_.parts.machine.fault_bandwidth.reset();  // it is inside what was measured
+    // The measured rate holds the fixed part of a batch and fresh pages, too.
+    out_.pipeline.collate = {.batch = out_.pipeline.collate.batch, .bandwidth = rate};
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
-    out_.parts.machine.pin_bandwidth = rate;
+    out_.pipeline.pin.bandwidth = rate;
 }
 
 void Lookup::FindStorage() {
   if (asked_.storage.kind != spec::StorageKind::kFiles) return;
   const spec::MachineFigures& figures = basis_.profile.figures;
-  spec::Storage& storage = out_.executed.storage;
-  const bool warm = storage.file_cache == spec::FileCacheState::kWarm;
-  storage = {};
-  storage.kind = spec::StorageKind::kEmulated;
+  cost::Storage& storage = out_.pipeline.storage;
+  const bool warm = asked_.storage.file_cache == spec::FileCacheState::kWarm;
+  storage.present = true;
   if (warm && FindCachedReads()) return;
   if (figures.storage_bandwidth) storage.bandwidth = figures.storage_bandwidth->value;
   if (const auto read_s = MeasuredReadSeconds()) {
@@ -164,7 +161,7 @@ bool Lookup::FindCachedReads() {
   if (read_s && *read_s > 0) bandwidth = base::BytesPerSecond{sample_bytes / *read_s};
   if (!bandwidth) return false;
   const double all = sample_bytes * static_cast<double>(asked_.dataset.samples);
-  out_.executed.storage.cache = {.policy = spec::CachePolicy::kLru,
+  out_.pipeline.storage.cache = {.policy = spec::CachePolicy::kLru,
                                  .size = {2 * std::llround(all)},
                                  .warm = 1,
                                  .hit_bandwidth = bandwidth};
@@ -186,15 +183,21 @@ void Lookup::FindPrepare() {
                        basis_.profile.reference),
            "--from a report of a run, a profile that has it, or --prepare 2ms");
   }
-  out_.executed.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(sample_s)};
+  cost::Prepare& prepare = out_.pipeline.prepare;
+  prepare = {.kind = cost::Prepare::Kind::kCpu, .cost = Fixed(sample_s), .divisible = false};
+  if (sample_s > 0)
+    prepare.memory_bytes_per_s =
+        static_cast<double>(out_.pipeline.samples.prepared.count) / sample_s;
 }
 
-DeviceKind Lookup::ChosenDevice() {
-  if (asked_.device.kind != DeviceKind::kAuto) return asked_.device.kind;
-  if (run() != nullptr && run()->device.IsChosen())
-    return run()->device.IsCuda() ? DeviceKind::kCuda : DeviceKind::kCpu;
-  const bool gpu = !cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cuda(0), 1).empty();
-  return gpu ? DeviceKind::kCuda : DeviceKind::kCpu;
+spec::DeviceId Lookup::ChosenDevice() const {
+  if (asked_.device.kind != DeviceKind::kAuto) return asked_.device.Id();
+  if (run() != nullptr && run()->device.IsChosen() && !run()->device.IsEmulated())
+    return run()->device;
+  for (const spec::ProfileStep& step : basis_.profile.steps)
+    if (step.device.IsCuda() && !cost::StepsOf(basis_.profile, asked_, step.device, 1).empty())
+      return step.device;
+  return spec::DeviceId::Cpu();
 }
 
 int Lookup::Threads() const {
@@ -205,15 +208,15 @@ int Lookup::Threads() const {
 }
 
 std::vector<spec::StepPoint> Lookup::StepTable(spec::DeviceId device, int threads) {
-  const std::vector<std::string> hangs_on{"model", "dataset.shape", "dataset.classes"};
+  const std::vector<std::string> depends_on{"model", "dataset.shape", "dataset.classes"};
   const bool same_threads = !device.IsCpu() || (run() && run()->compute_threads == threads);
   if (run() != nullptr && run()->device == device && same_threads) {
-    if (const auto step_s = Measured(&MeasuredRun::step_s, hangs_on); step_s && *step_s > 0) {
-      out_.notes.step = StepCost::kMeasured;
+    if (const auto step_s = Measured(&MeasuredRun::step_s, depends_on); step_s && *step_s > 0) {
+      out_.notes.step = Source::kRun;
       return {{std::llround(run()->batch_samples), base::FromSeconds(*step_s)}};
     }
   }
-  out_.notes.step = StepCost::kTable;
+  out_.notes.step = Source::kProfile;
   std::vector<spec::StepPoint> points = cost::StepsOf(basis_.profile, asked_, device, threads);
   if (!points.empty() || asked_.limits.omp_wait == spec::OmpWait::kDefault) return points;
   spec::Experiment spinning = asked_;
@@ -244,16 +247,16 @@ void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
 
 void Lookup::FindCpuStep() {
   const int threads = Threads();
-  out_.executed.limits.compute_threads = threads;
+  cost::Step& step = out_.pipeline.step;
+  step = {};
+  step.threads = threads;
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (!points.empty()) {
     WarnBeyond(points);
-    out_.parts.cpu_step = [table = cost::StepTable(points), threads](std::int64_t samples) {
-      return engine::CpuStep{table.At(samples), threads};
-    };
+    step.cost = cost::StepTable(points);
     const auto one = cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), 1);
     if (threads > 1 && !one.empty())
-      out_.parts.step_on_one_thread = cost::StepTable(one).At(asked_.loader.batch_size);
+      step.one_thread = cost::StepTable(one);
     return;
   }
   const auto cpu = cost::CpuAsDevice(basis_.profile, threads);
@@ -263,21 +266,18 @@ void Lookup::FindCpuStep() {
                        asked_.model.name, basis_.profile.reference),
            "another --profile, or a described device: --device rtx-4060");
   }
-  out_.notes.step = StepCost::kRoofline;
+  out_.notes.step = Source::kEstimated;
   Warn("step-estimated",
        fmt::format("The step's time is estimated from the model's layers: profile {} has no "
                    "measured step of {} on {} {} of a CPU.",
                    basis_.profile.reference, asked_.model.name, threads,
                    threads == 1 ? "thread" : "threads"));
-  const cost::Roofline roofline(asked_.model, asked_.dataset.shape, asked_.training, *cpu);
-  out_.parts.cpu_step = [roofline, threads](std::int64_t samples) {
-    const cost::StepEstimate step = roofline.Estimate(samples);
-    return engine::CpuStep{step.device + step.host, threads};  // a CPU launches and computes in turn
-  };
+  step.cost = std::make_shared<const cost::Roofline>(asked_.model, asked_.dataset.shape,
+                                                     asked_.training, *cpu);
 }
 
 void Lookup::FindGpuStep() {
-  const spec::DeviceId device = out_.executed.device.Id();
+  const spec::DeviceId device = out_.device.Id();
   std::vector<spec::StepPoint> points = StepTable(device, 1);
   if (points.empty()) {
     Refuse(fmt::format("a step of {} on {} has no cost: profile {} has no such steps",
@@ -285,45 +285,45 @@ void Lookup::FindGpuStep() {
            "a preset: --device rtx-4060, or a profile of a machine with that GPU: --profile FILE");
   }
   WarnBeyond(points);
-  spec::Device& out = out_.executed.device;
-  out.step_table = points;
-  out.preset = cost::GpuOf(basis_.profile).value_or(spec::DevicePreset{});
-  if (out_.notes.step != StepCost::kMeasured) return;
-  out.preset->name = run()->device_name;
+  cost::Step& step = out_.pipeline.step;
+  step = {};
+  step.cost = cost::StepTable(points);
+  cost::SetGpu(basis_.profile, asked_, out_.pipeline);
+  if (out_.notes.step != Source::kRun) return;
+  step.device_name = run()->device_name;
   if (const auto memory = run()->device_memory_bytes)
-    out.preset->memory = {static_cast<std::int64_t>(*memory)};
-  const std::vector<std::string> hangs_on{"loader.pin_memory", "dataset.shape",
+    step.device_memory = base::Bytes{static_cast<std::int64_t>(*memory)};
+  const std::vector<std::string> depends_on{"loader.pin_memory", "dataset.shape",
                                           "dataset.dtype", "transfer"};
-  if (const auto rate = Rate(Measured(&MeasuredRun::h2d_s, hangs_on))) {
-    // StepModel takes half of the pinned rate from pageable memory.
-    out.preset->h2d_bandwidth = {rate->per_s * (run()->pinned ? 1 : 2)};
-    out.preset->h2d_latency = {};
+  if (const auto rate = Rate(Measured(&MeasuredRun::h2d_s, depends_on))) {
+    // cost::Transfer takes half of the pinned rate from pageable memory.
+    out_.pipeline.transfer = {.bandwidth = base::BytesPerSecond{rate->per_s * (run()->pinned ? 1 : 2)}};
   }
 }
 
 void Lookup::FindDevice() {
-  spec::Device& out = out_.executed.device;
-  out.kind = ChosenDevice();
-  const bool chosen = asked_.device.kind == DeviceKind::kAuto && out.kind == DeviceKind::kCuda;
-  if (chosen) out.cuda_index = 0;
+  spec::Device& out = out_.device;
+  const spec::DeviceId chosen = ChosenDevice();
+  out.kind = chosen.kind;
+  if (chosen.IsCuda()) out.cuda_index = chosen.index;
   if (out.kind == DeviceKind::kCpu) FindCpuStep();
   if (out.kind == DeviceKind::kCuda) FindGpuStep();
   if (out.kind == DeviceKind::kEmulated)
-    out_.notes.step = out.preset ? StepCost::kRoofline : StepCost::kStated;
+    out_.notes.step = out_.pipeline.step.source == Source::kEstimated ? Source::kEstimated
+                                                                      : Source::kStated;
+  out_.pipeline.step.source = out_.notes.step;
   if (run() == nullptr || run()->device != out.Id()) return;
   const auto host_s = Measured(&MeasuredRun::host_s, {"model", "device.emulated"});
   if (!host_s) return;
   // What was measured holds the launches; the engine adds those that it knows of itself.
-  Duration known{};
-  if (out.kind != DeviceKind::kCpu)
-    known = cost::StepModel(out_.executed).Host(asked_.loader.batch_size);
-  out_.parts.machine.host_step = std::max(Duration::zero(), base::FromSeconds(*host_s) - known);
+  const Duration known = out_.pipeline.step.launch;
+  out_.pipeline.host.step = std::max(Duration::zero(), base::FromSeconds(*host_s) - known);
 }
 
 }  // namespace
 
-PredictionCosts CostsOf(const Experiment& experiment, const Basis& basis) {
+Resolved Resolve(const Experiment& experiment, const Basis& basis) {
   return Lookup(experiment, basis).Find();
 }
 
-}  // namespace pipesim::app
+}  // namespace pipesim::predict

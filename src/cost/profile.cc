@@ -1,4 +1,4 @@
-#include "cost/machine_of.h"
+#include "cost/profile.h"
 
 #include <algorithm>
 
@@ -13,6 +13,10 @@ std::optional<T> ValueOf(const MaybeFigure<T>& figure) {
   return figure->value;
 }
 
+base::Duration DurationOf(const MaybeFigure<base::Duration>& figure) {
+  return ValueOf(figure).value_or(base::Duration::zero());
+}
+
 /// `one` core's figure grown to `threads` by what `all` cores reached together.
 double Scaled(double one, std::optional<double> all, double cores, int threads) {
   const double all_cores = all.value_or(one * cores);
@@ -23,22 +27,21 @@ double Scaled(double one, std::optional<double> all, double cores, int threads) 
 
 }  // namespace
 
-Machine MachineOf(const spec::MachineFigures& figures) {
-  Machine machine;
-  machine.worker_startup = ValueOf(figures.worker_startup).value_or(base::Duration::zero());
-  machine.wake_up = ValueOf(figures.wake_up).value_or(base::Duration::zero());
-  machine.burn_handover = ValueOf(figures.burn_handover).value_or(base::Duration::zero());
-  machine.host_step = ValueOf(figures.host_step).value_or(base::Duration::zero());
+void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
+             Pipeline& pipeline) {
+  Machine& machine = pipeline.machine;
+  machine.worker_startup = DurationOf(figures.worker_startup);
+  machine.wake_up = DurationOf(figures.wake_up);
+  machine.burn_handover = DurationOf(figures.burn_handover);
   machine.pool_spin = ValueOf(figures.pool_spin);
   machine.barrier_slice = ValueOf(figures.barrier_slice);
-  machine.collate_batch = ValueOf(figures.collate_batch).value_or(base::Duration::zero());
-  machine.collate_bandwidth = ValueOf(figures.collate_bandwidth);
-  machine.fault_bandwidth = ValueOf(figures.fault_bandwidth);
-  machine.pin_bandwidth = ValueOf(figures.pin_bandwidth);
-  machine.decode_bandwidth = ValueOf(figures.decode_bandwidth);
-  machine.file_bandwidth = ValueOf(figures.storage_bandwidth);
   machine.memory_bandwidth = ValueOf(figures.collate_bandwidth_all_cores);
-  return machine;
+  pipeline.host.step = DurationOf(figures.host_step);
+  pipeline.collate.batch = DurationOf(figures.collate_batch);
+  pipeline.collate.bandwidth = ValueOf(figures.collate_bandwidth);
+  if (experiment.loader.buffers == spec::Buffers::kFresh)
+    pipeline.collate.fault_bandwidth = ValueOf(figures.fault_bandwidth);
+  pipeline.pin.bandwidth = ValueOf(figures.pin_bandwidth);
 }
 
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
@@ -76,21 +79,19 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
                                  profile.cores, sharing)};
   if (const auto& cached = figures.cache_bandwidth)
     cpu.cache_bandwidth = {cached->value.per_s * sharing};
-  cpu.launch = ValueOf(figures.operation).value_or(base::Duration::zero());
+  cpu.launch = DurationOf(figures.operation);
   cpu.efficiency = 1;  // what dense products reached, not a peak
   return cpu;
 }
 
-std::optional<spec::DevicePreset> GpuOf(const spec::MachineProfile& profile) {
+void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+            Pipeline& pipeline) {
   const spec::MachineFigures& figures = profile.figures;
-  if (!figures.h2d_bandwidth && !figures.device_memory) return std::nullopt;
-  spec::DevicePreset gpu;
-  gpu.name = profile.gpu.empty() ? "cuda" : profile.gpu;
-  gpu.source = "machine profile " + profile.reference;
-  gpu.launch = ValueOf(figures.launch).value_or(base::Duration::zero());
-  if (figures.h2d_bandwidth) gpu.h2d_bandwidth = figures.h2d_bandwidth->value;
-  if (figures.device_memory) gpu.memory = figures.device_memory->value;
-  return gpu;
+  pipeline.step.device_name = profile.gpu.empty() ? "cuda" : profile.gpu;
+  pipeline.step.device_memory = ValueOf(figures.device_memory);
+  pipeline.step.launch = LaunchTime(experiment, DurationOf(figures.launch));
+  pipeline.transfer.bandwidth = ValueOf(figures.h2d_bandwidth);
+  pipeline.transfer.latency = DurationOf(figures.h2d_latency);
 }
 
 }  // namespace pipesim::cost

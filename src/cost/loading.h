@@ -1,0 +1,68 @@
+// What workers do to samples on cores: preparing them, collating a batch, copying it into
+// page-locked memory. Each part with the one place of its formula. Never burns, never sleeps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/drawn.h"
+#include "base/units.h"
+
+namespace pipesim::cost {
+
+/// Decoding and transforming one sample.
+struct Prepare {
+  enum class Kind { kNone, kCpu, kWait };
+  Kind kind = Kind::kNone;
+  base::Drawn<base::Duration> cost;  ///< of one sample, drawn for each
+  /// A worker's threads share it; decoding a sample is one thread's.
+  bool divisible = true;
+  /// Bytes that one thread writes while it decodes: its share of the memory's bandwidth. 0: the work
+  /// stays in caches.
+  double memory_bytes_per_s = 0;
+
+  bool operator==(const Prepare&) const = default;
+  bool UsesCores() const { return kind == Kind::kCpu; }
+  /// Of a worker that has `worker_threads`, how many prepare a sample together.
+  int Threads(int worker_threads) const;
+  /// One worker of `threads` threads for `samples` samples.
+  double AloneSeconds(double samples, int threads) const;
+  /// CPU time of `samples` samples, all threads.
+  double CpuSeconds(double samples) const;
+  Prepare Scaled(double factor) const;
+};
+
+/// Copying prepared samples side by side into a batch.
+struct Collate {
+  base::Duration batch{};                                ///< fixed part
+  std::optional<base::BytesPerSecond> bandwidth;         ///< absent: the copy is free
+  std::optional<base::BytesPerSecond> fault_bandwidth;   ///< mapping fresh pages, on top
+
+  bool operator==(const Collate&) const = default;
+  base::Duration Time(base::Bytes bytes) const;
+  /// Share of the memory's bandwidth that the copy takes, bytes/s; 0: none.
+  double memory_bytes_per_s() const { return bandwidth ? bandwidth->per_s : 0; }
+  Collate Scaled(double factor) const;
+};
+
+/// Copying a batch into page-locked memory.
+struct Pin {
+  std::optional<base::BytesPerSecond> bandwidth;  ///< absent: free
+
+  bool operator==(const Pin&) const = default;
+  base::Duration Time(base::Bytes bytes) const;
+  double memory_bytes_per_s() const { return bandwidth ? bandwidth->per_s : 0; }
+  Pin Scaled(double factor) const;
+};
+
+/// Copying a batch to the device.
+struct Transfer {
+  base::Duration latency{};                       ///< of each copy
+  std::optional<base::BytesPerSecond> bandwidth;  ///< from page-locked memory; absent: free
+
+  bool operator==(const Transfer&) const = default;
+  base::Duration Time(base::Bytes bytes, bool pinned) const;
+  Transfer Scaled(double factor) const;
+};
+
+}  // namespace pipesim::cost

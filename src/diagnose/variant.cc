@@ -1,0 +1,24 @@
+#include "diagnose/variant.h"
+
+#include <algorithm>
+
+namespace pipesim::diagnose {
+
+int Variant::ComputeThreads() const {
+  return std::min(pipeline.step.threads,
+                  settings.limits.compute_threads.value_or(pipeline.step.threads));
+}
+
+Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  Variant variant{.pipeline = pipeline,
+                  .settings = {.loader = experiment.loader,
+                               .limits = experiment.limits,
+                               .transfer = experiment.transfer,
+                               .in_flight = experiment.device.in_flight,
+                               .sync_every = experiment.training.sync_every,
+                               .accelerators = experiment.run.accelerators}};
+  if (pipeline.step.on_cpu()) variant.settings.loader.pin_memory = false;
+  return variant;
+}
+
+}  // namespace pipesim::diagnose

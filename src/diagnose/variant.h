@@ -1,0 +1,54 @@
+// A pipeline with the settings that run it, as what-ifs change them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "cost/pipeline.h"
+#include "measure/measurement.h"
+#include "spec/experiment.h"
+
+namespace pipesim::diagnose {
+
+/// What the user may set without touching what the parts cost.
+struct Settings {
+  spec::Loader loader;
+  spec::Limits limits;
+  spec::Transfer transfer;
+  int in_flight = 2;
+  std::int64_t sync_every = 0;
+  int accelerators = 1;
+
+  bool operator==(const Settings&) const = default;
+};
+
+struct Variant {
+  cost::Pipeline pipeline;
+  Settings settings;
+
+  bool operator==(const Variant&) const = default;
+  /// Threads of the CPU that trains; 0 where a device of its own does.
+  int ComputeThreads() const;
+  /// Threads of one worker that prepare a sample together.
+  int WorkerThreads() const { return pipeline.prepare.Threads(settings.limits.worker_threads); }
+  bool on_cpu() const { return pipeline.step.on_cpu(); }
+  /// A thread of its own copies batches into page-locked memory.
+  bool HasPinThread() const {
+    return settings.loader.pin_memory && !on_cpu() && settings.loader.workers > 0;
+  }
+  double cores() const { return pipeline.machine.cores; }
+};
+
+/// Predicted samples/s of a variant, of all accelerators; infinite when nothing in it limits.
+using Predictor = std::function<double(const Variant&)>;
+
+/// The variant that `experiment` describes on `pipeline`.
+Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline);
+
+/// The bounds of design section 2: min(1/cycle at 0 workers, workers/s, cores/cpu, bandwidth/bytes,
+/// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size; for several accelerators each one's own bounds as
+/// many times over, and the shared ones (cores, bandwidth, IOPS) once. No pipeline of these mean
+/// costs exceeds them. Needs no engine.
+double PredictByBounds(const Variant& variant);
+
+}  // namespace pipesim::diagnose

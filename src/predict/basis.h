@@ -1,0 +1,50 @@
+// What predictions rest on beside the experiments themselves: a machine profile, a measured run, the
+// machine at hand. Plain data; who reads the files is elsewhere.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/memory.h"
+#include "spec/machine_profile.h"
+#include "spec/read.h"
+
+namespace pipesim::predict {
+
+/// A finished run, as its report keeps it: the experiment, and what its parts were measured to take.
+/// Demands are seconds of one batch of `batch_samples`; nullopt where the report has none.
+struct MeasuredRun {
+  std::string source;  ///< the report's file
+  /// The settings that the report's user made (and what was counted in a folder of samples), with
+  /// their origins: read again, they give its experiment. Defaults, models and presets come from
+  /// this program's own.
+  std::vector<spec::Override> settings;
+  std::map<std::string, std::string> texts;  ///< every setting of the run as the report spells it
+
+  spec::DeviceId device;    ///< not chosen: the report names none
+  std::string device_name;  ///< "NVIDIA H200"
+  int compute_threads = 0;  ///< 0: unknown
+  bool pinned = false;
+  std::optional<double> cores;
+  std::optional<double> device_memory_bytes;
+
+  double batch_samples = 0;
+  double reads = 0;
+  std::optional<double> step_s, prepare_cpu_s, collate_s, pin_s, h2d_s, host_s, read_s;
+
+  /// Whether `experiment` says the same as the run in all settings at or below these paths.
+  bool SameIn(const spec::Experiment& experiment, const std::vector<std::string>& paths) const;
+};
+
+struct Basis {
+  spec::MachineProfile profile;
+  /// It was asked for: its cores and memory are meant, not this machine's.
+  bool profile_is_named = false;
+  std::optional<MeasuredRun> run;  ///< its demands come before the profile's figures
+  double cores_here = 1;
+  std::vector<base::MemoryBound> memory_here;
+};
+
+}  // namespace pipesim::predict

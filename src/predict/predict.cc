@@ -1,0 +1,143 @@
+#include "predict/predict.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "cost/memory_plan.h"
+#include "engine/virtual_time/virtual_executor.h"
+#include "measure/repeats.h"
+#include "predict/virtual_predictor.h"
+
+namespace pipesim::predict {
+namespace {
+
+using spec::Experiment;
+
+/// The memory that a run of it would have.
+std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
+  if (!basis.profile_is_named) return base::Tightest(basis.memory_here);
+  const auto& memory = basis.profile.figures.memory;
+  if (!memory) return std::nullopt;
+  base::MemoryBound bound;
+  bound.name = "machine profile " + basis.profile.reference;
+  bound.free = memory->value;
+  return bound;
+}
+
+/// The experiment on the device that was chosen for it.
+Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved) {
+  experiment.device = resolved.device;
+  const cost::Step& step = resolved.pipeline.step;
+  if (step.on_cpu()) experiment.limits.compute_threads = step.threads;
+  return experiment;
+}
+
+/// Why a run of it would not fit, the device asked first.
+std::optional<std::string> OutOfMemory(const Experiment& chosen, const Resolved& resolved,
+                                       const Basis& basis) {
+  if (auto refusal = cost::DeviceMemoryRefusal(chosen, resolved.pipeline.step)) return refusal;
+  const auto bound = MemoryBoundOf(basis);
+  return bound ? cost::MemoryRefusal(chosen, *bound) : std::nullopt;
+}
+
+trace::RunTrace TraceOfRefusal(std::string why) {
+  trace::RunTrace trace;
+  trace.bucket_width = std::chrono::milliseconds(1);
+  trace.end_reason = trace::EndReason::kOutOfMemory;
+  trace.failure = std::move(why);
+  return trace;
+}
+
+trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, const Basis& basis,
+                        const base::StopFlag* stop) {
+  if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
+  engine::RunControl control;
+  control.stop = stop;
+  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
+    return measure::Enough(trace, now, chosen);
+  };
+  return engine::MakeVirtualExecutor()->Run(chosen, resolved.pipeline, control);
+}
+
+/// The engine knows one asynchronous device, the described one.
+void NameDevice(trace::Effective& effective, const spec::Device& device) {
+  if (device.kind != spec::DeviceKind::kCuda || !effective.device.IsChosen()) return;
+  effective.device = device.Id();
+}
+
+/// One run of it, without its diagnosis.
+measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
+                             const base::StopFlag* stop) {
+  const Resolved resolved = Resolve(experiment, basis);
+  const Experiment chosen = OnChosenDevice(experiment, resolved);
+  const trace::RunTrace trace = Execute(chosen, resolved, basis, stop);
+  measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
+  NameDevice(measurement.effective, chosen.device);
+  // Nothing stops virtual time: readings of a long run only come further and further apart.
+  std::erase_if(measurement.warnings,
+                [](const measure::Warning& one) { return one.code == "stalled"; });
+  measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
+                              resolved.warnings.end());
+  return measurement;
+}
+
+/// Each seed's run, on all cores. oneTBB orders what its bodies read and write before what comes
+/// after them; the counter says so once more for the thread sanitizer, which cannot see into libtbb.
+std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Basis& basis,
+                                           const base::StopFlag* stop) {
+  std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
+  std::atomic<std::size_t> done;
+  done.store(0, std::memory_order_release);
+  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t i) {
+    done.load(std::memory_order_acquire);
+    Experiment seeded = experiment;
+    seeded.run.seed += i;
+    runs[i] = RunOnce(seeded, basis, stop);
+    done.fetch_add(1, std::memory_order_release);
+  });
+  done.load(std::memory_order_acquire);
+  return runs;
+}
+
+/// The median of several; the first that did not finish, if any.
+void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
+  const auto ended = std::find_if(runs.begin(), runs.end(), [](const auto& run) {
+    return !measure::Finished(run.result);
+  });
+  if (ended != runs.end() || runs.size() == 1) {
+    prediction.measurement = std::move(ended != runs.end() ? *ended : runs.front());
+    return;
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+    return *a.result.samples_per_s < *b.result.samples_per_s;
+  });
+  for (const auto& run : runs) prediction.repeats.push_back(run.result);
+  prediction.measurement = std::move(runs[(runs.size() - 1) / 2]);
+  prediction.measurement.result = measure::MedianOf(prediction.repeats);
+}
+
+void Diagnose(const Experiment& experiment, const Resolved& resolved, const base::StopFlag* stop,
+              Prediction& prediction) {
+  const Experiment chosen = OnChosenDevice(experiment, resolved);
+  const measure::Measurement& measurement = prediction.measurement;
+  diagnose::Predictor predict = diagnose::PredictByBounds;
+  if (measure::Finished(measurement.result))
+    predict = PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
+  prediction.diagnosis = diagnose::Diagnose(chosen, measurement, resolved.pipeline, predict, {},
+                                            diagnose::PredictByBounds);
+}
+
+}  // namespace
+
+Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
+  const Resolved resolved = Resolve(experiment, basis);
+  Prediction prediction;
+  prediction.notes = resolved.notes;
+  Summarize(RunSeeds(experiment, basis, stop), prediction);
+  Diagnose(experiment, resolved, stop, prediction);
+  return prediction;
+}
+
+}  // namespace pipesim::predict

@@ -1,0 +1,150 @@
+#include "predict/virtual_predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "diagnose/question.h"
+#include "diagnose/settings.h"
+#include "engine/virtual_time/virtual_executor.h"
+
+namespace pipesim::predict {
+namespace {
+
+// A deterministic pipeline repeats itself well within so many steps.
+constexpr double kFewestSteps = 200;
+// Filling the window once is warm-up; a window's worth of steps is one period of the workers.
+constexpr std::int64_t kFewestWindows = 8;
+// Half-width of a variant's rate: a fifth of the gain that counts (diagnose::Thresholds).
+constexpr double kNoise = 0.01;
+
+using diagnose::Settings;
+using diagnose::Variant;
+using spec::Experiment;
+
+Experiment WithSettings(Experiment experiment, const Settings& settings) {
+  experiment.loader = settings.loader;
+  experiment.loader.prefetch_factor = std::max(1, settings.loader.prefetch_factor);
+  if (settings.loader.workers == 0) experiment.loader.timeout = {};
+  experiment.limits = settings.limits;
+  experiment.transfer = settings.transfer;
+  experiment.device.in_flight = settings.in_flight;
+  experiment.training.sync_every = settings.sync_every;
+  experiment.run.accelerators = settings.accelerators;
+  return experiment;
+}
+
+/// The steps after which the run's rate would be known to kNoise: half-widths shrink with the square
+/// root of the steps.
+double StepsToRank(const measure::Measurement& measurement) {
+  double steps = kFewestSteps;
+  if (const auto half = diagnose::RelativeHalfWidth(measurement)) {
+    steps = std::max(steps, static_cast<double>(measurement.result.steps) *
+                                std::pow(*half / kNoise, 2));
+  }
+  return std::min(steps, 1e12);
+}
+
+/// Of a step and its batch on every accelerator, what the engine spends on it.
+double SecondsOfStep(const Experiment& experiment, const cost::Pipeline& pipeline) {
+  // Only the order of magnitude counts. tests/bench/virtual_bench on a busy core of an AMD EPYC has
+  // 0.1 us an event and 0.1 us a first draw; measuring each run, and steps of more events than these,
+  // take the rest.
+  constexpr double kEvent_s = 0.3e-6, kDraw_s = 0.1e-6;
+  const auto batch = static_cast<double>(experiment.loader.batch_size);
+  const auto chunk = static_cast<double>(cost::ChunkSamples(experiment, pipeline));
+  const cost::Storage& storage = pipeline.storage;
+  int draws = 0;
+  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), storage.latency.IsFixed(),
+                           storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
+    draws += fixed ? 0 : 1;
+  return experiment.run.accelerators *
+         ((5 + 2 * std::ceil(batch / chunk)) * kEvent_s + draws * batch * kDraw_s);
+}
+
+class VirtualPredictor {
+ public:
+  VirtualPredictor(const Experiment& experiment, const cost::Pipeline& pipeline,
+                   const measure::Measurement& measurement, const base::StopFlag* stop)
+      : experiment_(experiment),
+        stop_(stop),
+        most_(measurement.result.warmup_steps + measurement.result.steps),
+        least_(StepsToRank(measurement)) {
+    experiment_.settings.clear();  // nobody reads them here, and each variant copies the rest
+    experiment_.run = {};
+    experiment_.run.seed = experiment.run.seed;
+    experiment_.run.warmup = experiment.run.warmup;
+    experiment_.run.accelerators = experiment.run.accelerators;
+    FitIntoTime(diagnose::VariantOf(experiment, pipeline));
+  }
+
+  double operator()(const Variant& variant) {
+    const double bound = diagnose::PredictByBounds(variant);
+    if (!std::isfinite(bound) || !(bound > 0) || (stop_ != nullptr && stop_->IsSet())) return bound;
+    const auto known = std::find_if(known_.begin(), known_.end(),
+                                    [&](const auto& one) { return one.first == variant; });
+    if (known != known_.end()) return known->second;
+    const double rate = Run(variant);
+    known_.emplace_back(variant, rate);
+    return rate;
+  }
+
+ private:
+  /// Fewer steps a variant where all that a diagnosis asks would take more than about a second.
+  void FitIntoTime(const Variant& now) {
+    constexpr double kLongest_s = 1;
+    // Each number of workers up to the most that are tried, and some sixty other changes.
+    const double tried = diagnose::MostWorkers(now);
+    constexpr double kOthers = 60;
+    const int prefetch = now.settings.loader.prefetch_factor;
+    const auto steps = [&](double workers) {
+      return static_cast<double>(StepsOf(std::llround(workers * prefetch)));
+    };
+    const double runs = tried * steps(tried) + kOthers * steps(now.settings.loader.workers);
+    const double takes_s = runs * SecondsOfStep(experiment_, now.pipeline);
+    if (takes_s > kLongest_s) share_ = kLongest_s / takes_s;
+  }
+
+  std::int64_t StepsOf(std::int64_t window) const {
+    const std::int64_t wanted = std::max(std::llround(least_), static_cast<long long>(kFewestWindows * window));
+    return std::min<std::int64_t>(most_, wanted);
+  }
+
+  double Run(const Variant& variant) const {
+    Experiment experiment = WithSettings(experiment_, variant.settings);
+    const std::int64_t window = variant.settings.loader.Window();
+    const auto affordable = static_cast<std::int64_t>(share_ * static_cast<double>(StepsOf(window)));
+    experiment.run.steps = std::max(affordable, std::min<std::int64_t>(most_, 2 * window + 2));
+    engine::RunControl control;
+    control.stop = stop_;
+    control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
+      return measure::Enough(trace, now, experiment);
+    };
+    const auto trace = engine::MakeVirtualExecutor()->Run(experiment, variant.pipeline, control);
+    const auto window_of = measure::MeasuredWindow(trace, experiment);
+    if (!window_of || window_of->to <= window_of->from) return 0;
+    return measure::SamplesPerSecondOfAll(trace, *window_of, experiment);
+  }
+
+  Experiment experiment_;
+  const base::StopFlag* stop_;
+  std::int64_t most_;
+  double least_;
+  double share_ = 1;
+  std::vector<std::pair<Variant, double>> known_;
+};
+
+}  // namespace
+
+diagnose::Predictor PredictInVirtualTime(const Experiment& experiment,
+                                         const cost::Pipeline& pipeline,
+                                         const measure::Measurement& measurement,
+                                         const base::StopFlag* stop) {
+  const auto predictor =
+      std::make_shared<VirtualPredictor>(experiment, pipeline, measurement, stop);
+  return [predictor](const Variant& variant) { return (*predictor)(variant); };
+}
+
+}  // namespace pipesim::predict
