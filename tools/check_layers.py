@@ -33,7 +33,7 @@ PLUGIN_BORDER = "engine/torch/plugin.h"
 # Libraries that only these folders may include, by header prefix.
 OWNERS = [
     (r"(torch|ATen|c10|caffe2)/|cuda|nvml|cupti|nvtx", ["engine/torch"]),
-    (r"(oneapi/)?tbb/", ["engine/threaded", "app"]),
+    (r"(oneapi/)?tbb/", ["engine/threaded", "predict"]),
     (r"boost/", ["engine/threaded"]),
     (r"jpeglib\.h|jerror\.h|turbojpeg\.h", ["engine/files"]),
     (r"yaml-cpp/", ["spec"]),

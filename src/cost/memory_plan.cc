@@ -185,17 +185,15 @@ std::optional<std::string> MemoryRefusal(const Experiment& experiment,
   return RefusalText(plan, free, bound.name, WhatFits(experiment, free));
 }
 
-std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment) {
-  const auto& preset = experiment.device.preset;
-  const bool on_host = experiment.device.kind == spec::DeviceKind::kCpu;
-  if (on_host || !preset || preset->memory.count <= 0) return std::nullopt;
+std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment, const Step& step) {
+  if (step.on_cpu() || !step.device_memory || step.device_memory->count <= 0) return std::nullopt;
   const MemoryPlan plan = PlanDeviceMemory(experiment);
-  const auto has = static_cast<double>(preset->memory.count);
+  const auto has = static_cast<double>(step.device_memory->count);
   if (plan.Total() <= has) return std::nullopt;
   std::vector<std::string> fits;
   if (const std::int64_t batch = LargestBatch(&PlanDeviceMemory, experiment, has); batch > 0)
     fits.push_back(fmt::format("--batch {}", batch));
-  return RefusalText(plan, has, "device " + preset->name, fits);
+  return RefusalText(plan, has, "device " + step.device_name, fits);
 }
 
 base::Bytes StackRoom(const Experiment& experiment) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/memory.h"
+#include "cost/step.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
@@ -33,10 +34,11 @@ MemoryPlan PlanMemory(const spec::Experiment& experiment);
 std::optional<std::string> MemoryRefusal(const spec::Experiment& experiment,
                                          const base::MemoryBound& bound);
 
-/// The same for the memory of a described device (a preset that states it), in predictions: weights,
+/// The same for the memory of the device that `step` describes, in predictions: weights,
 /// gradients, optimizer state, activations and `in_flight` input batches. nullopt: it fits, or
 /// nothing is known of the device's memory.
-std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment);
+std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment,
+                                               const Step& step);
 
 /// Address space of thread stacks, which counts as data although nearly none of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);
