@@ -32,9 +32,13 @@ spec::Experiment Cached(CachePolicy policy, double share, std::int64_t samples =
   return experiment;
 }
 
-/// The hit rate of each epoch, reading in the loader's order.
+std::optional<SampleCache> CacheOf(const spec::Experiment& experiment) {
+  return SampleCache::Of(experiment, StatedStorage(experiment.storage));
+}
+
+/// The share of hits in each epoch, read in the order of the experiment's loader.
 std::vector<double> EpochHits(const spec::Experiment& experiment, int epochs) {
-  SampleCache cache = *SampleCache::Of(experiment);
+  SampleCache cache = *CacheOf(experiment);
   const std::int64_t samples = experiment.dataset.samples;
   std::vector<double> shares;
   for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -54,8 +58,8 @@ std::vector<double> EpochHits(const spec::Experiment& experiment, int epochs) {
   return shares;
 }
 
-/// Expects the mean over all epochs but the first, which fills the cache, within four standard
-/// errors of `expected`.
+/// Mean over all epochs but the first, which fills the cache, against `expected` within four
+/// standard errors.
 void ExpectMean(std::vector<double> shares, double expected) {
   shares.erase(shares.begin());
   const double error = base::Stdev(shares) / std::sqrt(static_cast<double>(shares.size()));
@@ -65,17 +69,17 @@ void ExpectMean(std::vector<double> shares, double expected) {
 
 class CacheShare : public testing::TestWithParam<double> {};
 
-TEST_P(CacheShare, LruOverFreshShufflesMatchesTheClosedForm) {
-  // Between reads of a sample at position x of one epoch (0..1) and y of the next lie (1 - x) + y x
-  // other samples. It hits if these are fewer than c: c + (1 - c) ln(1 - c) over uniform x and y.
+TEST_P(CacheShare, LruOverFreshShufflesHitsCPlusRestTimesLogOfRest) {
+  // A sample read at the place x of an epoch (0..1) and y of the next has (1 - x) + y x others
+  // between: it hits when these are fewer than c. Over uniform x and y: c + (1 - c) ln(1 - c).
   const double c = GetParam();
   ExpectMean(EpochHits(Cached(CachePolicy::kLru, c), 41), c + (1 - c) * std::log(1 - c));
 }
 
-TEST_P(CacheShare, RandomReadsHitTheCachedShare) {
+TEST_P(CacheShare, AnyReadOfAnySampleHitsC) {
   const double c = GetParam();
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
-    SampleCache cache = *SampleCache::Of(Cached(policy, c));
+    SampleCache cache = *CacheOf(Cached(policy, c));
     base::KeyedStream stream(7, base::Stage::kShuffle);
     std::vector<double> shares;
     for (int part = 0; part < 21; ++part) {
@@ -86,8 +90,7 @@ TEST_P(CacheShare, RandomReadsHitTheCachedShare) {
       }
       shares.push_back(static_cast<double>(hits) / 20'000);
     }
-    shares.erase(shares.begin(),
-                 shares.begin() + 5);  // filling: 1 - exp(-2 x 5) of all samples were read
+    shares.erase(shares.begin(), shares.begin() + 5);  // it fills: 1 - exp(-2 x 5) of all were read
     ExpectMean(shares, c);
   }
 }
@@ -97,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Of, CacheShare, testing::Values(0.1, 0.25, 0.5, 0.75, 0
                            return std::to_string(std::lround(param.param * 100)) + "Percent";
                          });
 
-TEST(SampleCache, LruWithHalfTheDataSetHitsFifteenPercent) {
+TEST(SampleCache, OfHalfTheDataSetHitsFifteenPercentUnderLru) {
   EXPECT_NEAR(EpochHits(Cached(CachePolicy::kLru, 0.5), 2)[1], 0.153, 0.02);
 }
 
@@ -107,12 +110,12 @@ TEST(SampleCache, LruOverTheSameOrderEachEpochNeverHits) {
   EXPECT_EQ(EpochHits(experiment, 3), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(SampleCache, WithRoomForAllHitsAlwaysFromTheSecondEpochOn) {
+TEST(SampleCache, ThatHoldsAllHitsAllFromTheSecondEpochOn) {
   EXPECT_EQ(EpochHits(Cached(CachePolicy::kLru, 1), 3), (std::vector<double>{0, 1, 1}));
   EXPECT_EQ(EpochHits(Cached(CachePolicy::kRandom, 1), 3), (std::vector<double>{0, 1, 1}));
 }
 
-TEST(SampleCache, PartlyWarmHitsThatShareOfItsContent) {
+TEST(SampleCache, WarmToAShareHitsThatShareOfWhatItHolds) {
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
     spec::Experiment experiment = Cached(policy, 1);
     experiment.storage.cache.warm = 0.25;
@@ -120,7 +123,7 @@ TEST(SampleCache, PartlyWarmHitsThatShareOfItsContent) {
   }
 }
 
-TEST(SampleCache, WarmStartsInTheSteadyState) {
+TEST(SampleCache, ThatIsWarmBeginsAsAnEpochBeforeTheRunWouldHaveLeftIt) {
   // So the first epoch hits like every other.
   constexpr double c = 0.5, expected = c + (1 - c) * -0.69314718;
   spec::Experiment experiment = Cached(CachePolicy::kLru, c);
@@ -136,7 +139,7 @@ TEST(SampleCache, WarmStartsInTheSteadyState) {
   EXPECT_EQ(EpochHits(experiment, 1)[0], 0) << "the last samples in order, the first to go";
 }
 
-TEST(SampleCache, DependsOnlyOnTheSeed) {
+TEST(SampleCache, DependsOnTheSeedAlone) {
   for (const CachePolicy policy : {CachePolicy::kLru, CachePolicy::kRandom}) {
     spec::Experiment experiment = Cached(policy, 0.3, 1000);
     experiment.storage.cache.warm = 0.5;
@@ -153,17 +156,17 @@ TEST(SampleCache, DoesNotKeepASampleLargerThanItself) {
   EXPECT_EQ(EpochHits(experiment, 3), (std::vector<double>{0, 0, 0}));
 }
 
-TEST(SampleCache, ExistsOnlyForEmulatedStorageWithAPolicy) {
+TEST(SampleCache, IsThereOnlyBeforeEmulatedStorageWithAPolicy) {
   spec::Experiment experiment = Cached(CachePolicy::kLru, 1);
-  EXPECT_TRUE(SampleCache::Of(experiment));
+  EXPECT_TRUE(CacheOf(experiment));
   experiment.storage.cache.policy = CachePolicy::kNone;
-  EXPECT_FALSE(SampleCache::Of(experiment));
+  EXPECT_FALSE(CacheOf(experiment));
   experiment = Cached(CachePolicy::kLru, 1);
   experiment.storage.kind = spec::StorageKind::kFiles;
-  EXPECT_FALSE(SampleCache::Of(experiment));
+  EXPECT_FALSE(CacheOf(experiment));
 }
 
-/// A reference implementation with a list.
+/// The same by search through a list.
 struct SlowLru {
   std::list<std::int64_t> held;  ///< the latest first
   std::map<std::int64_t, std::int64_t> bytes_of;
@@ -191,7 +194,7 @@ RC_GTEST_PROP(SampleCacheProperty, NeverHoldsMoreThanItsSizeAndLruIsLru, ()) {
       {.kind = base::DistributionKind::kUniform, .low = 0, .high = 100}};
   experiment.storage.cache.size = {*rc::gen::inRange<std::int64_t>(1, 2000)};
   experiment.storage.cache.warm = lru ? 0 : *rc::gen::inRange(0, 5) * 0.25;
-  SampleCache cache = *SampleCache::Of(experiment);
+  SampleCache cache = *CacheOf(experiment);
   RC_ASSERT(static_cast<double>(cache.used().count) <=
             experiment.storage.cache.warm *
                 static_cast<double>(experiment.storage.cache.size.count));

@@ -107,7 +107,6 @@ TEST(Read, RealFilesAreDecodedAndCountedLater) {
   EXPECT_EQ(experiment.dataset.samples, 0);
   EXPECT_EQ(experiment.dataset.classes, 0);
   EXPECT_EQ(experiment.settings.at("dataset.samples").text, "auto");
-  EXPECT_EQ(ChunkSamples(experiment), 1);
 
   SetFromData(experiment, 4242, 102, Bytes{50'000});
   EXPECT_EQ(experiment.dataset.samples, 4242);
@@ -173,16 +172,6 @@ model:
   EXPECT_EQ(experiment.model.layers.back().out, 5);
   EXPECT_EQ(experiment.dataset.sample_bytes.Mean(),
             Bytes{192});  // 3 x 8 x 8 uint8, stored as it is
-}
-
-TEST(Read, AChunkIsAtLeastAMillisecondOfExpectedWork) {
-  // 100 us + 110 KiB / 550 MB/s (204.8 us) + 20 us = 324.8 us a sample: four make 1.3 ms.
-  const std::string yaml =
-      "dataset: {sample_bytes: 110KiB}\nstorage: {latency: 100us, bandwidth: 550MB/s}\n"
-      "prepare: {kind: burn, cost: 20us}\n";
-  EXPECT_EQ(ChunkSamples(Read(yaml)), 4);
-  EXPECT_EQ(ChunkSamples(Read(yaml + "loader: {batch_size: 3}")), 3);
-  EXPECT_EQ(ChunkSamples(Read("storage: none\nprepare: none")), 64);  // nothing to wait for
 }
 
 TEST(Read, ProblemsFromFlagsPointIntoTheFlagAsTyped) {
