@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "calibrate/calibration.h"
+#include "measure/repeats.h"
 #include "report/profile_text.h"
 
 namespace pipesim::app {
@@ -67,8 +68,8 @@ std::optional<measure::Measurement> RunHere(spec::Experiment experiment,
   PrepareMachine(experiment);
   engine::RunControl control;
   control.stop = stop;
-  measure::Measurement measured = RunOnce(experiment, control).measurement;
-  if (!Finished(measured.result)) return std::nullopt;
+  measure::Measurement measured = MeasureOnce(experiment, control);
+  if (!measure::Finished(measured.result)) return std::nullopt;
   return measured;
 }
 

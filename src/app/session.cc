@@ -148,6 +148,15 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
   }
 }
 
+trace::RunTrace RunUntilEnough(const Experiment& experiment, const cost::Pipeline& pipeline,
+                               const engine::RunControl& asked) {
+  engine::RunControl control = asked;
+  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
+    return measure::Enough(trace, now, experiment);
+  };
+  return Execute(experiment, pipeline, control);
+}
+
 /// Changes are run in virtual time on the costs that the run measured.
 diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTrace& trace,
                                 const measure::Measurement& measurement,
@@ -204,13 +213,14 @@ void PrepareMachine(Experiment& experiment) {
   ResolveDevice(experiment);
 }
 
-report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& asked) {
-  engine::RunControl control = asked;
-  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-    return measure::Enough(trace, now, experiment);
-  };
+measure::Measurement MeasureOnce(const Experiment& experiment, const engine::RunControl& control) {
   const cost::Pipeline pipeline = cost::Stated(experiment);
-  return ReportOf(experiment, pipeline, Execute(experiment, pipeline, control));
+  return measure::Measure(RunUntilEnough(experiment, pipeline, control), experiment, pipeline);
+}
+
+report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& control) {
+  const cost::Pipeline pipeline = cost::Stated(experiment);
+  return ReportOf(experiment, pipeline, RunUntilEnough(experiment, pipeline, control));
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {

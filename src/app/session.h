@@ -30,6 +30,10 @@ void PrepareMachine(spec::Experiment& experiment);
 /// (context.argv). Call after PrepareMachine.
 report::RunReport RunOnce(const spec::Experiment& experiment, const engine::RunControl& control);
 
+/// The same without a diagnosis.
+measure::Measurement MeasureOnce(const spec::Experiment& experiment,
+                                 const engine::RunControl& control);
+
 /// What would be reported of it if it failed before anything was measured.
 report::RunReport NothingMeasured(const spec::Experiment& experiment);
 

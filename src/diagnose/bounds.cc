@@ -24,15 +24,15 @@ class BatchCosts {
 
   /// Wall time of one worker for one batch.
   double Load() const {
-    return p().storage.AloneSeconds(reads_, bytes_) + HitCopy() +
+    return p().storage.AloneSeconds(reads_, bytes_) + ReadCpu() +
            p().prepare.AloneSeconds(samples_, v_.settings.limits.worker_threads) + Collate();
   }
 
   /// CPU time of one batch, all threads.
   double Cpu() const {
-    double cpu = HitCopy() + p().prepare.CpuSeconds(samples_) + Collate() + Pin() + Host();
+    double cpu = ReadCpu() + p().prepare.CpuSeconds(samples_) + Collate() + Pin() + Host();
     if (v_.on_cpu())
-      cpu += Transfer() + Step() * p().step.cpu_per_wall.value_or(1);
+      cpu += Transfer() + Step() * std::min<double>(p().step.cpu_per_wall.value_or(1), v_.ComputeThreads());
     return cpu;
   }
 
@@ -73,10 +73,9 @@ class BatchCosts {
   bool CopyBlocksHost() const {
     return !v_.settings.transfer.non_blocking || !v_.settings.loader.pin_memory;
   }
-  double HitCopy() const {
+  double ReadCpu() const {
     const double hits = samples_ - reads_;
-    return cost::SecondsAt(p().storage.cache.hit_bandwidth,
-                           hits * p().samples.stored.in_units.Mean());
+    return p().storage.CpuSeconds(reads_, hits * p().samples.stored.in_units.Mean());
   }
   double Collate() const { return base::ToSeconds(p().collate.Time(PreparedBytes())); }
   double Host() const {

@@ -1,138 +1,175 @@
 // The bounds of design section 2: each alone, and the lowest of them.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/demands.h"
 
 namespace pipesim::diagnose {
 namespace {
 
-/// Batches of one sample, so that samples/s are batches/s.
-Scenario Empty() {
-  Scenario s;
-  s.demands.batch_samples = 1;
-  s.cores = 8;
-  s.workers = 4;
-  s.device_asynchronous = true;
-  return s;
+using namespace std::chrono_literals;
+
+base::Drawn<base::Duration> Fixed(base::Duration time) {
+  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
 }
+
+/// Batches of one sample of 1 MB, so that samples/s are batches/s.
+Variant Empty() {
+  Variant v;
+  v.settings.loader.batch_size = 1;
+  v.settings.loader.workers = 4;
+  v.settings.loader.pin_memory = true;
+  v.pipeline.machine.cores = 8;
+  v.pipeline.samples.stored = {base::Distribution::Fixed(1e6)};
+  v.pipeline.samples.prepared = base::Bytes{1'000'000};
+  return v;
+}
+
+void SetStep(Variant& v, base::Duration time) {
+  v.pipeline.step.cost = cost::StatedStep{.base = Fixed(time), .per_sample = {}};
+}
+void SetPrepare(Variant& v, cost::Prepare::Kind kind, base::Duration time) {
+  v.pipeline.prepare = {.kind = kind, .cost = Fixed(time)};
+}
+/// A rate at which the sample takes this long.
+base::BytesPerSecond Taking(base::Duration time) { return {1e6 / base::ToSeconds(time)}; }
+
+constexpr auto kCpu = cost::Prepare::Kind::kCpu;
+constexpr auto kWait = cost::Prepare::Kind::kWait;
 
 TEST(Bounds, NothingToDoHasNoLimit) { EXPECT_TRUE(std::isinf(PredictByBounds(Empty()))); }
 
-TEST(Bounds, NoSamplesMakeNoThroughput) {
-  Scenario s = Empty();
-  s.demands.batch_samples = 0;
-  EXPECT_EQ(PredictByBounds(s), 0);
-}
-
 TEST(Bounds, AcceleratorsMultiplyWhatIsTheirOwnAndDivideWhatTheyShare) {
-  Scenario s = Empty();
-  s.accelerators = 8;
-  s.demands.step_s = 0.010;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 / 0.010);
-  s.demands.prepare_cpu_s = 0.020;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 / 0.020);  // 8 cores / cpu, not 8 x 4 workers / cycle
-  s.demands.prepare_cpu_s = 0;
-  s.demands.prepare_wait_s = 0.080;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 8 * 4 / 0.080);
-  s.demands.bytes = 1e6;
-  s.storage_bytes_per_s = 100e6;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 100);  // bandwidth / bytes, of all together
+  Variant v = Empty();
+  v.settings.accelerators = 8;
+  SetStep(v, 10ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 8 / 0.010);
+  SetPrepare(v, kCpu, 20ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 8 / 0.020);  // 8 cores / cpu, not 8 x 4 workers / cycle
+  SetPrepare(v, kWait, 80ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 8 * 4 / 0.080);
+  v.pipeline.storage.present = true;
+  v.pipeline.storage.bandwidth = base::BytesPerSecond{100e6};
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 100);  // bandwidth / bytes, of all together
 }
 
 TEST(Bounds, WorkersShareTheLoading) {
-  Scenario s = Empty();
-  s.demands.read_s = 0.010;
-  s.demands.prepare_wait_s = 0.020;
-  s.demands.collate_s = 0.010;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 4 / 0.040);  // workers / cycle
+  Variant v = Empty();
+  v.pipeline.storage = {.present = true, .latency = Fixed(10ms)};
+  SetPrepare(v, kWait, 20ms);
+  v.pipeline.collate.batch = 10ms;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 4 / 0.040);  // workers / cycle
 }
 
 TEST(Bounds, WithoutWorkersAnAsynchronousDeviceTrainsWhileTheHostLoads) {
-  Scenario s = Empty();
-  s.workers = 0;
-  s.demands.prepare_cpu_s = 0.030;
-  s.demands.host_s = 0.005;
-  s.demands.step_s = 0.020;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.035);  // max(load + host, step)
-  s.demands.step_s = 0.050;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.050);
+  Variant v = Empty();
+  v.settings.loader.workers = 0;
+  SetPrepare(v, kCpu, 30ms);
+  v.pipeline.host.step = 5ms;
+  SetStep(v, 20ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.035);  // max(load + host, step)
+  SetStep(v, 50ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.050);
 }
 
 TEST(Bounds, WithoutWorkersACpuDoesOneAfterTheOther) {
-  Scenario s = Empty();
-  s.workers = 0;
-  s.device_asynchronous = false;
-  s.demands.prepare_cpu_s = 0.030;
-  s.demands.host_s = 0.005;
-  s.demands.step_s = 0.020;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.055);
+  Variant v = Empty();
+  v.settings.loader.workers = 0;
+  v.pipeline.step.threads = 1;
+  SetPrepare(v, kCpu, 30ms);
+  v.pipeline.host.step = 5ms;
+  SetStep(v, 20ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.055);
 }
 
 TEST(Bounds, OnACpuTrainingAndLoadingShareTheCores) {
-  Scenario s = Empty();
-  s.device_asynchronous = false;
-  s.cores = 2;
-  s.demands.prepare_cpu_s = 0.010;
-  s.demands.step_s = 0.010;
-  s.demands.step_cpu_s = 0.020;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 2 / 0.030);  // cores / CPU time
+  Variant v = Empty();
+  v.pipeline.machine.cores = 2;
+  v.pipeline.step.threads = 2;
+  v.pipeline.step.cpu_per_wall = 2;
+  SetPrepare(v, kCpu, 10ms);
+  SetStep(v, 10ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 2 / 0.030);  // cores / CPU time
+}
+
+TEST(Bounds, FewerComputeThreadsTakeTheirShareOfTheWorkLonger) {
+  Variant v = Empty();
+  v.pipeline.step.threads = 4;
+  SetStep(v, 10ms);
+  v.settings.limits.compute_threads = 2;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.020);
+  v.pipeline.step.one_thread = cost::StepTable(std::vector<spec::StepPoint>{{1, 15ms}});
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.015);  // no slower than one thread was measured
 }
 
 TEST(Bounds, BurningWorkersCannotUseMoreThanTheCores) {
-  Scenario s = Empty();
-  s.cores = 1;
-  s.workers = 64;
-  s.demands.prepare_cpu_s = 0.008;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.008);
+  Variant v = Empty();
+  v.pipeline.machine.cores = 1;
+  v.settings.loader.workers = 64;
+  SetPrepare(v, kCpu, 8ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.008);
 }
 
 TEST(Bounds, StorageGivesNoMoreThanItsBandwidthIopsAndQueueDepth) {
-  Scenario s = Empty();
-  s.demands.bytes = 1e6;
-  s.demands.reads = 100;
-  s.storage_bytes_per_s = 50e6;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 50);
-  s.storage_reads_per_s = 4000;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 40);
-  s.storage_parallel_reads = 3000;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 30);
+  Variant v = Empty();
+  v.settings.loader.workers = 1000;
+  v.pipeline.storage.present = true;
+  v.pipeline.storage.bandwidth = base::BytesPerSecond{50e6};
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 50);
+  v.pipeline.storage.iops_per_s = 40;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 40);
+  v.pipeline.storage.latency = Fixed(100ms);
+  v.pipeline.storage.queue_depth = 3;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 30);
 }
 
 TEST(Bounds, CopiesRunBesideTheStepOnlyWhereTheyMay) {
-  Scenario s = Empty();
-  s.demands.step_s = 0.010;
-  s.demands.h2d_s = 0.006;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.010);
-  s.copy_overlaps_step = false;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.016);
-  s.copy_overlaps_step = true;
-  s.in_flight = 1;  // no second buffer to copy into
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.016);
+  Variant v = Empty();
+  SetStep(v, 10ms);
+  v.pipeline.transfer.bandwidth = Taking(6ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.010);
+  v.settings.transfer.overlap = false;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.016);
+  v.settings.transfer.overlap = true;
+  v.settings.in_flight = 1;  // no second buffer to copy into
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.016);
 }
 
 TEST(Bounds, ACopyThatBlocksTheHostDelaysTheNextLaunch) {
-  Scenario s = Empty();
-  s.copy_blocks_host = true;
-  s.demands.host_s = 0.008;
-  s.demands.h2d_s = 0.006;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.014);
+  Variant v = Empty();
+  v.settings.transfer.non_blocking = false;
+  v.pipeline.host.step = 8ms;
+  v.pipeline.transfer.bandwidth = Taking(6ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.014);
+  v.settings.transfer.non_blocking = true;
+  v.settings.loader.pin_memory = false;  // pageable: half as fast, and it blocks
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.020);
+}
+
+TEST(Bounds, ReadingResultsBackWaitsForTheStep) {
+  Variant v = Empty();
+  v.pipeline.host.step = 2ms;
+  SetStep(v, 10ms);
+  v.settings.sync_every = 1;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.012);
+  v.settings.sync_every = 10;  // every tenth step; in between the device alone limits
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.010);
 }
 
 TEST(Bounds, PinningIsAStageOfItsOwnBesideWorkers) {
-  Scenario s = Empty();
-  s.demands.pin_s = 0.004;
-  s.demands.step_s = 0.003;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 1 / 0.004);
+  Variant v = Empty();
+  v.pipeline.pin.bandwidth = Taking(4ms);
+  SetStep(v, 3ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.004);
 }
 
 TEST(Bounds, FasterStorageDoesNotShortenTheCpuPartOfReads) {
-  Scenario s = Empty();
-  s.demands.read_s = 0.010;
-  s.demands.read_cpu_s = 0.004;
-  s.storage_latency_factor = 0;
-  EXPECT_DOUBLE_EQ(PredictByBounds(s), 4 / 0.004);
+  Variant v = Empty();
+  v.pipeline.storage = {.present = true, .latency = Fixed(6ms), .read_cpu = 4ms};
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 4 / 0.010);
+  EXPECT_DOUBLE_EQ(PredictByBounds(Free(v, Demand::kStorage)), 4 / 0.004);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(Inconclusive, StepsToSettleCountTheWarmUpAndLiftOtherLimits) {
   run.experiment.run.duration = std::chrono::seconds(2);
   run.experiment.run.epochs = 1;
   run.experiment.dataset.samples = 256 * 100;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   // 346 + 20 = 366, in two digits 370: 4 epochs of 100 batches.
   EXPECT_THAT(
       d.recommendation->set,
@@ -90,7 +90,7 @@ TEST(Inconclusive, AModelThatMissesTheRunByMoreThanTenPerCentDecidesNothing) {
 TEST(Inconclusive, OtherProgramsAreNamedWhereTheModelMisses) {
   MadeRun run = RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.2).Build();
   run.measurement.resources.foreign_cores = 2.3;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_THAT(d.missing.front().reason,
               ::testing::EndsWith("; other programs used 2.3 of 8 cores"));
 }
@@ -98,7 +98,7 @@ TEST(Inconclusive, OtherProgramsAreNamedWhereTheModelMisses) {
 TEST(Inconclusive, AStepThatWasNotMeasured) {
   MadeRun run = Scans().Build();
   run.measurement.demands.step_s = std::nullopt;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
   EXPECT_THAT(Signals(d), Contains("demands.step_s"));
 }
@@ -106,10 +106,10 @@ TEST(Inconclusive, AStepThatWasNotMeasured) {
 TEST(Inconclusive, ReadsThatWereNotMeasuredMatterOnlyWhereThereAreReads) {
   MadeRun run = RunBuilder::OnGpu(15 * kMs).Build();
   run.measurement.demands.read_s = std::nullopt;
-  EXPECT_EQ(Diagnose(run.experiment, run.measurement, PredictByBounds).bottleneck,
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck,
             Verdict::kComputeBound);
   run.experiment.storage.kind = spec::StorageKind::kFiles;
-  EXPECT_EQ(Diagnose(run.experiment, run.measurement, PredictByBounds).bottleneck,
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck,
             Verdict::kInconclusive);
 }
 
@@ -127,7 +127,7 @@ TEST(Inconclusive, UnknownLaunchMattersOnlyWhereItCouldBeTheLimit) {
 }
 
 TEST(Inconclusive, AnEmptyRunSaysSoAndPromisesNothing) {
-  const Diagnosis d = Diagnose(spec::Experiment{}, measure::Measurement{}, PredictByBounds);
+  const Diagnosis d = MadeRun{}.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
   EXPECT_EQ(d.side, std::nullopt);
   EXPECT_THAT(d.what_if, IsEmpty());
@@ -142,7 +142,7 @@ TEST(Inconclusive, WhatIsMeasuredRulesOutWhatThePredictorLeads) {
   auto& device = *run.measurement.device;
   device.busy_s = 0.05 * device.wall_s;
   device.starved_s = 0.95 * device.wall_s;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.side, Side::kInput);
   EXPECT_EQ(d.candidates, VerdictsOf(Side::kInput));
 }
@@ -150,7 +150,7 @@ TEST(Inconclusive, WhatIsMeasuredRulesOutWhatThePredictorLeads) {
 TEST(Inconclusive, ContentionThatCouldNotBeReadIsNamedAndWeakens) {
   MadeRun run = RunBuilder::OnCpu(10 * kMs, 8).Cores(8).Workers(4).Build();
   run.measurement.workers.unmeasured = {"contended"};
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_EQ(d.missing.front().reason, "run-queue wait unknown");
@@ -159,7 +159,7 @@ TEST(Inconclusive, ContentionThatCouldNotBeReadIsNamedAndWeakens) {
 TEST(Inconclusive, AStepThatMayHoldContentionIsComputeBoundWithLowConfidence) {
   MadeRun run = RunBuilder::OnCpu(10 * kMs, 8).Cores(8).Workers(4).Build();
   run.measurement.workers.contended_s = 0.3 * run.measurement.workers.wall_s;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_THAT(d.missing.front().reason, ::testing::HasSubstr("12 threads share 8 cores"));

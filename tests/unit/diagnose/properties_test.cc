@@ -84,7 +84,7 @@ std::string Told(const Diagnosis& d) {
 
 RC_GTEST_PROP(AnyDiagnosis, EndsInAVerdictWithFiniteGains, ()) {
   const MadeRun run = AnyRun();
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   for (const auto& row : d.what_if) {
     RC_ASSERT(std::isfinite(row.gain));
     RC_ASSERT(row.gain >= -1);
@@ -101,13 +101,13 @@ RC_GTEST_PROP(AnyDiagnosis, EndsInAVerdictWithFiniteGains, ()) {
 
 RC_GTEST_PROP(AnyDiagnosis, IsTheSameEachTime, ()) {
   const MadeRun run = AnyRun();
-  RC_ASSERT(Told(Diagnose(run.experiment, run.measurement, PredictByBounds)) ==
-            Told(Diagnose(run.experiment, run.measurement, PredictByBounds)));
+  RC_ASSERT(Told(run.DiagnoseBy(PredictByBounds)) ==
+            Told(run.DiagnoseBy(PredictByBounds)));
 }
 
-RC_GTEST_PROP(AnyScenario, LosesNothingByAFreeDemand, ()) {
+RC_GTEST_PROP(AnyVariant, LosesNothingByAFreeDemand, ()) {
   const MadeRun run = AnyRun();
-  const Scenario s = ScenarioOf(run.experiment, run.measurement);
+  const Variant s = run.Now();
   const double now = PredictByBounds(s);
   for (const Demand demand : kDemands) {
     RC_ASSERT(PredictByBounds(Free(s, demand)) >= now * (1 - 1e-12));
@@ -116,16 +116,16 @@ RC_GTEST_PROP(AnyScenario, LosesNothingByAFreeDemand, ()) {
   }
 }
 
-RC_GTEST_PROP(AnyScenario, GainsNothingByFewerCoresOrWorkers, ()) {
+RC_GTEST_PROP(AnyVariant, GainsNothingByFewerCoresOrWorkers, ()) {
   const MadeRun run = AnyRun();
-  Scenario s = ScenarioOf(run.experiment, run.measurement);
-  s.workers += 2;
-  s.cores += 1;
-  Scenario less = s;
-  less.workers -= 1;
+  Variant s = run.Now();
+  s.settings.loader.workers += 2;
+  s.pipeline.machine.cores += 1;
+  Variant less = s;
+  less.settings.loader.workers -= 1;
   RC_ASSERT(PredictByBounds(less) <= PredictByBounds(s));
   less = s;
-  less.cores /= 2;
+  less.pipeline.machine.cores /= 2;
   RC_ASSERT(PredictByBounds(less) <= PredictByBounds(s));
 }
 

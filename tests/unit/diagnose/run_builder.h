@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "diagnose/diagnosis.h"
+#include "measure/fit.h"
 
 namespace pipesim::diagnose::testing {
 
@@ -13,6 +14,14 @@ inline constexpr double kMs = 1e-3;
 struct MadeRun {
   spec::Experiment experiment;
   measure::Measurement measurement;
+
+  cost::Pipeline Pipeline() const {
+    return measure::Fit({}, measurement, experiment, cost::Stated(experiment));
+  }
+  Variant Now() const { return VariantOf(experiment, Pipeline()); }
+  Diagnosis DiagnoseBy(const Predictor& predict) const {
+    return Diagnose(experiment, measurement, Pipeline(), predict);
+  }
 };
 
 class RunBuilder {
@@ -86,14 +95,13 @@ class RunBuilder {
     m.effective.compute_threads = threads_;
     m.resources.trainer_contended_fraction = pool_contended_;
     if (beside_s_) m.effective.device_step = base::FromSeconds(*demands_.step_s);
-    const double rate = efficiency_ * PredictByBounds(ScenarioOf(run.experiment, run.measurement));
+    const double rate = efficiency_ * PredictByBounds(run.Now());
     SetResult(m, rate);
     SetPartitions(m, kBatch / rate);
     return run;
   }
   Diagnosis Diagnose() const {
-    const MadeRun run = Build();
-    return diagnose::Diagnose(run.experiment, run.measurement, PredictByBounds);
+    return Build().DiagnoseBy(PredictByBounds);
   }
 
   static constexpr double kBatch = 256, kSampleBytes = 112640;
@@ -105,6 +113,7 @@ class RunBuilder {
     experiment_.dataset.shape = {3, 224, 224};
     experiment_.loader.workers = 4;
     experiment_.loader.batch_size = 256;
+    experiment_.loader.pin_memory = gpu;
     experiment_.device.kind = gpu ? spec::DeviceKind::kCuda : spec::DeviceKind::kCpu;
     demands_.batch_samples = 256;
     demands_.read_s = demands_.prepare_cpu_s = demands_.prepare_wait_s = demands_.collate_s = 0;

@@ -134,7 +134,7 @@ TEST(Verdict, SlowCopiesAreH2dBound) {
 TEST(Verdict, PageableCopiesAskForPinnedMemoryOnlyOnAGpu) {
   MadeRun run = RunBuilder::OnGpu(5 * kMs).Copy(9 * kMs).Build();
   run.measurement.effective.pinned = false;
-  const Diagnosis gpu = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis gpu = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(gpu.bottleneck, Verdict::kH2dBound);
   EXPECT_THAT(gpu.recommendation->pytorch, ::testing::HasSubstr("pin_memory=True"));
   EXPECT_EQ(gpu.recommendation->gain, std::nullopt);  // pinned copies were not measured

@@ -14,7 +14,7 @@ using ::testing::Pair;
 TEST(WhatIf, GainIsAfterOverBeforeMinusOneOfTheMeasuredRate) {
   const MadeRun run =
       RunBuilder::OnGpu(10 * kMs).Workers(4).Wait(80 * kMs).Efficiency(0.95).Build();
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   ASSERT_FALSE(d.what_if.empty());
   for (const auto& row : d.what_if) {
     EXPECT_DOUBLE_EQ(row.samples_per_s, *run.measurement.result.samples_per_s * (1 + row.gain));
@@ -56,10 +56,10 @@ TEST(WhatIf, SettingsThatBoundsCannotSeeAreNotJudgedByThem) {
 
 TEST(WhatIf, ABetterPredictorRanksTheSettingsThatItSees) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Wait(20 * kMs).Build();
-  const Predictor order_matters = [](const Scenario& s) {
-    return PredictByBounds(s) * (s.in_order ? 1 : 1.3);
+  const Predictor order_matters = [](const Variant& v) {
+    return PredictByBounds(v) * (v.settings.loader.in_order ? 1 : 1.3);
   };
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, order_matters);
+  const Diagnosis d = run.DiagnoseBy(order_matters);
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.in_order", "false")));
   EXPECT_NEAR(Row(d, "completion order")->gain, 0.3, 1e-12);
@@ -67,13 +67,13 @@ TEST(WhatIf, ABetterPredictorRanksTheSettingsThatItSees) {
 
 TEST(WhatIf, APredictorThatSeesContentionNamesFewerThreads) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(8).Wait(20 * kMs).Build();
-  const Predictor crowded = [](const Scenario& s) {
-    return PredictByBounds(s) * (s.workers > 6 ? 0.8 : 1);
+  const Predictor crowded = [](const Variant& v) {
+    return PredictByBounds(v) * (v.settings.loader.workers > 6 ? 0.8 : 1);
   };
-  const double rate = crowded(ScenarioOf(run.experiment, run.measurement));
+  const double rate = crowded(run.Now());
   MadeRun slow = run;
   slow.measurement.result.samples_per_s = rate;
-  const Diagnosis d = Diagnose(slow.experiment, slow.measurement, crowded);
+  const Diagnosis d = slow.DiagnoseBy(crowded);
   EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "6")));
   EXPECT_NEAR(*d.recommendation->gain, 0.25, 1e-9);
@@ -83,7 +83,7 @@ TEST(WhatIf, BatchSizeIsListedMarkedAndNeverTheVerdict) {
   // A fixed cost of 9 of 10 ms: twice the batch takes 11 ms.
   MadeRun run = RunBuilder::OnGpu(10 * kMs).Build();
   run.experiment.device.step_base = base::Drawn<base::Duration>{base::Distribution::Fixed(9e6)};
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   const WhatIf& batch = *Row(d, "batch 256 to 512");
   EXPECT_TRUE(batch.changes_training);
   EXPECT_NEAR(batch.gain, 2 * 10.0 / 11 - 1, 1e-9);
@@ -106,7 +106,7 @@ TEST(WhatIf, OnACpuTheOptimizerDoesNotGrowWithTheBatch) {
   MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Build();
   auto& consumer = run.measurement.consumer;
   consumer.optimizer_s = consumer.compute_s * 0.43 / 2.93;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   // docs, example 2: 0.43 + 2 x 2.50 + 0.07 = 5.50 ms for 512 samples.
   EXPECT_NEAR(Row(d, "batch 256 to 512")->gain, 2 * 3.0 / 5.5 - 1, 1e-9);
   EXPECT_NEAR(Row(d, "device x2")->gain, 3.0 / 1.535 - 1, 1e-9);
@@ -142,7 +142,7 @@ TEST(Evidence, PointsAtTheFieldsThatHoldItsNumbers) {
 TEST(Evidence, HealthyTrainingShowsItsShareTheQueueAndTheCeiling) {
   MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Burn(1 * kMs).Build();
   run.measurement.queue.full_fraction = 0.93;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   ASSERT_EQ(d.evidence.size(), 3u);
   EXPECT_EQ(d.evidence[0].text, "98 % of each step is training");
   EXPECT_EQ(d.evidence[1].text, "the queue is full 93 % of the time");
@@ -160,7 +160,7 @@ TEST(Ladder, IsUnsureBetweenFullAndNotFull) {
   const auto io = [](double share, double half_width) {
     MadeRun run = RunBuilder::OnGpu(15 * kMs).Storage(550e6, 0).HalfWidth(half_width).Build();
     run.measurement.resources.storage_utilization = share;
-    return Diagnose(run.experiment, run.measurement, PredictByBounds).ladder[2].full;
+    return run.DiagnoseBy(PredictByBounds).ladder[2].full;
   };
   EXPECT_EQ(io(0.96, 0.007), Full::kYes);
   EXPECT_EQ(io(0.63, 0.007), Full::kNo);
@@ -171,7 +171,7 @@ TEST(Ladder, IsUnsureBetweenFullAndNotFull) {
 TEST(Ladder, TheLimitOfRealFilesIsNotKnown) {
   MadeRun run = RunBuilder::OnGpu(15 * kMs).Build();
   run.experiment.storage.kind = spec::StorageKind::kFiles;
-  const Diagnosis d = Diagnose(run.experiment, run.measurement, PredictByBounds);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.ladder[2].full, Full::kUnknown);
   EXPECT_EQ(d.ladder[2].limit, std::nullopt);
 }
