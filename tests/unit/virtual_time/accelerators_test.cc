@@ -11,8 +11,11 @@ namespace {
 
 constexpr std::int64_t kSteps = 401;
 
-measure::Measurement Measured(const spec::Experiment& experiment, const VirtualParts& parts = {}) {
-  return measure::Measure(Predict(experiment, parts), experiment);
+measure::Measurement Measured(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  return measure::Measure(Predict(experiment, pipeline), experiment, pipeline);
+}
+measure::Measurement Measured(const spec::Experiment& experiment) {
+  return Measured(experiment, cost::Stated(experiment));
 }
 
 spec::Experiment On(int accelerators, spec::Experiment experiment) {
@@ -39,13 +42,13 @@ spec::Experiment OnOneStorage() {
 TEST(Accelerators, WithAmpleResourcesScaleLinearly) {
   const auto one = Stages(4, 8ms, 1ms, kSteps);
   const trace::RunTrace alone = Predict(one);
-  const double rate = *measure::Measure(alone, one).result.samples_per_s;
+  const double rate = *measure::Measure(alone, one, cost::Stated(one)).result.samples_per_s;
   EXPECT_DOUBLE_EQ(rate, 4 / 0.008);
   for (const int accelerators : {2, 3, 8}) {
     const trace::RunTrace trace = Predict(On(accelerators, one));
     EXPECT_EQ(Ends(trace.progress), Ends(alone.progress)) << accelerators;
     ASSERT_EQ(trace.others.size(), static_cast<std::size_t>(accelerators - 1));
-    const auto result = measure::Measure(trace, On(accelerators, one)).result;
+    const auto result = measure::Measure(trace, On(accelerators, one), cost::Stated(one)).result;
     EXPECT_NEAR(*result.samples_per_s, accelerators * rate, 1e-9 * rate);
     EXPECT_DOUBLE_EQ(*result.samples_per_s_each, rate);
     EXPECT_EQ(result.accelerators, accelerators);
@@ -70,9 +73,9 @@ TEST_P(SharedCores, LimitTheTotalRate) {
   // 4 workers each that burn 6 ms a batch, on 6 cores: 666.7/s alone, 1000/s at most.
   auto experiment = On(GetParam(), Stages(4, 6ms, 0s, 4 * kSteps));
   experiment.prepare.kind = spec::PrepareKind::kBurn;
-  VirtualParts parts;
-  parts.machine.cores = 6;
-  const auto measured = Measured(experiment, parts);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.cores = 6;
+  const auto measured = Measured(experiment, pipeline);
   const double total = std::min(GetParam() * 4 / 0.006, 6 / 0.006);
   EXPECT_NEAR(*measured.result.samples_per_s, total, 0.005 * total);
   EXPECT_NEAR(*measured.resources.cores_used, total * 0.006, 0.03);
@@ -84,10 +87,10 @@ TEST(Accelerators, ShareTheCoresWhenTrainingOnTheCpu) {
   // Steps of 10 ms of one thread and no loading: one core each, 3 for 4 of them.
   auto experiment = On(4, Stages(1, 0s, 0s, kSteps));
   experiment.device.kind = spec::DeviceKind::kCpu;
-  VirtualParts parts;
-  parts.machine.cores = 3;
-  parts.cpu_step = [](std::int64_t) { return CpuStep{.wall = 10ms}; };
-  const auto measured = Measured(experiment, parts);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.cores = 3;
+  pipeline.step = CpuStep(10ms);
+  const auto measured = Measured(experiment, pipeline);
   EXPECT_NEAR(*measured.result.samples_per_s, 3 / 0.010, 1);
   EXPECT_NEAR(*measured.demands.step_cpu_s, 0.010, 1e-4);  // of its own, not of all four
 }
@@ -137,7 +140,7 @@ TEST(Accelerators, DrawTheirOwnSteps) {
   const trace::RunTrace trace = Predict(experiment);
   ASSERT_EQ(trace.others.size(), 1u);
   EXPECT_NE(Ends(trace.others[0].kept), Ends(trace.progress));
-  const double total = *measure::Measure(trace, experiment).result.samples_per_s;
+  const double total = *measure::Measure(trace, experiment, cost::Stated(experiment)).result.samples_per_s;
   EXPECT_NEAR(total, 2000, 4 * 2000 / std::sqrt(2 * kSteps));  // four standard errors
 }
 

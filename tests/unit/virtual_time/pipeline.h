@@ -44,9 +44,21 @@ inline spec::Experiment Stages(int workers, Duration batch, Duration step, std::
   return experiment;
 }
 
-inline trace::RunTrace Predict(const spec::Experiment& experiment, const VirtualParts& parts = {},
+inline trace::RunTrace Predict(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                                const RunControl& control = {}) {
-  return MakeVirtualExecutor(parts)->Run(experiment, control);
+  return MakeVirtualExecutor()->Run(experiment, pipeline, control);
+}
+/// As the experiment states its costs; all else is free.
+inline trace::RunTrace Predict(const spec::Experiment& experiment) {
+  return Predict(experiment, cost::Stated(experiment));
+}
+
+/// A step on `threads` threads of the CPU, whatever the batch.
+inline cost::Step CpuStep(Duration wall, int threads = 1) {
+  cost::Step step;
+  step.cost = cost::StatedStep{.base = Fixed(wall), .per_sample = {}};
+  step.threads = threads;
+  return step;
 }
 
 /// Of all threads of `role`, over the whole run.

@@ -1,5 +1,5 @@
-// The trainer's thread pool on a CPU: barriers and spinning, against hand-computed cases and
-// measurements.
+// The trainer's pool on a CPU that trains: its barriers and its spinning, against hand-worked cases
+// and against what was measured.
 #include <map>
 
 #include "engine/virtual_time/processors.h"
@@ -12,7 +12,7 @@ using virtual_time::Processors;
 
 Instant At(Duration time) { return Instant(time); }
 
-TEST(Pool, ProgressesOnlyWhileAllItsThreadsHaveACore) {
+TEST(Pool, GetsOnWhileAllOfItHasACore) {
   // 2 threads that meet beside a third on 2 cores: both have one for 2/3 x 1/2 of the time.
   Processors cpu(2, 0, 2, 1s);
   cpu.Begin(0, {.each = 60ms}, At(0ms));
@@ -26,14 +26,14 @@ TEST(Pool, ProgressesOnlyWhileAllItsThreadsHaveACore) {
   EXPECT_TRUE(cpu.idle());
 }
 
-TEST(Pool, WaitsForItsLastThreadAtMostOneTimeSlice) {
+TEST(Pool, WaitsForItsLastThreadNoLongerThanATurnOfTheOthers) {
   // 4 threads that meet on 2 cores never have one at once: 2 shares and a slice for the other half.
   Processors cpu(2, 0, 1, 3ms);
   cpu.Begin(0, {.each = 5ms, .threads = 4, .meets = true}, At(0ms));
   EXPECT_NEAR(base::ToSeconds(cpu.next() - At(0ms)), 13e-3, 2e-9);
 }
 
-TEST(Pool, SlowsDownWithBurningThreadsAsMeasured) {
+TEST(Pool, IsSlowedBesideBurningThreadsAsMeasured) {
   // A small step of a pool of 2 on 2 cores was slowed 5.9, 11.6 and 53 times beside 1, 4 and 8
   // burning threads; processor sharing alone says 1.5, 3 and 5. Within a factor of two.
   const std::pair<int, double> measured[] = {{1, 5.9}, {4, 11.6}, {8, 53}};
@@ -67,18 +67,18 @@ double SamplesPerSecond(int workers, spec::OmpWait wait) {
   experiment.device = {};
   experiment.device.kind = spec::DeviceKind::kCpu;
   experiment.limits.omp_wait = wait;
-  VirtualParts parts;
-  parts.machine.cores = 2;
-  parts.machine.pool_spin = 5ms;
-  parts.machine.barrier_slice = 4ms;
-  parts.cpu_step = [](std::int64_t) { return CpuStep{.wall = 1160us, .threads = 2}; };
-  const auto measured = measure::Measure(Predict(experiment, parts), experiment);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.cores = 2;
+  pipeline.machine.pool_spin = 5ms;
+  pipeline.machine.barrier_slice = 4ms;
+  pipeline.step = CpuStep(1160us, 2);
+  const auto measured = measure::Measure(Predict(experiment, pipeline), experiment, pipeline);
   EXPECT_FALSE(measured.consumer.forward_s.has_value());
   EXPECT_GT(measured.consumer.compute_s, 0);
   return measured.result.samples_per_s.value_or(0);
 }
 
-TEST(Pool, GainsFromNeitherOneNorManyWorkersWhileItSpins) {
+TEST(Pool, MakesOneWorkerUselessAndMoreThanTwoTooWhileItSpins) {
   // Measured with 8, 4, 2, 1, 0 workers: 9651, 10273, 10725, 5650, 8460 samples/s. One worker is
   // worse than none there; the model, which places threads afresh all the time, only sees no gain.
   std::map<int, double> rate;
@@ -99,39 +99,6 @@ TEST(Pool, OrdersWorkersAsMeasuredWhileItSleeps) {
   }
   for (const int many : {2, 4, 8}) EXPECT_GT(rate[many], 1.2 * rate[1]) << many;
   EXPECT_GT(rate[1], rate[0]);
-}
-
-TEST(Memory, IsSharedByCollateCacheHitsAndDecode) {
-  // 2 workers whose whole work is one kind of copying at 1 GB/s each, on a memory of 1 GB/s.
-  const auto rate = [](auto change) {
-    auto experiment = Stages(2, 0s, 0s, 401);
-    experiment.dataset.sample_bytes = {base::Distribution::Fixed(1e6)};
-    experiment.dataset.shape = {1'000'000};
-    experiment.dataset.samples = 8;
-    experiment.prepare = {};
-    VirtualParts parts;
-    parts.machine.cores = 4;
-    parts.machine.memory_bandwidth = base::BytesPerSecond{1e9};
-    change(experiment, parts.machine);
-    const auto trace = Predict(experiment, parts);
-    const auto &first = trace.progress[200], &last = trace.progress.back();
-    return static_cast<double>(last.steps - first.steps) / base::ToSeconds(last.at - first.at);
-  };
-  EXPECT_NEAR(rate([](auto&, auto& m) { m.collate_bandwidth = base::BytesPerSecond{1e9}; }), 1000,
-              1);
-  EXPECT_NEAR(rate([](auto& e, auto&) {
-                e.storage.kind = spec::StorageKind::kEmulated;
-                e.storage.cache = {.policy = spec::CachePolicy::kLru,
-                                   .size = Bytes{100'000'000},
-                                   .warm = 1,
-                                   .hit_bandwidth = base::BytesPerSecond{1e9}};
-              }),
-              1000, 1);
-  EXPECT_NEAR(rate([](auto& e, auto& m) {
-                e.prepare.kind = spec::PrepareKind::kDecode;
-                m.decode_bandwidth = base::BytesPerSecond{1e9};
-              }),
-              1000, 1);
 }
 
 }  // namespace

@@ -101,9 +101,9 @@ TEST(Processors, MakeBurningWorkersShareTheirCores) {
   // 4 workers of 2 ms on 1.5 cores: 750 batches/s, and the rest of the time is contended.
   auto experiment = Stages(4, 2ms, 0ms, 4001);
   experiment.prepare.kind = spec::PrepareKind::kBurn;
-  VirtualParts parts;
-  parts.machine.cores = 1.5;
-  const trace::RunTrace trace = Predict(experiment, parts);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.cores = 1.5;
+  const trace::RunTrace trace = Predict(experiment, pipeline);
   const auto &first = trace.progress.front(), &last = trace.progress.back();
   EXPECT_NEAR(static_cast<double>(last.steps - first.steps) / base::ToSeconds(last.at - first.at),
               750, 0.1);

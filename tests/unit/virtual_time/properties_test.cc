@@ -13,7 +13,7 @@ namespace {
 
 struct Drawn {
   spec::Experiment experiment;
-  VirtualParts parts;
+  cost::Pipeline pipeline;
 };
 
 Drawn AnyExperiment() {
@@ -54,24 +54,24 @@ Drawn AnyExperiment() {
   e.run.seed = static_cast<std::uint64_t>(in(1, 1000));
   e.run.accelerators = static_cast<int>(in(1, 3));
 
-  auto& machine = drawn.parts.machine;
+  auto& pipeline = drawn.pipeline = cost::Stated(e);
+  auto& machine = pipeline.machine;
   if (yes()) machine.cores = static_cast<double>(in(2, 6)) / 2;
   if (yes()) machine.wake_up = 20us;
   if (yes()) machine.burn_handover = 40us;
   if (yes()) machine.worker_startup = 1ms;
-  if (yes()) machine.host_step = 50us;
-  if (yes()) machine.collate_batch = 30us;
-  if (yes()) machine.collate_bandwidth = base::BytesPerSecond{1e6};
-  if (yes()) machine.pin_bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) pipeline.host.step = 50us;
+  if (yes()) pipeline.collate.batch = 30us;
+  if (yes()) pipeline.collate.bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) pipeline.pin.bandwidth = base::BytesPerSecond{1e6};
   if (yes()) machine.pool_spin = 300us;
   if (yes()) machine.barrier_slice = 100us;
   if (yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};
+  if (yes()) pipeline.prepare.memory_bytes_per_s = 1e6;
   if (yes()) {
     e.device.kind = spec::DeviceKind::kCpu;
-    const int threads = static_cast<int>(in(1, 3));
-    drawn.parts.cpu_step = [threads](std::int64_t samples) {
-      return CpuStep{.wall = 200us * samples, .threads = threads};
-    };
+    pipeline.step = CpuStep(0s, static_cast<int>(in(1, 3)));
+    std::get<cost::StatedStep>(pipeline.step.cost).per_sample = Fixed(200us);
   }
   return drawn;
 }
@@ -111,7 +111,7 @@ RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {
   const spec::Experiment& e = drawn.experiment;
   const std::int64_t batches = spec::BatchesPerEpoch(e);
   RC_PRE(batches > 0);
-  const trace::RunTrace trace = Predict(e, drawn.parts);
+  const trace::RunTrace trace = Predict(e, drawn.pipeline);
   RC_ASSERT(trace.end_reason == EndReason::kEpochs);
   RC_ASSERT(trace.steps == batches * *e.run.epochs);
   const auto& waits = trace.series[static_cast<std::size_t>(trace::Series::kCollateTime)].kept;
@@ -142,7 +142,7 @@ RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {
 RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
   const Drawn drawn = AnyExperiment();
   RC_PRE(spec::BatchesPerEpoch(drawn.experiment) > 0);
-  const trace::RunTrace trace = Predict(drawn.experiment, drawn.parts);
+  const trace::RunTrace trace = Predict(drawn.experiment, drawn.pipeline);
   if (trace.end == trace.begin) return;
   int workers = 0;
   for (const trace::ThreadTotals& thread : trace.threads) {
@@ -159,8 +159,8 @@ RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
 RC_GTEST_PROP(EveryRun, IsTheSameForItsSeed, ()) {
   const Drawn drawn = AnyExperiment();
   RC_PRE(spec::BatchesPerEpoch(drawn.experiment) > 0);
-  RC_ASSERT(Print(Predict(drawn.experiment, drawn.parts)) ==
-            Print(Predict(drawn.experiment, drawn.parts)));
+  RC_ASSERT(Print(Predict(drawn.experiment, drawn.pipeline)) ==
+            Print(Predict(drawn.experiment, drawn.pipeline)));
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ void ExpectTheSame(const Shape& shape, bool shared, bool in_order) {
   experiment.training.sync_every = shape.read_back ? 1 : 0;
   experiment.run.steps.reset();
   experiment.run.epochs = 3;
-  VirtualParts parts;
-  parts.machine.pin_bandwidth = base::BytesPerSecond{8e9 / kPinNs};  // 8 bytes in kPinNs
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.pin.bandwidth = base::BytesPerSecond{8e9 / kPinNs};  // 8 bytes in kPinNs
 
   const auto draw = [&](const base::Drawn<Duration>& cost, base::Stage stage, std::int64_t key) {
     return cost.Draw(base::KeyedStream(experiment.run.seed, stage, static_cast<std::uint64_t>(key)))
@@ -78,7 +78,7 @@ void ExpectTheSame(const Shape& shape, bool shared, bool in_order) {
            [&](std::int64_t k) {
              return draw(*experiment.device.step_base, base::Stage::kStep, k);
            }});
-  const auto found = Steps(Predict(experiment, parts));
+  const auto found = Steps(Predict(experiment, pipeline));
   ASSERT_EQ(found.size(), 450u);
   ASSERT_EQ(expected.size(), 450u);
   for (std::size_t k = 0; k < found.size(); ++k) {

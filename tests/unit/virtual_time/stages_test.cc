@@ -39,11 +39,11 @@ TEST(Stages, WithoutWorkersLoadingOverlapsOnlyTheDevice) {
 TEST(Stages, AWorkerWithSeveralThreadsWakesThemForEachBurn) {
   auto experiment = Stages(1, 1ms, 0s, 100);
   experiment.prepare.kind = spec::PrepareKind::kBurn;
-  VirtualParts parts;
-  parts.machine.burn_handover = 70us;
-  EXPECT_EQ(TotalIn(Predict(experiment, parts), Role::kWorker, State::kPrepare), 100 * 1ms);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.burn_handover = 70us;
+  EXPECT_EQ(TotalIn(Predict(experiment, pipeline), Role::kWorker, State::kPrepare), 100 * 1ms);
   experiment.limits.worker_threads = 4;
-  const trace::RunTrace trace = Predict(experiment, parts);
+  const trace::RunTrace trace = Predict(experiment, pipeline);
   EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kPrepare), 100 * 250us);
   EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kContended), 100 * 70us);
   EXPECT_EQ(trace.end - trace.begin, 100 * 320us);
@@ -81,7 +81,7 @@ TEST(Cache, HitRateMatchesTheClosedForm) {
 
 TEST(Stages, AreMeasuredLikeAnyRun) {
   const auto experiment = Stages(4, 8ms, 1ms, 401);
-  const auto measured = measure::Measure(Predict(experiment), experiment);
+  const auto measured = measure::Measure(Predict(experiment), experiment, cost::Stated(experiment));
   ASSERT_TRUE(measured.result.samples_per_s.has_value());
   EXPECT_DOUBLE_EQ(*measured.result.samples_per_s, 4 / 0.008);
   EXPECT_EQ(measured.consumer.other_s, 0);
