@@ -27,9 +27,10 @@ struct Samples {
   bool operator==(const Samples&) const = default;
 };
 
-/// The training loop's own work for each step, launches not counted.
+/// The training loop's own work, launches not counted.
 struct Host {
-  base::Duration step{};
+  base::Duration step{};       ///< each step
+  base::Duration read_back{};  ///< each result that is read back, once its step is done
 
   bool operator==(const Host&) const = default;
 };

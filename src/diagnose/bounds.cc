@@ -85,9 +85,10 @@ class BatchCosts {
     return base::ToSeconds(
         p().step.MeanOn(v_.settings.loader.batch_size, v_.ComputeThreads()));
   }
-  /// Every sync_every-th step the host waits for what of the step outlasts its launch.
+  /// Every sync_every-th step the host waits for what of the step outlasts its launch, and reads.
   double Sync() const {
-    return std::max(0.0, Step() - base::ToSeconds(p().step.launch)) /
+    const double waits = std::max(0.0, Step() - base::ToSeconds(p().step.launch));
+    return (waits + base::ToSeconds(p().host.read_back)) /
            static_cast<double>(v_.settings.sync_every);
   }
 

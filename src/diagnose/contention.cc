@@ -106,11 +106,13 @@ std::optional<Tried> MeasuredContention(const Question& question) {
 }
 
 Decision WithMeasuredContention(Decision decision, const Question& question) {
-  if (decision.verdict == Verdict::kLoaderBound || decision.verdict == Verdict::kCpuContention) {
-    return decision;
-  }
+  if (decision.verdict == Verdict::kLoaderBound) return decision;
   const auto fewer = MeasuredContention(question);
   if (!fewer || fewer->gain < question.thresholds.gain_that_counts) return decision;
+  if (decision.verdict == Verdict::kCpuContention) {
+    if (decision.gain >= fewer->gain) return decision;
+    decision.candidates.erase(decision.candidates.begin());
+  }
   decision.verdict = Verdict::kCpuContention;
   decision.gain = fewer->gain;
   decision.tie = false;

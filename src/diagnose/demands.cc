@@ -35,6 +35,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       break;
     case Demand::kSync:
       if (factor == 0) v.settings.sync_every = 0;
+      cost::Scale(p.host.read_back, factor);
       break;
     case Demand::kOtherHost:
       if (v.on_cpu()) cost::Scale(p.host.step, factor);

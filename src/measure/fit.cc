@@ -53,6 +53,7 @@ class Fitting {
     FitPreparing();
     FitCopies();
     if (!m_.effective.device.IsEmulated()) FitStep();
+    FitReadingBack();
     if (d_.host_s) {
       const double launch_s = base::ToSeconds(out_.step.launch);
       out_.host.step = base::FromSeconds(std::max(0.0, *d_.host_s - launch_s));
@@ -106,12 +107,23 @@ class Fitting {
     double fixed = 0;
     if (consumer.optimizer_s && consumer.compute_s > 0)
       fixed = std::clamp(*consumer.optimizer_s / consumer.compute_s, 0.0, 1.0);
-    step.cost = cost::StatedStep{Fixed(fixed * *d_.step_s),
-                                 Fixed((1 - fixed) * *d_.step_s / samples_)};
+    step.cost = cost::StepTable(std::vector<spec::StepPoint>{
+        {d_.batch_samples, base::FromSeconds(*d_.step_s)},
+        {2 * d_.batch_samples, base::FromSeconds((2 - fixed) * *d_.step_s)}});
     if (d_.step_cpu_s && *d_.step_s > 0) step.cpu_per_wall = *d_.step_cpu_s / *d_.step_s;
     if (d_.step_one_thread_s)
       step.one_thread = cost::StepTable(std::vector<spec::StepPoint>{
           {d_.batch_samples, base::FromSeconds(*d_.step_one_thread_s)}});
+  }
+
+  /// What reading a result takes beyond waiting for the steps in flight.
+  void FitReadingBack() {
+    const std::int64_t every = experiment_.training.sync_every;
+    if (every <= 0 || !d_.sync_s || !d_.step_s || !m_.effective.device_asynchronous) return;
+    const auto waits_for = static_cast<double>(std::min<std::int64_t>(
+        every, std::max(experiment_.device.in_flight, 1)));
+    const double each_s = *d_.sync_s * static_cast<double>(every);
+    out_.host.read_back = base::FromSeconds(std::max(0.0, each_s - waits_for * *d_.step_s));
   }
 
   const trace::RunTrace& trace_;

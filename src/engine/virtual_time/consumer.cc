@@ -257,7 +257,7 @@ bool Consumer::Submit() {
   submitted.samples = batch_.samples;
   if (!reads_back) return EndStep();
   account_.Enter(State::kSync, run_.now);
-  return After(Wait::Until(work.end), next);
+  return After(Wait::Until(work.end + run_.pipeline.host.read_back), next);
 }
 
 bool Consumer::ReadBack() {

@@ -56,6 +56,8 @@ class RunBuilder {
     return *this;
   }
   RunBuilder& Collate(double s) { return demands_.collate_s = s, *this; }
+  /// Batches are copied out of pageable memory.
+  RunBuilder& Pageable() { return experiment_.loader.pin_memory = false, *this; }
   RunBuilder& Copy(double s) { return demands_.h2d_s = s, *this; }
   RunBuilder& Host(double s) { return demands_.host_s = s, *this; }
   RunBuilder& Sync(double s) {
@@ -91,7 +93,7 @@ class RunBuilder {
     m.resources.cores = m.effective.cores = cores_;
     m.effective.device_asynchronous = gpu_;
     m.effective.device = gpu_ ? spec::DeviceId::Cuda(0) : spec::DeviceId::Cpu();
-    m.effective.pinned = gpu_;
+    m.effective.pinned = experiment_.loader.pin_memory;
     m.effective.compute_threads = threads_;
     m.resources.trainer_contended_fraction = pool_contended_;
     if (beside_s_) m.effective.device_step = base::FromSeconds(*demands_.step_s);

@@ -20,7 +20,8 @@ TEST(Verdict, OneWaitingWorkerIsLoaderBound) {
   EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "4")));
   EXPECT_NEAR(*d.recommendation->gain, 36.0 / 10 - 1, 1e-9);
   EXPECT_EQ(d.recommendation->pytorch,
-            "DataLoader(dataset, batch_size=256, shuffle=True, num_workers=4, prefetch_factor=2)");
+            "DataLoader(dataset, batch_size=256, shuffle=True, num_workers=4, prefetch_factor=2, "
+            "pin_memory=True)");
 }
 
 TEST(Verdict, ReadLatencyOfOneWorkerIsLoaderBound) {
@@ -132,9 +133,7 @@ TEST(Verdict, SlowCopiesAreH2dBound) {
 }
 
 TEST(Verdict, PageableCopiesAskForPinnedMemoryOnlyOnAGpu) {
-  MadeRun run = RunBuilder::OnGpu(5 * kMs).Copy(9 * kMs).Build();
-  run.measurement.effective.pinned = false;
-  const Diagnosis gpu = run.DiagnoseBy(PredictByBounds);
+  const Diagnosis gpu = RunBuilder::OnGpu(5 * kMs).Pageable().Copy(9 * kMs).Diagnose();
   EXPECT_EQ(gpu.bottleneck, Verdict::kH2dBound);
   EXPECT_THAT(gpu.recommendation->pytorch, ::testing::HasSubstr("pin_memory=True"));
   EXPECT_EQ(gpu.recommendation->gain, std::nullopt);  // pinned copies were not measured
