@@ -59,8 +59,7 @@ class BatchCosts {
         p().transfer.Time(PreparedBytes(), v_.settings.loader.pin_memory));
   }
   double Pin() const {
-    const bool pins = v_.settings.loader.pin_memory && !v_.on_cpu();
-    return pins ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
+    return v_.Pins() ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
   }
 
  private:

@@ -64,7 +64,8 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
     if (candidate.gain >= thresholds.gain_that_counts) decision.candidates.push_back(candidate);
   }
   const auto loader =
-      SmallestNearBest(LoaderSettings(now), now, predict, thresholds.enough_share);
+      SmallestNearBest(LoaderSettings(now, predict, thresholds.enough_share), now, predict,
+                       thresholds.enough_share);
   if (loader && loader->gain >= thresholds.gain_that_counts) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;

@@ -59,7 +59,7 @@ bool IsThere(const Variant& v, Demand demand) {
              p.storage.CpuSeconds(1, stored_bytes) > 0;
     case Demand::kTransfer:
       return p.transfer.Time(p.samples.prepared, true) > zero ||
-             p.pin.Time(p.samples.prepared) > zero;
+             (v.Pins() && p.pin.Time(p.samples.prepared) > zero);
     case Demand::kLaunch:
       return !v.on_cpu() && (p.host.step > zero || p.step.launch > zero);
     case Demand::kOtherHost:

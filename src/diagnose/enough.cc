@@ -1,24 +1,80 @@
 #include "diagnose/enough.h"
 
-#include <vector>
+#include <algorithm>
+#include <cmath>
 
 #include "diagnose/settings.h"
 
 namespace pipesim::diagnose {
+namespace {
+
+Variant WithWorkers(const Variant& now, int workers) { return Workers(now, workers).change(now); }
+
+/// Ascending, `most` included.
+std::vector<int> CountsToTry(int fewest, int most) {
+  constexpr int kEach = 16;
+  std::vector<int> counts;
+  for (int count = fewest; count < most;
+       count += count - fewest < kEach ? 1 : std::max(1, count / 8)) {
+    counts.push_back(count);
+  }
+  counts.push_back(most);
+  return counts;
+}
+
+}  // namespace
+
+std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
+                                         const Predictor& predict, double share) {
+  struct Tried {
+    int workers = 0;
+    double bound = 0, rate = 0;
+  };
+  std::vector<Tried> tried;
+  double best_bound = 0;
+  for (const int workers : CountsToTry(fewest, std::max(fewest, most))) {
+    const double bound = PredictByBounds(WithWorkers(now, workers));
+    if (!std::isfinite(bound)) return std::nullopt;
+    best_bound = std::max(best_bound, bound);
+    tried.push_back({workers, bound, 0});
+  }
+  double best = 0;
+  for (Tried& one : tried) {
+    if (one.bound < share * best_bound && &one != &tried.back()) continue;
+    one.rate = predict(WithWorkers(now, one.workers));
+    best = std::max(best, one.rate);
+    if (one.rate >= share * best_bound) break;  // more workers cannot be better by more than 1 - share
+  }
+  if (!(best > 0)) return std::nullopt;
+  // Where contention keeps all of them below their bounds, a count left out may be enough.
+  for (Tried& one : tried) {
+    if (one.rate == 0 && one.bound >= share * best)
+      one.rate = predict(WithWorkers(now, one.workers));
+    if (one.rate >= share * best) {
+      int below = &one == &tried.front() ? one.workers - 1 : (&one - 1)->workers;
+      WorkerCount found{one.workers, one.rate, 0};
+      while (found.workers - below > 1) {
+        const int middle = (below + found.workers) / 2;
+        const double rate = predict(WithWorkers(now, middle));
+        if (rate >= share * best)
+          found = {middle, rate, 0};
+        else
+          below = middle;
+      }
+      found.share_of_best = found.samples_per_s / std::max(best, found.samples_per_s);
+      return found;
+    }
+  }
+  return std::nullopt;
+}
 
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
-  std::vector<double> rates;
-  double best = 0;
-  for (int workers = 0; workers <= MostWorkers(q.now); ++workers) {
-    rates.push_back(q.predict(Workers(q.now, workers).change(q.now)));
-    best = std::max(best, rates.back());
-  }
-  if (!(best > 0) || std::isinf(best)) return std::nullopt;
+  const auto found =
+      FewestWorkers(q.now, 0, MostWorkers(q.now), q.predict, q.thresholds.enough_share);
+  if (!found) return std::nullopt;
   EnoughWorkers enough;
-  while (rates[static_cast<std::size_t>(enough.workers)] < q.thresholds.enough_share * best) {
-    ++enough.workers;
-  }
-  enough.share_of_best = rates[static_cast<std::size_t>(enough.workers)] / best;
+  enough.workers = found->workers;
+  enough.share_of_best = found->share_of_best;
   enough.prefetch_factor = q.experiment.loader.prefetch_factor;
   enough.bytes_per_worker = enough.prefetch_factor * q.experiment.loader.batch_size *
                             spec::PreparedBytes(q.experiment.dataset).count;

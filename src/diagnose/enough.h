@@ -5,8 +5,19 @@
 
 namespace pipesim::diagnose {
 
-/// The smallest worker count, 0 included, whose prediction reaches thresholds.enough_share of the
-/// best over 0 … MostWorkers. nullopt when nothing was predicted.
+struct WorkerCount {
+  int workers = 0;
+  double samples_per_s = 0;
+  double share_of_best = 1;
+};
+
+/// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
+/// leave out counts that cannot reach it; beyond 16 more than `fewest`, counts grow by an eighth and
+/// the smallest is found by bisection. nullopt when nothing in the pipeline limits or runs.
+std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
+                                         const Predictor& predict, double share);
+
+/// Over 0 to MostWorkers. nullopt when nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

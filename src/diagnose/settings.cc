@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/enough.h"
 #include "diagnose/question.h"
 
 namespace pipesim::diagnose {
@@ -58,17 +59,16 @@ std::vector<Setting> OtherLoaderSettings(const Variant& s) {
   return settings;
 }
 
-std::vector<Setting> MoreWorkers(const Variant& s) {
-  std::vector<Setting> settings;
-  const int most = MostWorkers(s);
-  for (int workers = s.settings.loader.workers + 1; workers <= most; ++workers) {
-    settings.push_back(Workers(s, workers));
-  }
-  return settings;
+std::optional<Setting> MoreWorkers(const Variant& s, const Predictor& predict, double share) {
+  const int workers = s.settings.loader.workers;
+  const auto found = FewestWorkers(s, workers + 1, MostWorkers(s), predict, share);
+  if (!found || MostWorkers(s) <= workers) return std::nullopt;
+  return Workers(s, found->workers);
 }
 
-std::vector<Setting> LoaderSettings(const Variant& s) {
-  std::vector<Setting> settings = MoreWorkers(s);
+std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict, double share) {
+  std::vector<Setting> settings;
+  if (auto more = MoreWorkers(s, predict, share)) settings.push_back(*std::move(more));
   for (const int factor : {2, 4}) {
     if (auto deeper = Prefetch(s, s.settings.loader.prefetch_factor * factor)) settings.push_back(*deeper);
   }

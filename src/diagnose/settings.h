@@ -29,11 +29,11 @@ std::optional<Setting> Prefetch(const Variant& now, int prefetch_factor);
 /// shared dispatch, completion order, persistent workers: where they are not what the run had.
 std::vector<Setting> OtherLoaderSettings(const Variant& now);
 
-/// Every count above the present one, ascending.
-std::vector<Setting> MoreWorkers(const Variant& now);
+/// More workers, as many as gain and no more; nullopt when none do.
+std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict, double share);
 /// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
 /// others.
-std::vector<Setting> LoaderSettings(const Variant& now);
+std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict, double share);
 /// Fewer workers, most first; fewer compute threads where the CPU trains.
 std::vector<Setting> FewerThreads(const Variant& now);
 

@@ -32,10 +32,9 @@ struct Variant {
   /// Threads of one worker that prepare a sample together.
   int WorkerThreads() const { return pipeline.prepare.Threads(settings.limits.worker_threads); }
   bool on_cpu() const { return pipeline.step.on_cpu(); }
-  /// A thread of its own copies batches into page-locked memory.
-  bool HasPinThread() const {
-    return settings.loader.pin_memory && !on_cpu() && settings.loader.workers > 0;
-  }
+  /// Batches are copied into page-locked memory.
+  bool Pins() const { return settings.loader.pin_memory && !on_cpu(); }
+  bool HasPinThread() const { return Pins() && settings.loader.workers > 0; }
   double cores() const { return pipeline.machine.cores; }
 };
 

@@ -61,11 +61,11 @@ void AddWorkers(std::vector<Row>& rows, const Question& q) {
   const Variant& now = q.now;
   const int workers = now.settings.loader.workers;
   std::vector<int> counts = {workers == 0 ? 1 : 2 * workers};
-  if (const auto useful =
-          SmallestNearBest(MoreWorkers(now), now, q.predict, q.thresholds.enough_share)) {
-    const int count = useful->setting.change(now).settings.loader.workers;
-    const bool gains = useful->gain > 1 - q.thresholds.enough_share;
-    if (gains && count != counts.front()) counts.push_back(count);
+  if (const auto useful = MoreWorkers(now, q.predict, q.thresholds.enough_share)) {
+    const Variant after = useful->change(now);
+    const int count = after.settings.loader.workers;
+    const double gain = Gain(q.predict(now), q.predict(after));
+    if (gain > 1 - q.thresholds.enough_share && count != counts.front()) counts.push_back(count);
   }
   for (const int count : counts) rows.push_back({Workers(now, count), Takes::kFlag, false, true});
 }

@@ -193,6 +193,11 @@ struct Window {
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);
 
+/// Samples/s of all accelerators over whole cycles of `cycle` steps after step `start`; 0 when the
+/// trace holds none.
+double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                              std::int64_t start, std::int64_t cycle);
+
 /// Samples/s of all accelerators in the window.
 double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window,
                              const spec::Experiment& experiment);

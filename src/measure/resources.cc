@@ -63,7 +63,7 @@ std::optional<double> StorageUtilization(const cost::Storage& storage, const Cou
   if (limits.bytes_per_s) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
   if (limits.reads_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
   if (limits.parallel_reads_per_s)
-    consider(moves.storage_reads / moves.covered_s / *limits.parallel_reads_per_s);
+    consider(moves.storage_reads / moves.covered_s * storage.SlotSeconds() / *storage.queue_depth);
   return share;
 }
 

@@ -122,6 +122,19 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   return Between(marks[start], marks[end]);
 }
 
+double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                              std::int64_t start, std::int64_t cycle) {
+  const std::vector<Checkpoint> marks = Marks(trace);
+  const auto from = std::find_if(marks.begin(), marks.end(),
+                                 [start](const Checkpoint& mark) { return mark.steps >= start; });
+  if (from == marks.end()) return 0;
+  const std::size_t end =
+      WholePeriodsEnd(marks, static_cast<std::size_t>(from - marks.begin()), cycle,
+                      std::max<std::int64_t>(1, trace.checkpoint_stride));
+  const std::optional<Window> window = Between(*from, marks[end]);
+  return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
+}
+
 std::vector<Checkpoint> GroupBorders(const trace::RunTrace& trace, const Window& window,
                                      std::int64_t period, std::int64_t max_groups) {
   const std::int64_t steps = window.last_step - window.first_step;

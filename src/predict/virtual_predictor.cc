@@ -37,14 +37,12 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
 }
 
 /// The steps after which the run's rate would be known to kNoise: half-widths shrink with the square
-/// root of the steps.
+/// root of the steps. Never more than the run itself had, but for few.
 double StepsToRank(const measure::Measurement& measurement) {
-  double steps = kFewestSteps;
-  if (const auto half = diagnose::RelativeHalfWidth(measurement)) {
-    steps = std::max(steps, static_cast<double>(measurement.result.steps) *
-                                std::pow(*half / kNoise, 2));
-  }
-  return std::min(steps, 1e12);
+  const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
+  const auto half = diagnose::RelativeHalfWidth(measurement);
+  const double wanted = half ? had * std::pow(*half / kNoise, 2) : 0;
+  return std::max(kFewestSteps, std::min(wanted, had));
 }
 
 /// Of a step and its batch on every accelerator, what the engine spends on it.
@@ -70,7 +68,6 @@ class VirtualPredictor {
                    const measure::Measurement& measurement, const base::StopFlag* stop)
       : experiment_(experiment),
         stop_(stop),
-        most_(measurement.result.warmup_steps + measurement.result.steps),
         least_(StepsToRank(measurement)) {
     experiment_.settings.clear();  // nobody reads them here, and each variant copies the rest
     experiment_.run = {};
@@ -95,42 +92,48 @@ class VirtualPredictor {
   /// Fewer steps a variant where all that a diagnosis asks would take more than about a second.
   void FitIntoTime(const Variant& now) {
     constexpr double kLongest_s = 1;
-    // Each number of workers up to the most that are tried, and some sixty other changes.
-    const double tried = diagnose::MostWorkers(now);
-    constexpr double kOthers = 60;
-    const int prefetch = now.settings.loader.prefetch_factor;
-    const auto steps = [&](double workers) {
-      return static_cast<double>(StepsOf(std::llround(workers * prefetch)));
+    // Some numbers of workers, the most among them, and some sixty other changes.
+    constexpr double kCounts = 20, kOthers = 60;
+    const auto steps = [&](int workers) {
+      spec::Loader loader = now.settings.loader;
+      loader.workers = workers;
+      return static_cast<double>(StepsOf(loader));
     };
-    const double runs = tried * steps(tried) + kOthers * steps(now.settings.loader.workers);
+    const double runs = kCounts * steps(diagnose::MostWorkers(now)) +
+                        kOthers * steps(now.settings.loader.workers);
     const double takes_s = runs * SecondsOfStep(experiment_, now.pipeline);
     if (takes_s > kLongest_s) share_ = kLongest_s / takes_s;
   }
 
-  std::int64_t StepsOf(std::int64_t window) const {
-    const std::int64_t wanted = std::max(std::llround(least_), static_cast<long long>(kFewestWindows * window));
-    return std::min<std::int64_t>(most_, wanted);
+  /// As many as a gain beyond noise needs, the start included; at least kFewestWindows windows and
+  /// cycles of all workers.
+  std::int64_t StepsOf(const spec::Loader& loader) const {
+    const auto wanted = static_cast<std::int64_t>(least_);
+    return StartOf(loader) + std::max(wanted, kFewestWindows * std::max<std::int64_t>(
+                                                  loader.Window(), loader.workers));
   }
 
+  /// Steps on the stock that the start built up: the first window and the first cycle.
+  static std::int64_t StartOf(const spec::Loader& loader) {
+    return loader.Window() + loader.workers + 1;
+  }
+
+  /// Over whole cycles of all workers, in which bursts even out, once the first stock is used up.
   double Run(const Variant& variant) const {
     Experiment experiment = WithSettings(experiment_, variant.settings);
-    const std::int64_t window = variant.settings.loader.Window();
-    const auto affordable = static_cast<std::int64_t>(share_ * static_cast<double>(StepsOf(window)));
-    experiment.run.steps = std::max(affordable, std::min<std::int64_t>(most_, 2 * window + 2));
+    const spec::Loader& loader = experiment.loader;
+    const std::int64_t start = StartOf(loader), cycle = std::max(1, loader.workers);
+    const auto affordable =
+        static_cast<std::int64_t>(share_ * static_cast<double>(StepsOf(loader) - start));
+    experiment.run.steps = start + std::max(affordable, 2 * cycle);
     engine::RunControl control;
     control.stop = stop_;
-    control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-      return measure::Enough(trace, now, experiment);
-    };
     const auto trace = engine::MakeVirtualExecutor()->Run(experiment, variant.pipeline, control);
-    const auto window_of = measure::MeasuredWindow(trace, experiment);
-    if (!window_of || window_of->to <= window_of->from) return 0;
-    return measure::SamplesPerSecondOfAll(trace, *window_of, experiment);
+    return measure::SteadySamplesPerSecond(trace, experiment, start, cycle);
   }
 
   Experiment experiment_;
   const base::StopFlag* stop_;
-  std::int64_t most_;
   double least_;
   double share_ = 1;
   std::vector<std::pair<Variant, double>> known_;
