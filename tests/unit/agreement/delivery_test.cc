@@ -82,24 +82,24 @@ bool FarApart(const trace::RunTrace& trace, base::Duration least) {
 
 trace::RunTrace RunThreads(const spec::Experiment& experiment) {
   const base::SystemClock clock;
-  const auto trainer = MakeEmulatedTrainer(experiment, clock);
+  const auto trainer = MakeEmulatedTrainer(experiment, cost::Stated(experiment), clock);
   const auto memory = MakeHostMemory(), pinned = MakeHostMemory();
   return MakeThreadedExecutor({.clock = &clock,
                                .trainer = trainer.get(),
                                .memory = memory.get(),
                                .pinned = experiment.loader.pin_memory ? pinned.get() : nullptr})
-      ->Run(experiment, {});
+      ->Run(experiment, cost::Stated(experiment), {});
 }
 
 class BothEngines : public testing::TestWithParam<Case> {};
 
 TEST_P(BothEngines, DeliverTheSameBatchesByTheSameWorkers) {
   spec::Experiment experiment = Apart(GetParam());
-  const auto executor = MakeVirtualExecutor({});
-  trace::RunTrace trace = executor->Run(experiment, {});
+  const auto executor = MakeVirtualExecutor();
+  trace::RunTrace trace = executor->Run(experiment, cost::Stated(experiment), {});
   while (!FarApart(trace, 4ms)) {
     ++experiment.run.seed;
-    trace = executor->Run(experiment, {});
+    trace = executor->Run(experiment, cost::Stated(experiment), {});
   }
   const Delivery predicted = DeliveryOf(trace);
   ASSERT_EQ(predicted.batches.size(), 18u);

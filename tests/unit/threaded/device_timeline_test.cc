@@ -71,7 +71,7 @@ TEST(DeviceTimeline, ACopyTakesPrecedenceOverTheHostsState) {
 TEST(EmulatedDevice, ServesStepsOneAfterAnother) {
   auto experiment = Small();
   experiment.device.step_base = Fixed(3ms);
-  EmulatedDevice device(experiment);
+  EmulatedDevice device(experiment, cost::Stated(experiment));
   const DeviceWork first = device.Launch(0, 4, At(0), At(0), At(0));
   const DeviceWork second = device.Launch(1, 4, At(1), At(1), At(1));
   const DeviceWork late = device.Launch(2, 4, At(10), At(10), At(10));
@@ -85,7 +85,7 @@ TEST(EmulatedDevice, ServesStepsOneAfterAnother) {
 TEST(EmulatedDevice, AStepEndsNoEarlierThanItsLastLaunch) {
   auto experiment = Small();
   experiment.device.step_base = Fixed(1ms);
-  EmulatedDevice device(experiment);
+  EmulatedDevice device(experiment, cost::Stated(experiment));
   const DeviceWork work = device.Launch(0, 4, At(0), At(0), At(5));
   EXPECT_EQ(work.end, At(5));
   EXPECT_EQ(work.begin, At(4));  // busy for its own 1 ms; the rest is waiting for launches

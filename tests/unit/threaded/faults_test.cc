@@ -181,7 +181,8 @@ TEST(Faults, OutOfMemoryHasItsOwnEndReason) {
     RecordingTrainer trainer;
     const auto executor =
         MakeThreadedExecutor({.clock = &clock, .trainer = &trainer, .memory = &memory});
-    const auto trace = executor->Run(WithWorkers(workers, Small()), {});
+    const spec::Experiment experiment = WithWorkers(workers, Small());
+    const auto trace = executor->Run(experiment, cost::Stated(experiment), {});
     EXPECT_EQ(trace.end_reason, EndReason::kOutOfMemory);
     EXPECT_THAT(trace.failure, HasSubstr("not enough memory for a batch of 4 samples (32 bytes)"));
   }

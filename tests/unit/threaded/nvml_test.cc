@@ -74,7 +74,7 @@ TEST(DeviceUtilization, IsTheMeanOfAllReadings) {
   experiment.run.steps = 700;
   experiment.device.step_base = Fixed(1ms);
   const base::SystemClock clock;
-  const auto trainer = MakeEmulatedTrainer(experiment, clock);
+  const auto trainer = MakeEmulatedTrainer(experiment, cost::Stated(experiment), clock);
   const auto memory = MakeHostMemory();
   int asked = 0;
   const auto run = [&](std::function<std::optional<double>()> utilization) {
@@ -82,7 +82,7 @@ TEST(DeviceUtilization, IsTheMeanOfAllReadings) {
                                  .trainer = trainer.get(),
                                  .memory = memory.get(),
                                  .device_utilization = std::move(utilization)})
-        ->Run(experiment, {})
+        ->Run(experiment, cost::Stated(experiment), {})
         .effective.nvml_utilization;
   };
   const auto mean = run([&]() -> std::optional<double> {

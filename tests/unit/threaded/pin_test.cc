@@ -39,7 +39,7 @@ trace::RunTrace RunPinned(const spec::Experiment& experiment, Trainer& trainer, 
                                .memory = memory.get(),
                                .pinned = &pinned,
                                .source = source})
-      ->Run(experiment, {});
+      ->Run(experiment, cost::Stated(experiment), {});
 }
 
 spec::Experiment SmallWith(int workers) {
@@ -92,7 +92,7 @@ TEST(PinTest, ThePinThreadsTimeIsPartitionedCompletely) {
   experiment.run.epochs.reset();
   experiment.run.steps = 200;
   const base::SystemClock clock;
-  const auto trainer = MakeEmulatedTrainer(experiment, clock);
+  const auto trainer = MakeEmulatedTrainer(experiment, cost::Stated(experiment), clock);
   CountingMemory pinned;
   const trace::RunTrace trace = RunPinned(experiment, *trainer, pinned, nullptr);
   ASSERT_EQ(trace.end_reason, trace::EndReason::kSteps) << trace.failure;

@@ -127,14 +127,14 @@ inline trace::RunTrace RunWith(const spec::Experiment& experiment, Trainer& trai
                                               .memory = memory.get(),
                                               .pinned = pinned.get(),
                                               .source = source});
-  return executor->Run(experiment, control);
+  return executor->Run(experiment, cost::Stated(experiment), control);
 }
 
 /// On the emulated device.
 inline trace::RunTrace RunEmulated(const spec::Experiment& experiment,
                                    const RunControl& control = {}) {
   const base::SystemClock clock;
-  const auto trainer = MakeEmulatedTrainer(experiment, clock);
+  const auto trainer = MakeEmulatedTrainer(experiment, cost::Stated(experiment), clock);
   return RunWith(experiment, *trainer, nullptr, control);
 }
 

@@ -23,8 +23,12 @@ spec::Experiment Drawn() {
   return experiment;
 }
 
-TEST(Sampler, EveryEpochHasEachSampleOnceInItsOwnOrder) {
-  const Sampler sampler(Small());
+Sampler SamplerOf(const spec::Experiment& experiment) {
+  return Sampler(experiment, cost::Stated(experiment));
+}
+
+TEST(Sampler, EveryEpochHoldsEachSampleOnceInAnOrderOfItsOwn) {
+  const Sampler sampler = SamplerOf(Small());
   std::vector<std::int64_t> orders[2];
   for (int epoch = 0; epoch < 2; ++epoch) {
     const auto order = sampler.EpochOrder(epoch);
@@ -34,12 +38,12 @@ TEST(Sampler, EveryEpochHasEachSampleOnceInItsOwnOrder) {
   EXPECT_NE(orders[0], orders[1]);
 }
 
-TEST(Sampler, SplitsAnEpochLikePyTorchsDistributedSampler) {
+TEST(Sampler, DealsAnEpochToAcceleratorsAsPyTorchsDistributedSamplerDoes) {
   // 5 accelerators, 24 samples: 5 each, so that one sample is dealt twice, the first of the order.
   auto experiment = Small();
   experiment.run.accelerators = 5;
-  const Sampler sampler(experiment);
-  const auto whole = Sampler(Small()).EpochOrder(2);
+  const Sampler sampler = SamplerOf(experiment);
+  const auto whole = SamplerOf(Small()).EpochOrder(2);
   for (int rank = 0; rank < 5; ++rank) {
     const auto own = sampler.WholeEpochOrder(2, rank);
     std::array<std::uint64_t, 5> range;
@@ -55,11 +59,11 @@ TEST(Sampler, SplitsAnEpochLikePyTorchsDistributedSampler) {
 TEST(Sampler, WithoutShuffleTheOrderIsTheDataSets) {
   auto experiment = Small();
   experiment.loader.shuffle = false;
-  EXPECT_EQ(Sampler(experiment).EpochOrder(3)(17), 17);
+  EXPECT_EQ(SamplerOf(experiment).EpochOrder(3)(17), 17);
 }
 
 TEST(Sampler, AChunkIsTheSumOfItsSamples) {
-  const Sampler sampler(Drawn());
+  const Sampler sampler = SamplerOf(Drawn());
   const auto order = sampler.EpochOrder(1);
   const ChunkDemand chunk = sampler.Demand(1, order, 5, 3);
   ChunkDemand sum;
@@ -81,9 +85,9 @@ TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
                               .size = {24 * 1000},
                               .warm = 0,
                               .hit_bandwidth = base::BytesPerSecond{1e6}};
-  const Sampler sampler(experiment);
+  const Sampler sampler = SamplerOf(experiment);
   const auto order = sampler.EpochOrder(0);
-  auto cache = cost::SampleCache::Of(experiment);
+  auto cache = cost::SampleCache::Of(experiment, cost::StatedStorage(experiment.storage));
   sampler.Demand(0, order, 0, 5, &*cache);
   const ChunkDemand both = sampler.Demand(0, order, 3, 4, &*cache);  // 3 and 4 were read before
   const ChunkDemand hits = sampler.Demand(0, order, 3, 2), misses = sampler.Demand(0, order, 5, 2);
@@ -91,14 +95,23 @@ TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
   EXPECT_EQ(both.reads, 2);
   EXPECT_EQ(both.bytes, misses.bytes);
   EXPECT_EQ(both.latency, misses.latency);
-  EXPECT_NEAR(base::ToSeconds(both.hit_copy), static_cast<double>(hits.bytes.count) / 1e6, 2e-9);
+  EXPECT_NEAR(base::ToSeconds(both.read_cpu), static_cast<double>(hits.bytes.count) / 1e6, 2e-9);
   EXPECT_EQ(both.prepare, hits.prepare + misses.prepare);
 }
 
-TEST(Sampler, SampleCostsRepeatEveryEpochButStorageLatenciesDoNot) {
+TEST(Sampler, EveryReadOfAStorageThatCostsCpuTimeDoesSo) {
+  const auto experiment = Drawn();
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.storage.read_cpu = 10us;
+  const Sampler sampler(experiment, pipeline);
+  EXPECT_EQ(sampler.Demand(0, sampler.EpochOrder(0), 5, 3).read_cpu, 30us);
+  EXPECT_EQ(SamplerOf(experiment).Demand(0, sampler.EpochOrder(0), 5, 3).read_cpu, 0us);
+}
+
+TEST(Sampler, ASampleCostsTheSameEveryEpochButStorageAnswersAnew) {
   auto experiment = Drawn();
   experiment.loader.shuffle = false;
-  const Sampler sampler(experiment);
+  const Sampler sampler = SamplerOf(experiment);
   const ChunkDemand first = sampler.Demand(0, sampler.EpochOrder(0), 7, 1);
   const ChunkDemand second = sampler.Demand(1, sampler.EpochOrder(1), 7, 1);
   EXPECT_EQ(first.bytes, second.bytes);
@@ -107,7 +120,7 @@ TEST(Sampler, SampleCostsRepeatEveryEpochButStorageLatenciesDoNot) {
 }
 
 TEST(Sampler, LabelsAreClasses) {
-  const Sampler sampler(Small());
+  const Sampler sampler = SamplerOf(Small());
   std::set<std::int64_t> labels;
   for (int sample = 0; sample < 1000; ++sample) labels.insert(sampler.Label(sample));
   EXPECT_EQ(labels.size(), 10u);
