@@ -118,13 +118,19 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + 1;
   }
 
-  /// Over whole cycles of all workers, in which bursts even out, once the first stock is used up.
+  /// Over whole cycles of all workers, or epochs, in which bursts even out, once the first stock is
+  /// used up.
   double Run(const Variant& variant) const {
     Experiment experiment = WithSettings(experiment_, variant.settings);
     const spec::Loader& loader = experiment.loader;
-    const std::int64_t start = StartOf(loader), cycle = std::max(1, loader.workers);
-    const auto affordable =
-        static_cast<std::int64_t>(share_ * static_cast<double>(StepsOf(loader) - start));
+    const auto affordable = static_cast<std::int64_t>(
+        share_ * static_cast<double>(StepsOf(loader) - StartOf(loader)));
+    // Loading starts anew each epoch: whole epochs, where some fit.
+    const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
+    const bool by_epochs = epoch > 0 && epoch <= affordable;
+    const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
+    std::int64_t start = StartOf(loader);
+    if (by_epochs) start = (start + epoch - 1) / epoch * epoch;
     experiment.run.steps = start + std::max(affordable, 2 * cycle);
     engine::RunControl control;
     control.stop = stop_;
