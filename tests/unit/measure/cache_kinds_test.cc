@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "facts_of.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -31,12 +31,12 @@ spec::Experiment Cached(const Pipeline& pipeline) {
   return experiment;
 }
 
-Measurement Measured(const Pipeline& pipeline) {
-  return Measure(TraceOf(pipeline), Cached(pipeline));
+Measurement MeasuredCached(const Pipeline& pipeline) {
+  return Measured(TraceOf(pipeline), Cached(pipeline));
 }
 
 TEST(CacheKinds, OnlyTheWarmEpochsAreMeasured) {
-  const Measurement m = Measured(ColdThenWarm(1, 200));
+  const Measurement m = MeasuredCached(ColdThenWarm(1, 200));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{1, 2}));  // the fourth was not seen to its end
   EXPECT_EQ(m.result.steps, 100);
   EXPECT_NEAR(*m.result.samples_per_s, 64 / 0.002, 1);
@@ -46,7 +46,7 @@ TEST(CacheKinds, OnlyTheWarmEpochsAreMeasured) {
 }
 
 TEST(CacheKinds, AreToldApartInAWarningThatNamesTheirRates) {
-  const auto mixed = FactsOf<warnings::MixedCache>(Measured(ColdThenWarm(1, 200)));
+  const auto mixed = FactsOf<warnings::MixedCache>(MeasuredCached(ColdThenWarm(1, 200)));
   ASSERT_TRUE(mixed);
   ASSERT_EQ(mixed->kinds.size(), 2U);
   EXPECT_EQ(mixed->kinds[0].epochs, (EpochRange{0, 0}));
@@ -59,20 +59,20 @@ TEST(CacheKinds, AreToldApartInAWarningThatNamesTheirRates) {
 }
 
 TEST(CacheKinds, OfEpochsThatHitAlikeAreOne) {
-  const Measurement m = Measured(ColdThenWarm(0, 200, 0.5));
+  const Measurement m = MeasuredCached(ColdThenWarm(0, 200, 0.5));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{0, 2}));
   EXPECT_FALSE(FactsOf<warnings::MixedCache>(m));
   EXPECT_FALSE(FactsOf<warnings::ColdCache>(m));
 }
 
 TEST(CacheKinds, ARunWithinItsFirstEpochSaysThatTheCacheWasFilling) {
-  const Measurement m = Measured(ColdThenWarm(1, 40));
+  const Measurement m = MeasuredCached(ColdThenWarm(1, 40));
   EXPECT_FALSE(m.result.judged_epochs);
   EXPECT_TRUE(FactsOf<warnings::ColdCache>(m));
 }
 
 TEST(CacheKinds, APartOfAnEpochIsNotMeasuredBesideAWholeOne) {
-  const Measurement m = Measured(ColdThenWarm(1, 70));
+  const Measurement m = MeasuredCached(ColdThenWarm(1, 70));
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{0, 0}));
   EXPECT_NEAR(*m.result.samples_per_s, 6400, 1);
   EXPECT_TRUE(FactsOf<warnings::ColdCache>(m));
@@ -80,7 +80,7 @@ TEST(CacheKinds, APartOfAnEpochIsNotMeasuredBesideAWholeOne) {
 
 TEST(CacheKinds, WithoutACacheTheWindowDoesNotGoByEpochs) {
   const Pipeline pipeline = ColdThenWarm(0, 200, 0);
-  const Measurement m = Measure(TraceOf(pipeline), ExperimentOf(pipeline));
+  const Measurement m = Measured(pipeline);
   EXPECT_FALSE(m.result.judged_epochs);
   EXPECT_FALSE(m.result.epochs[0].cache_hit_fraction);
 }
@@ -108,7 +108,7 @@ TEST(CacheKinds, OfRealFilesFollowFromWhatTheDeviceDelivered) {
   pipeline.hits = {};  // a real read does not say whether it hit
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.storage.kind = spec::StorageKind::kFiles;
-  const Measurement m = Measure(RealFiles(pipeline), experiment);
+  const Measurement m = Measured(RealFiles(pipeline), experiment);
   EXPECT_NEAR(*m.result.epochs[0].cache_hit_fraction, 0, 0.02);
   EXPECT_NEAR(*m.result.epochs[1].cache_hit_fraction, 0.9, 0.1);
   EXPECT_EQ(m.result.judged_epochs, (EpochRange{1, 2}));
@@ -121,7 +121,7 @@ TEST(CacheKinds, OfRealFilesAreUnknownWhereTheKernelDoesNotSay) {
   Pipeline pipeline = ColdThenWarm(1, 200);
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.storage.kind = spec::StorageKind::kFiles;
-  const Measurement m = Measure(TraceOf(pipeline), experiment);
+  const Measurement m = Measured(TraceOf(pipeline), experiment);
   EXPECT_FALSE(m.result.epochs[0].cache_hit_fraction);
   EXPECT_FALSE(m.result.judged_epochs);
 }

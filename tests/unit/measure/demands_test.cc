@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "measure/measurement.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -24,7 +23,7 @@ TEST(Demands, AreTheCostsOfABatchWithoutContentionOrWaiting) {
                           .backward = Ms(3),
                           .sync = Ms(0.125),
                           .asynchronous = true};
-  const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;
+  const Demands d = Measured(pipeline).demands;
   EXPECT_EQ(d.batch_samples, 64);
   EXPECT_NEAR(*d.prepare_cpu_s, 0.003, 1e-9);
   EXPECT_EQ(*d.prepare_wait_s, 0);
@@ -41,7 +40,7 @@ TEST(Demands, PutWaitingPreparationApartFromCpuWork) {
   const Pipeline pipeline{.workers = 2, .prepare = Ms(3), .forward = Ms(4)};
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.prepare.kind = spec::PrepareKind::kWait;
-  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
+  const Demands d = Measured(TraceOf(pipeline), experiment).demands;
   EXPECT_NEAR(*d.prepare_wait_s, 0.003, 1e-9);
   EXPECT_EQ(*d.prepare_cpu_s, 0);
 }
@@ -53,14 +52,14 @@ TEST(Demands, OfEmulatedReadingAreThoseOfOneWorkerAlone) {
   spec::Experiment experiment = ExperimentOf(Reading());
   experiment.storage.latency = {base::Distribution::Fixed(100e3)};
   experiment.storage.bandwidth = base::BytesPerSecond{8e6};
-  const Demands d = Measure(TraceOf(Reading()), experiment).demands;
+  const Demands d = Measured(TraceOf(Reading()), experiment).demands;
   EXPECT_EQ(d.reads, 64);
   EXPECT_EQ(d.bytes, 64'000);
   // 64 latencies of 100 us, then 64,000 B at 8 MB/s.
   EXPECT_NEAR(*d.read_s, 64 * 100e-6 + 0.008, 1e-9);
   experiment.storage.iops_per_s = 1000;
   // The pace of 64 reads at 1,000 a second outlasts latencies and bytes together.
-  EXPECT_NEAR(*Measure(TraceOf(Reading()), experiment).demands.read_s, 0.064, 1e-9);
+  EXPECT_NEAR(*Measured(TraceOf(Reading()), experiment).demands.read_s, 0.064, 1e-9);
 }
 
 TEST(Demands, OfReadingBehindACacheAreItsMissesAndTheCopiesOfItsHits) {
@@ -70,7 +69,7 @@ TEST(Demands, OfReadingBehindACacheAreItsMissesAndTheCopiesOfItsHits) {
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.storage.latency = {base::Distribution::Fixed(100e3)};
   experiment.storage.cache.policy = spec::CachePolicy::kLru;
-  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
+  const Demands d = Measured(TraceOf(pipeline), experiment).demands;
   EXPECT_EQ(d.reads, 16);
   EXPECT_EQ(d.bytes, 16'000);
   EXPECT_NEAR(*d.read_cpu_s, 0.002, 1e-9);
@@ -82,7 +81,7 @@ TEST(Demands, OfRealReadingAreAsMeasured) {
   pipeline.read_cpu = Ms(2);
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.storage.kind = spec::StorageKind::kFiles;
-  const Demands d = Measure(TraceOf(pipeline), experiment).demands;
+  const Demands d = Measured(TraceOf(pipeline), experiment).demands;
   EXPECT_NEAR(*d.read_s, 0.030, 1e-9);
   EXPECT_NEAR(*d.read_cpu_s, 0.002, 1e-9);
 }
@@ -90,19 +89,19 @@ TEST(Demands, OfRealReadingAreAsMeasured) {
 TEST(Demands, TakeBytesPerReadFromTheStorageCounters) {
   trace::RunTrace trace = TraceOf(Reading());
   AddUse(trace, {.reads_per_s = 1000, .bytes_per_s = 3e6});
-  EXPECT_NEAR(Measure(trace, ExperimentOf(Reading())).demands.bytes, 64 * 3000, 64 * 3);
+  EXPECT_NEAR(Measured(trace, ExperimentOf(Reading())).demands.bytes, 64 * 3000, 64 * 3);
 }
 
 TEST(Demands, OfAMeanBatchWhereTheLastIsPartial) {
   const Pipeline pipeline{.workers = 0, .epoch_batches = 2, .last_batch = 32, .forward = Ms(1)};
-  EXPECT_EQ(Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands.batch_samples, 48);
+  EXPECT_EQ(Measured(pipeline).demands.batch_samples, 48);
 }
 
 TEST(Demands, OfTrainingOnTheCpuAreWhatTheProcessUsedBeyondLoading) {
   const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
   trace::RunTrace trace = TraceOf(pipeline);
   trace.effective.compute_threads = 4;
-  const auto fit = [&] { return Measure(trace, ExperimentOf(pipeline)).demands; };
+  const auto fit = [&] { return Measured(trace, ExperimentOf(pipeline)).demands; };
   EXPECT_NEAR(*fit().step_cpu_s, 4 * 0.010, 1e-4);  // the bound, without counters
   EXPECT_NE(fit().step_cpu_method.find("upper bound"), std::string::npos);
   AddUse(trace, {.cores = 3});
@@ -116,7 +115,7 @@ TEST(Demands, OfTrainingOnTheCpuComeFromTheTrainersThreadsWhereTheKernelTellsThe
   trace::RunTrace trace = TraceOf(pipeline);
   trace.effective.compute_threads = 4;
   AddUse(trace, {.cores = 3, .trainer_cores = 1.5, .trainer_wait_cores = 0.1});
-  EXPECT_NEAR(*Measure(trace, ExperimentOf(pipeline)).demands.step_cpu_s, 1.5 * 0.010, 1e-4);
+  EXPECT_NEAR(*Measured(trace, ExperimentOf(pipeline)).demands.step_cpu_s, 1.5 * 0.010, 1e-4);
 }
 
 TEST(Demands, OfAStepThatWasRepeatedAloneHoldNoWaiting) {
@@ -127,17 +126,17 @@ TEST(Demands, OfAStepThatWasRepeatedAloneHoldNoWaiting) {
   trace.effective.step_cpu = Ms(20);
   trace.effective.step_on_one_thread = Ms(19);
   AddUse(trace, {.cores = 3, .trainer_cores = 2.5, .trainer_wait_cores = 0.1});
-  const Demands d = Measure(trace, ExperimentOf(pipeline)).demands;
+  const Demands d = Measured(trace, ExperimentOf(pipeline)).demands;
   EXPECT_NEAR(*d.step_s, 0.006, 1e-9);
   EXPECT_NEAR(*d.step_cpu_s, 0.020, 1e-9);
   EXPECT_NEAR(*d.step_one_thread_s, 0.019, 1e-9);
   trace.effective.device_step = Ms(11);  // a noisy moment: it cannot be longer than beside workers
-  EXPECT_NEAR(*Measure(trace, ExperimentOf(pipeline)).demands.step_s, 0.010, 1e-6);
+  EXPECT_NEAR(*Measured(trace, ExperimentOf(pipeline)).demands.step_s, 0.010, 1e-6);
 }
 
 TEST(Demands, AreNotThereWithoutMeasurement) {
   const Pipeline pipeline{.steps = 0};
-  const Demands d = Measure(TraceOf(pipeline), ExperimentOf(pipeline)).demands;
+  const Demands d = Measured(pipeline).demands;
   EXPECT_FALSE(d.step_s);
   EXPECT_FALSE(d.prepare_cpu_s);
   EXPECT_FALSE(d.read_s);

@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "measure/measurement.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -14,10 +13,6 @@ using tests::TraceOf;
 using trace::State;
 
 constexpr double kMostOther = 0.005;  // of the wall time, as the design promises
-
-Measurement Measured(const Pipeline& pipeline) {
-  return Measure(TraceOf(pipeline), ExperimentOf(pipeline));
-}
 
 /// A pipeline in which every state takes at least 2 % of its clock's time: loading limits (50 ms
 /// for four batches), and the first epoch ends inside the window.
@@ -147,7 +142,7 @@ TEST(Partitions, ShowARestWhenStartupIsForgotten) {
   pipeline.forgotten = State::kStartup;
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.run.warmup = Duration::zero();  // startup is measured
-  const Workers workers = Measure(TraceOf(pipeline), experiment).workers;
+  const Workers workers = Measured(TraceOf(pipeline), experiment).workers;
   EXPECT_NEAR(workers.other_s, 4 * 0.100, 0.001);
 }
 
@@ -157,7 +152,7 @@ TEST(Partitions, ShowSecondsThatWereCountedTwice) {
   auto& times = trace.threads[0].times;
   for (Duration& time : times[static_cast<std::size_t>(State::kStarved)]) time *= 2;
   for (Duration& time : times[static_cast<std::size_t>(State::kPrepare)]) time *= 2;
-  const Measurement m = Measure(trace, ExperimentOf(pipeline));
+  const Measurement m = Measured(trace, ExperimentOf(pipeline));
   EXPECT_LT(std::min(m.consumer.other_s, m.workers.other_s), -0.1);
 }
 
@@ -194,7 +189,7 @@ TEST(Consumer, CountsItsOwnPinningAsWaitingForTheCopy) {
   auto& times = trace.threads[0].times;
   std::swap(times[static_cast<std::size_t>(State::kHost)],
             times[static_cast<std::size_t>(State::kPin)]);
-  const Consumer consumer = Measure(trace, ExperimentOf(pipeline)).consumer;
+  const Consumer consumer = Measured(trace, ExperimentOf(pipeline)).consumer;
   EXPECT_NEAR(consumer.h2d_s / consumer.wall_s, 0.5, 0.002);
   ExpectClosed(consumer.wall_s, consumer.other_s);
 }
@@ -220,7 +215,7 @@ TEST(WorkersTime, TellsWaitingForAnEarlierBatchFromWaitingForTheConsumer) {
     for (Duration& time : on_order) time /= 4;
     for (std::size_t i = 0; i < on_order.size(); ++i) on_consumer[i] -= on_order[i];
   }
-  const Workers workers = Measure(trace, ExperimentOf(pipeline)).workers;
+  const Workers workers = Measured(trace, ExperimentOf(pipeline)).workers;
   EXPECT_NEAR(workers.blocked_on_order_s / workers.blocked_on_consumer_s, 1.0 / 3, 1e-4);
   ExpectClosed(workers.wall_s, workers.other_s);
 }
@@ -246,7 +241,7 @@ TEST(PinTime, IsThatOfThePinThreadWhereThereIsOne) {
     builder.Record(step);
   }
   const trace::RunTrace trace = builder.Finish(at, trace::EndReason::kSteps, "");
-  const Measurement m = Measure(trace, ExperimentOf({.workers = 1}));
+  const Measurement m = Measured(trace, ExperimentOf({.workers = 1}));
   ASSERT_TRUE(m.pin);
   EXPECT_NEAR(m.pin->pin_s / m.pin->wall_s, 0.2, 1e-3);
   EXPECT_NEAR(m.pin->idle_s / m.pin->wall_s, 0.5, 1e-3);
@@ -283,7 +278,7 @@ Pipeline Bracketed() {
 
 TEST(DeviceTime, TakesLaunchGapsOutOfTheBracketOfEvents) {
   const Pipeline pipeline = Bracketed();
-  const Measurement m = Measure(OnCuda(pipeline, Ms(2)), ExperimentOf(pipeline));
+  const Measurement m = Measured(OnCuda(pipeline, Ms(2)), ExperimentOf(pipeline));
   EXPECT_EQ(m.device->clock, "cuda events");
   EXPECT_NEAR(m.device->busy_s / m.device->wall_s, 0.2, 0.002);
   EXPECT_NEAR(*m.device->launch_s / m.device->wall_s, 0.8, 0.002);  // 7 of the bracket and 1 before
@@ -294,13 +289,13 @@ TEST(DeviceTime, TakesLaunchGapsOutOfTheBracketOfEvents) {
 
 TEST(DeviceTime, IsNeverBusierThanItsBracket) {
   const Pipeline pipeline = Bracketed();
-  const Measurement m = Measure(OnCuda(pipeline, Ms(50)), ExperimentOf(pipeline));
+  const Measurement m = Measured(OnCuda(pipeline, Ms(50)), ExperimentOf(pipeline));
   EXPECT_NEAR(m.device->busy_s / m.device->wall_s, 0.9, 0.002);
 }
 
 TEST(DeviceTime, LeavesUtilizationOpenWithoutAReplay) {
   const Pipeline pipeline = Bracketed();
-  const Measurement m = Measure(OnCuda(pipeline, std::nullopt), ExperimentOf(pipeline));
+  const Measurement m = Measured(OnCuda(pipeline, std::nullopt), ExperimentOf(pipeline));
   EXPECT_FALSE(m.device->launch_s);
   EXPECT_NEAR(m.device->busy_s / m.device->wall_s, 1.0, 0.002);
   EXPECT_FALSE(m.result.accelerator_utilization);

@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "measure/measurement.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -15,10 +14,6 @@ using tests::ExperimentOf;
 using tests::Ms;
 using tests::Pipeline;
 using tests::TraceOf;
-
-Measurement Measured(const Pipeline& pipeline) {
-  return Measure(TraceOf(pipeline), ExperimentOf(pipeline));
-}
 
 RC_GTEST_PROP(Rate, OfDeterministicStagesIsTheSmallerOfLoadingAndTraining, ()) {
   Pipeline pipeline;
@@ -62,7 +57,7 @@ TEST(StepTime, LeavesOutQuantilesThatTooFewStepsCannotShow) {
     Pipeline pipeline{.workers = 1, .steps = measured + 1, .forward = Ms(1)};
     spec::Experiment experiment = ExperimentOf(pipeline);
     experiment.run.warmup = Ms(1);
-    return *Measure(TraceOf(pipeline), experiment).result.step_time;
+    return *Measured(TraceOf(pipeline), experiment).result.step_time;
   };
   EXPECT_FALSE(times(1).p50_s);
   EXPECT_TRUE(times(2).p50_s);
@@ -112,7 +107,7 @@ TEST(Interval, UsesLongerBatchesWhileNeighboursAreCorrelated) {
     spec::Experiment experiment = ExperimentOf(p);
     experiment.run.warmup = Ms(100);
     const std::string method =
-        Measure(TraceOf(p), experiment).result.samples_per_s_interval->method;
+        Measured(TraceOf(p), experiment).result.samples_per_s_interval->method;
     return std::stoi(method.substr(method.find('(') + 1));
   };
   pipeline.extra = Noisy(1).extra;

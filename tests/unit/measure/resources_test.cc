@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "measure/measurement.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -20,7 +19,7 @@ Pipeline Reading() { return {.workers = 4, .read = Ms(30), .forward = Ms(1)}; }
 Resources With(const EvenUse& use, const spec::Experiment& experiment, int readings = 21) {
   trace::RunTrace trace = TraceOf(Reading());
   AddUse(trace, use, readings);
-  return Measure(trace, experiment).resources;
+  return Measured(trace, experiment).resources;
 }
 
 TEST(Resources, AreInterpolatedToTheWindowsBorders) {
@@ -76,7 +75,7 @@ TEST(Resources, OfADiskAreWhatIostatShows) {
   }
   spec::Experiment experiment = ExperimentOf(Reading());
   experiment.storage.kind = spec::StorageKind::kFiles;
-  const auto disk = Measure(trace, experiment).resources.disk;
+  const auto disk = Measured(trace, experiment).resources.disk;
   ASSERT_TRUE(disk);
   EXPECT_EQ(disk->name, "sda");
   EXPECT_NEAR(disk->reads_per_s, 200, 1);
@@ -84,20 +83,20 @@ TEST(Resources, OfADiskAreWhatIostatShows) {
   EXPECT_NEAR(*disk->await_s, 0.005, 1e-4);
   EXPECT_NEAR(disk->utilization, 0.5, 0.01);
   EXPECT_NEAR(disk->queue_length, 1, 0.01);
-  EXPECT_FALSE(Measure(TraceOf(Reading()), experiment).resources.disk);
+  EXPECT_FALSE(Measured(TraceOf(Reading()), experiment).resources.disk);
 }
 
 TEST(Resources, SplitCoresIntoLoadingAndTraining) {
   const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .collate = Ms(2), .forward = Ms(10)};
   trace::RunTrace trace = TraceOf(pipeline);
   AddUse(trace, {.cores = 3});
-  const Resources r = Measure(trace, ExperimentOf(pipeline)).resources;
+  const Resources r = Measured(trace, ExperimentOf(pipeline)).resources;
   EXPECT_NEAR(*r.cores_used_loading, 1.0, 1e-6);  // 10 ms of each 10 ms step
   EXPECT_NEAR(*r.cores_used_training, 2.0, 1e-6);
 }
 
 TEST(Resources, AreUnknownWithoutReadings) {
-  const Resources r = Measure(TraceOf(Reading()), ExperimentOf(Reading())).resources;
+  const Resources r = Measured(TraceOf(Reading()), ExperimentOf(Reading())).resources;
   EXPECT_EQ(r.cores, 8);
   EXPECT_FALSE(r.cores_used);
   EXPECT_FALSE(r.storage_utilization);
@@ -110,13 +109,13 @@ TEST(Resources, AreUnknownWhenReadingsCoverLessThanHalfOfTheWindow) {
   trace::RunTrace trace = TraceOf(Reading());
   AddUse(trace, {.cores = 2});
   trace.resources.resize(8);
-  EXPECT_FALSE(Measure(trace, ExperimentOf(Reading())).resources.cores_used);
+  EXPECT_FALSE(Measured(trace, ExperimentOf(Reading())).resources.cores_used);
 }
 
 TEST(Memory, TellsThePeakAndWhatTheQueueHolds) {
   trace::RunTrace trace = TraceOf(Reading());
   AddUse(trace, {}, 21);
-  const Memory memory = Measure(trace, ExperimentOf(Reading())).memory;
+  const Memory memory = Measured(trace, ExperimentOf(Reading())).memory;
   EXPECT_EQ(memory.rss_peak_bytes, 1'000'020);
   // 2 x 4 batches of 64 samples of 10 x 10 bytes.
   EXPECT_EQ(memory.queued_bytes, 8 * 64 * 100);
@@ -125,9 +124,9 @@ TEST(Memory, TellsThePeakAndWhatTheQueueHolds) {
 
 TEST(TransferUse, CountsWhatGoesToADeviceOfItsOwn) {
   Pipeline pipeline{.workers = 1, .prepare = Ms(1), .transfer = Ms(1), .forward = Ms(5)};
-  EXPECT_EQ(Measure(TraceOf(pipeline), ExperimentOf(pipeline)).transfer.bytes, 0);
+  EXPECT_EQ(Measured(pipeline).transfer.bytes, 0);
   pipeline.asynchronous = true;
-  const Measurement m = Measure(TraceOf(pipeline), ExperimentOf(pipeline));
+  const Measurement m = Measured(pipeline);
   EXPECT_EQ(m.transfer.bytes, m.result.samples * 100);
 }
 

@@ -7,8 +7,7 @@
 
 #include "base/random.h"
 #include "facts_of.h"
-#include "measure/measurement.h"
-#include "support/trace_builder.h"
+#include "measured.h"
 
 namespace pipesim::measure {
 namespace {
@@ -26,7 +25,7 @@ template <typename Facts>
 std::optional<Facts> Warned(const Pipeline& pipeline, const EvenUse& use = {}) {
   trace::RunTrace trace = TraceOf(pipeline);
   AddUse(trace, use);
-  return FactsOf<Facts>(Measure(trace, ExperimentOf(pipeline)));
+  return FactsOf<Facts>(Measured(trace, ExperimentOf(pipeline)));
 }
 
 Pipeline Healthy() { return {.workers = 2, .prepare = Ms(5), .forward = Ms(10)}; }
@@ -38,7 +37,7 @@ TEST(Warnings, AreNotThereForAHealthyRun) {
                  .throttled = 0,
                  .worker_wait_cores = 0,
                  .swapped_in_per_s = 0});
-  EXPECT_THAT(Measure(trace, ExperimentOf(Healthy())).warnings, IsEmpty());
+  EXPECT_THAT(Measured(trace, ExperimentOf(Healthy())).warnings, IsEmpty());
 }
 
 TEST(Warnings, SayThatTooFewStepsWereMeasured) {
@@ -90,11 +89,11 @@ TEST(Warnings, NameATimeInWhichTheWholeProgramStoodStill) {
   };
   const auto experiment = ExperimentOf(pipeline);
   // A second without a reading: two cores were busy meanwhile, so only the monitor was late.
-  EXPECT_FALSE(FactsOf<warnings::Stalled>(Measure(without(21, 30), experiment)));
+  EXPECT_FALSE(FactsOf<warnings::Stalled>(Measured(without(21, 30), experiment)));
   trace::RunTrace stopped = without(21, 30);
   for (std::size_t i = 21; i < stopped.resources.size(); ++i)
     stopped.resources[i].process_cpu = stopped.resources[20].process_cpu;
-  const auto stalled = FactsOf<warnings::Stalled>(Measure(stopped, experiment));
+  const auto stalled = FactsOf<warnings::Stalled>(Measured(stopped, experiment));
   ASSERT_TRUE(stalled);
   EXPECT_GT(stalled->stalled_s, 0);
 }
@@ -142,7 +141,7 @@ std::optional<warnings::Bursts> BurstsWith(
        trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].kept) {
     step.value = rewritten_ms(step) * 1e6;
   }
-  return FactsOf<warnings::Bursts>(Measure(trace, ExperimentOf(pipeline)));
+  return FactsOf<warnings::Bursts>(Measured(trace, ExperimentOf(pipeline)));
 }
 
 TEST(Warnings, CallItBurstsOnlyWhenOneOfEachCycleIsSlowAndReturns) {
@@ -162,7 +161,7 @@ TEST(Warnings, CountBadSamplesAndNameTheFirst) {
   trace::RunTrace trace = TraceOf(Healthy());
   trace.bad_sample_count = 3;
   trace.bad_samples = {{.item = "cat/7.jpg", .reason = "truncated"}};
-  const auto bad = FactsOf<warnings::BadSamples>(Measure(trace, ExperimentOf(Healthy())));
+  const auto bad = FactsOf<warnings::BadSamples>(Measured(trace, ExperimentOf(Healthy())));
   ASSERT_TRUE(bad && bad->first);
   EXPECT_EQ(bad->count, 3);
   EXPECT_EQ(bad->first->item, "cat/7.jpg");
@@ -174,7 +173,7 @@ TEST(Warnings, NameLateWakeUpsOnlyWhereWorkersDoNothingButWait) {
   EXPECT_FALSE(Warned<warnings::LateWakeups>(pipeline));  // burning: that is contention
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.prepare.kind = spec::PrepareKind::kWait;
-  const auto late = FactsOf<warnings::LateWakeups>(Measure(TraceOf(pipeline), experiment));
+  const auto late = FactsOf<warnings::LateWakeups>(Measured(TraceOf(pipeline), experiment));
   ASSERT_TRUE(late);
   EXPECT_NEAR(late->share, 0.05, 0.0005);
 }
@@ -191,12 +190,12 @@ TEST(Warnings, SayThatTimeRanOutBeforeTheIntervalWasNarrow) {
   trace.end_reason = EndReason::kMaxDuration;
   spec::Experiment experiment = ExperimentOf(pipeline);
   experiment.run.max_noise = 0.001;
-  const auto ran_out = FactsOf<warnings::MaxDuration>(Measure(trace, experiment));
+  const auto ran_out = FactsOf<warnings::MaxDuration>(Measured(trace, experiment));
   ASSERT_TRUE(ran_out);
   EXPECT_DOUBLE_EQ(ran_out->max_duration_s, 60);
   EXPECT_GT(ran_out->noise, 0.001);
   experiment.run.max_noise = 0.5;
-  EXPECT_FALSE(FactsOf<warnings::MaxDuration>(Measure(trace, experiment)));
+  EXPECT_FALSE(FactsOf<warnings::MaxDuration>(Measured(trace, experiment)));
 }
 
 TEST(Warnings, SayWhyNothingWasMeasured) {
@@ -207,7 +206,7 @@ TEST(Warnings, SayWhyNothingWasMeasured) {
   spec::Experiment experiment = ExperimentOf(Healthy());
   experiment.run.warmup = std::chrono::hours(1);
   const auto all_warmup =
-      FactsOf<warnings::NothingMeasured>(Measure(TraceOf(Healthy()), experiment));
+      FactsOf<warnings::NothingMeasured>(Measured(TraceOf(Healthy()), experiment));
   ASSERT_TRUE(all_warmup);
   EXPECT_EQ(all_warmup->warmup_s, 3600);
 }
@@ -216,7 +215,7 @@ TEST(FailedRun, KeepsWhatWasMeasuredAndWhyItFailed) {
   trace::RunTrace trace = TraceOf(Healthy());
   trace.end_reason = EndReason::kFailed;
   trace.failure = "worker 1: disk on fire";
-  const Measurement m = Measure(trace, ExperimentOf(Healthy()));
+  const Measurement m = Measured(trace, ExperimentOf(Healthy()));
   EXPECT_EQ(m.result.stopped_by, EndReason::kFailed);
   EXPECT_EQ(m.failure, "worker 1: disk on fire");
   EXPECT_NEAR(*m.result.samples_per_s, 6400, 1e-6);
@@ -231,13 +230,13 @@ TEST(FailedRun, IsMeasuredWithoutThrowingHoweverShort) {
                                 .batch_size = 1,
                                 .forward = Ms(1),
                                 .asynchronous = asynchronous};
-        const Measurement m = Measure(TraceOf(pipeline), ExperimentOf(pipeline));
+        const Measurement m = Measured(pipeline);
         EXPECT_EQ(m.result.samples_per_s.has_value(), steps > 0);
         EXPECT_FALSE(m.warnings.empty());
       }
     }
   }
-  const Measurement empty = Measure(trace::RunTrace{}, spec::Experiment{});
+  const Measurement empty = Measured(trace::RunTrace{}, spec::Experiment{});
   EXPECT_FALSE(empty.result.samples_per_s);
 }
 

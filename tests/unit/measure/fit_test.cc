@@ -1,0 +1,244 @@
+#include "measure/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/stats.h"
+#include "measured.h"
+
+namespace pipesim::measure {
+namespace {
+
+using tests::ExperimentOf;
+using tests::Ms;
+using tests::Pipeline;
+using tests::TraceOf;
+using trace::Series;
+
+base::Drawn<Duration> Fixed(Duration time) {
+  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
+}
+
+/// Measured as the run was given `given`, then fitted.
+cost::Pipeline Fitted(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                      const cost::Pipeline& given) {
+  return Fit(trace, Measure(trace, experiment, given), experiment, given);
+}
+cost::Pipeline Fitted(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  return Fitted(trace, experiment, cost::Stated(experiment));
+}
+cost::Pipeline Fitted(const Pipeline& pipeline) {
+  return Fitted(TraceOf(pipeline), ExperimentOf(pipeline));
+}
+
+/// Batches of 64 samples of 100 bytes each once prepared, on a CUDA device.
+Measurement OfBatches(const Demands& demands) {
+  Measurement measurement;
+  measurement.demands = demands;
+  measurement.demands.batch_samples = 64;
+  measurement.effective.device = spec::DeviceId::Cuda(0);
+  measurement.effective.device_asynchronous = true;
+  return measurement;
+}
+const base::Bytes kBatch{64 * 100};
+
+cost::Pipeline Fitted(const Measurement& measurement) {
+  const spec::Experiment experiment = ExperimentOf({});
+  return Fit({}, measurement, experiment, cost::Stated(experiment));
+}
+
+TEST(Fit, LeavesEmulatedPartsAsTheyWereGiven) {
+  const Pipeline run{.workers = 2,
+                     .read = Ms(30),
+                     .prepare = Ms(3),
+                     .transfer = Ms(1),
+                     .forward = Ms(5),
+                     .asynchronous = true};
+  spec::Experiment experiment = ExperimentOf(run);
+  experiment.storage.latency = Fixed(Ms(0.1));
+  experiment.storage.queue_depth = 3;
+  experiment.prepare.cost = Fixed(Ms(0.04));
+  experiment.device.step_base = Fixed(Ms(4));
+  experiment.device.preset.emplace();
+  experiment.device.preset->h2d_bandwidth = {1e6};
+  const cost::Pipeline given = cost::Stated(experiment);
+  const cost::Pipeline fitted = Fitted(TraceOf(run), experiment, given);
+  EXPECT_EQ(fitted.samples, given.samples);
+  EXPECT_EQ(fitted.storage, given.storage);
+  EXPECT_EQ(fitted.prepare, given.prepare);
+  EXPECT_EQ(fitted.transfer, given.transfer);
+  EXPECT_EQ(fitted.step, given.step);
+}
+
+TEST(Fit, SaysWhichShareOfReadsTheCacheMissed) {
+  Pipeline run{.workers = 2, .read = Ms(30), .read_cpu = Ms(2), .forward = Ms(5)};
+  run.hits = [](std::int64_t) { return 0.75; };
+  spec::Experiment experiment = ExperimentOf(run);
+  experiment.storage.cache.policy = spec::CachePolicy::kLru;
+  EXPECT_DOUBLE_EQ(Fitted(TraceOf(run), experiment).samples.miss_fraction, 0.25);
+  run.hits = {};
+  EXPECT_DOUBLE_EQ(Fitted(run).samples.miss_fraction, 1);
+}
+
+/// Two workers that read and decode real files, and a CPU that trains.
+struct FromFiles {
+  Pipeline run{.workers = 2, .batch_size = 4, .read = Ms(20), .prepare = Ms(12), .read_cpu = Ms(4)};
+  spec::Experiment experiment;
+  trace::RunTrace trace;
+
+  FromFiles() {
+    run.forward = Ms(1);
+    experiment = ExperimentOf(run);
+    experiment.storage.kind = spec::StorageKind::kFiles;
+    experiment.prepare.kind = spec::PrepareKind::kDecode;
+    trace = TraceOf(run);
+  }
+  /// Every second batch took `factor` times as long, the others as much less; the mean stays.
+  void Spread(Series series, double share) {
+    int which = 0;
+    for (trace::Sampled& batch : trace.series[static_cast<std::size_t>(series)].kept)
+      batch.value *= 1 + (which++ % 2 == 0 ? share : -share);
+  }
+};
+
+TEST(Fit, GivesRealReadsTheirMeasuredLatencyAndCpuTime) {
+  const FromFiles files;
+  const cost::Storage storage = Fitted(files.trace, files.experiment).storage;
+  EXPECT_TRUE(storage.present);
+  EXPECT_EQ(storage.latency.Mean(), Ms(16) / 4);
+  EXPECT_EQ(storage.read_cpu, Ms(4) / 4);
+  EXPECT_FALSE(storage.bandwidth);
+  EXPECT_FALSE(storage.queue_depth);
+  EXPECT_DOUBLE_EQ(storage.AloneSeconds(4, 4000) + storage.CpuSeconds(4, 0), 0.020);
+}
+
+TEST(Fit, GivesDecodingItsMeasuredCostOfOneThread) {
+  const FromFiles files;
+  const cost::Prepare prepare = Fitted(files.trace, files.experiment).prepare;
+  EXPECT_TRUE(prepare.UsesCores());
+  EXPECT_FALSE(prepare.divisible);
+  EXPECT_EQ(prepare.cost.Mean(), Ms(12) / 4);
+}
+
+TEST(Fit, SpreadsSamplesSoThatBatchesOfThemVaryAsMeasured) {
+  // Batches of 4 take 12 ms +- 40 %: samples of 3 ms +- 80 %, as the sum of 4 varies half as much.
+  FromFiles files;
+  files.Spread(Series::kPrepareTime, 0.4);
+  const auto cost = Fitted(files.trace, files.experiment).prepare.cost.in_units;
+  EXPECT_NEAR(cost.Mean(), 3e6, 3e4);
+  EXPECT_NEAR(base::Stdev(cost.values), 0.8 * 3e6, 0.01 * 3e6);
+}
+
+TEST(Fit, KeepsTheMeanWhereTheSpreadWouldTakeSamplesBelowZero) {
+  FromFiles files;
+  files.Spread(Series::kReadTime, 0.9);
+  const auto latency = Fitted(files.trace, files.experiment).storage.latency.in_units;
+  EXPECT_GE(*std::min_element(latency.values.begin(), latency.values.end()), 0);
+  EXPECT_NEAR(latency.Mean(), 4e6, 0.01 * 4e6);
+}
+
+TEST(Fit, TakesTheMeanAloneOfTooFewBatches) {
+  FromFiles files;
+  files.Spread(Series::kPrepareTime, 0.4);
+  files.trace.series[static_cast<std::size_t>(Series::kPrepareTime)].kept.resize(6);
+  EXPECT_TRUE(Fitted(files.trace, files.experiment).prepare.cost.IsFixed());
+}
+
+TEST(Fit, TurnsCopiesIntoRates) {
+  Demands demands;
+  demands.collate_s = 0.002;
+  demands.pin_s = 0.001;
+  demands.h2d_s = 0.004;
+  Measurement measurement = OfBatches(demands);
+  measurement.effective.pinned = true;
+  const cost::Pipeline pinned = Fitted(measurement);
+  EXPECT_EQ(pinned.collate.Time(kBatch), Ms(2));
+  EXPECT_EQ(pinned.pin.Time(kBatch), Ms(1));
+  EXPECT_EQ(pinned.transfer.Time(kBatch, true), Ms(4));
+  measurement.effective.pinned = false;
+  EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, false), Ms(4));
+}
+
+TEST(Fit, LeavesFreeWhatWasNotMeasured) {
+  const cost::Pipeline fitted = Fitted(OfBatches({}));
+  EXPECT_EQ(fitted.collate, cost::Collate{});
+  EXPECT_EQ(fitted.pin, cost::Pin{});
+  EXPECT_EQ(fitted.transfer, cost::Transfer{});
+  EXPECT_EQ(fitted.host, cost::Host{});
+  EXPECT_EQ(fitted.step.Mean(64), Ms(0));
+  EXPECT_EQ(fitted.step.source, cost::Source::kFree);
+}
+
+TEST(Fit, OfAGpuIsItsMeasuredStep) {
+  Demands demands;
+  demands.step_s = 0.010;
+  demands.host_s = 0.003;
+  Measurement measurement = OfBatches(demands);
+  measurement.effective.device_name = "Big One";
+  measurement.effective.device_memory = base::Bytes{1 << 30};
+  const cost::Pipeline fitted = Fitted(measurement);
+  EXPECT_FALSE(fitted.step.on_cpu());
+  EXPECT_EQ(fitted.step.Mean(64), Ms(10));
+  EXPECT_EQ(fitted.step.source, cost::Source::kRun);
+  EXPECT_EQ(fitted.step.device_name, "Big One");
+  EXPECT_EQ(fitted.step.device_memory, base::Bytes{1 << 30});
+  EXPECT_EQ(fitted.host.step, Ms(3));  // launches included
+}
+
+TEST(Fit, OfACpuSplitsItsStepIntoTheOptimizersPartAndTheBatchs) {
+  const Pipeline run{
+      .workers = 2, .prepare = Ms(2), .forward = Ms(3), .backward = Ms(3), .optimizer = Ms(2)};
+  const cost::Step step = Fitted(run).step;
+  EXPECT_EQ(step.threads, 1);
+  const auto near = [](Duration time, double ms) {
+    EXPECT_NEAR(base::ToSeconds(time), ms * 1e-3, 1e-5);
+  };
+  near(step.Mean(64), 8);
+  near(step.Mean(32), 2 + 3);
+  near(step.Mean(128), 2 + 12);
+}
+
+TEST(Fit, OfACpuKnowsItsThreadsTheirCpuTimeAndTheStepOnOne) {
+  const Pipeline run{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(run);
+  trace.effective.compute_threads = 4;
+  trace.effective.device_step = Ms(6);
+  trace.effective.step_cpu = Ms(20);
+  trace.effective.step_on_one_thread = Ms(19);
+  const cost::Step step = Fitted(trace, ExperimentOf(run)).step;
+  EXPECT_EQ(step.threads, 4);
+  EXPECT_NEAR(*step.cpu_per_wall, 20.0 / 6, 1e-6);
+  EXPECT_EQ(step.MeanOn(64, 4), Ms(6));
+  EXPECT_EQ(step.MeanOn(64, 2), Ms(12));
+  EXPECT_EQ(step.MeanOn(64, 1), Ms(19));  // not 4 x 6
+}
+
+TEST(Fit, TakesLaunchesOutOfTheHostsWorkWhereTheyAreGiven) {
+  const Pipeline run{.workers = 1, .host = Ms(3), .forward = Ms(1), .asynchronous = true};
+  cost::Pipeline given = cost::Stated(ExperimentOf(run));
+  given.step.launch = Ms(1);
+  EXPECT_NEAR(base::ToSeconds(Fitted(TraceOf(run), ExperimentOf(run), given).host.step), 0.002,
+              1e-5);
+  given.step.launch = Ms(5);
+  EXPECT_EQ(Fitted(TraceOf(run), ExperimentOf(run), given).host.step, Ms(0));
+}
+
+TEST(Fit, RunsOnTheCoresThatTheRunHad) {
+  EXPECT_EQ(Fitted(Pipeline{.forward = Ms(1)}).machine.cores, 8);
+  Measurement measurement = OfBatches({});
+  measurement.resources.cores = 2.5;
+  EXPECT_EQ(Fitted(measurement).machine.cores, 2.5);
+}
+
+TEST(Fit, OfARunWithoutMeasurementIsWhatItWasGiven) {
+  const Pipeline run{.steps = 0, .prepare = Ms(3)};
+  cost::Pipeline given = cost::Stated(ExperimentOf(run));
+  given.collate.bandwidth = base::BytesPerSecond{1e9};
+  given.machine.cores = 8;
+  EXPECT_EQ(Fitted(TraceOf(run), ExperimentOf(run), given), given);
+}
+
+}  // namespace
+}  // namespace pipesim::measure

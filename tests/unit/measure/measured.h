@@ -1,0 +1,16 @@
+// Measures traces of runs that were given no costs beyond what their experiments state.
+#pragma once
+
+#include "measure/measurement.h"
+#include "support/trace_builder.h"
+
+namespace pipesim::measure {
+
+inline Measurement Measured(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  return Measure(trace, experiment, cost::Stated(experiment));
+}
+inline Measurement Measured(const tests::Pipeline& pipeline) {
+  return Measured(tests::TraceOf(pipeline), tests::ExperimentOf(pipeline));
+}
+
+}  // namespace pipesim::measure
