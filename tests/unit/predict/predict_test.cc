@@ -1,23 +1,21 @@
 // What a prediction rests on, and that it is the same however it is computed.
-#include "app/prediction.h"
+#include "predict/predict.h"
 
 #include <gmock/gmock.h>
 #include <tbb/global_control.h>
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/prediction_costs.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "spec/read.h"
 
-namespace pipesim::app {
+namespace pipesim::predict {
 namespace {
 
 using namespace std::chrono_literals;
-using report::StepCost;
+using cost::Source;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -44,18 +42,13 @@ constexpr const char* kLinearSteps =
     "  - {model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 10ms, how: m}\n"
     "  - {model: linear, shape: [8], device: \"cuda:0\", batch: 64, time: 4ms, how: m}\n";
 
-std::string WithoutContext(const report::RunReport& report) {
-  return report::ToJson(report).dump();
-}
-
 TEST(Prediction, AMeasuredStepOfTheCpuIsWhatLimitsItAlone) {
   const auto report = Predict(Read(std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n"),
                               FreeMachine(kLinearSteps), nullptr);
-  EXPECT_EQ(report.prediction->step, StepCost::kTable);
+  EXPECT_EQ(report.notes.step, Source::kProfile);
   EXPECT_NEAR(*report.measurement.result.samples_per_s, 6400, 1);
   EXPECT_EQ(report.measurement.effective.device, spec::DeviceId::Cpu());
   EXPECT_EQ(report.measurement.effective.compute_threads, 2);
-  EXPECT_EQ(report.engine, report::Reality::kPredicted);
 }
 
 TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
@@ -64,28 +57,27 @@ TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
   EXPECT_NEAR(*report.measurement.result.samples_per_s, 16000, 5);
   EXPECT_EQ(report.measurement.effective.device, spec::DeviceId::Cuda(0));
   EXPECT_TRUE(report.measurement.device);
-  EXPECT_EQ(report::ToJson(report)["effective"]["device_cost"], "table");
+  EXPECT_EQ(report.notes.step, Source::kProfile);
 }
 
 TEST(Prediction, AutoIsTheGpuThatTheProfileKnowsElseTheCpu) {
   const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
-  EXPECT_EQ(CostsOf(experiment, FreeMachine(kLinearSteps)).executed.device.kind,
-            spec::DeviceKind::kCuda);
+  EXPECT_EQ(Resolve(experiment, FreeMachine(kLinearSteps)).device.kind, spec::DeviceKind::kCuda);
   const Basis no_gpu = FreeMachine(
       "steps: [{model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 1ms, how: m}]");
-  EXPECT_EQ(CostsOf(experiment, no_gpu).executed.device.kind, spec::DeviceKind::kCpu);
+  EXPECT_EQ(Resolve(experiment, no_gpu).device.kind, spec::DeviceKind::kCpu);
 }
 
 TEST(Prediction, CoresAreTheStatedOnesThenTheNamedProfilesThenThisMachines) {
   Basis basis = FreeMachine(kLinearSteps);
   const auto open = Read(std::string(kTrainOnly) + "device: rtx-4060\n");
   const auto stated = Read(std::string(kTrainOnly) + "device: rtx-4060\nlimits: {cpus: 32}\n");
-  EXPECT_EQ(CostsOf(open, basis).notes.cores, 3);
-  EXPECT_EQ(CostsOf(open, basis).notes.cores_from, "this machine");
+  EXPECT_EQ(Resolve(open, basis).notes.cores, 3);
+  EXPECT_EQ(Resolve(open, basis).notes.cores_from, "this machine");
   basis.profile_is_named = true;
-  EXPECT_EQ(CostsOf(open, basis).notes.cores, 8);
-  EXPECT_EQ(CostsOf(stated, basis).notes.cores, 32);
-  EXPECT_EQ(CostsOf(stated, basis).notes.cores_from, "limits.cpus");
+  EXPECT_EQ(Resolve(open, basis).notes.cores, 8);
+  EXPECT_EQ(Resolve(stated, basis).notes.cores, 32);
+  EXPECT_EQ(Resolve(stated, basis).notes.cores_from, "limits.cpus");
 }
 
 TEST(Prediction, WithoutAMeasuredStepTheCpuIsEstimatedAndSaysSo) {
@@ -93,7 +85,7 @@ TEST(Prediction, WithoutAMeasuredStepTheCpuIsEstimatedAndSaysSo) {
       "figures:\n  fp32_gflops: {value: 50, how: m}\n  memory_bandwidth: {value: 10GB/s, how: m}\n");
   const auto report =
       Predict(Read(std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n"), basis, nullptr);
-  EXPECT_EQ(report.prediction->step, StepCost::kRoofline);
+  EXPECT_EQ(report.notes.step, Source::kEstimated);
   ASSERT_FALSE(report.measurement.warnings.empty());
   EXPECT_EQ(report.measurement.warnings.back().code, "step-estimated");
 }
@@ -101,8 +93,8 @@ TEST(Prediction, WithoutAMeasuredStepTheCpuIsEstimatedAndSaysSo) {
 TEST(Prediction, ABatchBeyondTheMeasuredOnesIsAWarning) {
   const std::string yaml = std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n";
   const Basis basis = FreeMachine(kLinearSteps);
-  EXPECT_TRUE(CostsOf(Read(yaml), basis).warnings.empty());
-  const auto larger = CostsOf(Read(yaml + "loader: {batch_size: 128}\n"), basis);
+  EXPECT_TRUE(Resolve(Read(yaml), basis).warnings.empty());
+  const auto larger = Resolve(Read(yaml + "loader: {batch_size: 128}\n"), basis);
   ASSERT_EQ(larger.warnings.size(), 1u);
   EXPECT_EQ(larger.warnings[0].code, "step-extrapolated");
   EXPECT_THAT(larger.warnings[0].text, HasSubstr("64 samples"));
@@ -128,7 +120,7 @@ TEST(Prediction, ThreadsThatSleepWhileTheyWaitHaveStepsOfTheirOwn) {
 
 TEST(Prediction, StepsOfTheOtherWaitServeWithAWarning) {
   const auto costs =
-      CostsOf(Read(std::string(kTrainOnly) +
+      Resolve(Read(std::string(kTrainOnly) +
                    "device: cpu\nlimits: {compute_threads: 2, omp_wait: passive}\n"),
               FreeMachine(kLinearSteps));
   ASSERT_EQ(costs.warnings.size(), 1u);
@@ -178,32 +170,30 @@ TEST(Prediction, WhatTheHostCannotHoldEndsInOutOfMemoryToo) {
   EXPECT_THAT(report.measurement.failure, HasSubstr("are free by this machine"));
 }
 
-TEST(PredictAll, IsTheSameByteForByteOnAnyNumberOfThreads) {
-  std::vector<spec::Experiment> experiments;
-  for (const int workers : {0, 1, 2, 4, 8, 3}) {
-    experiments.push_back(Read(
-        "device: {emulated: {base: {distribution: gamma, mean: 2ms, stdev: 1ms}}}\n"
-        "prepare: {kind: burn, cost: {distribution: lognormal, mean: 100us, stdev: 80us}}\n"
-        "run: {steps: 300}\nlimits: {cpus: 2}\nloader: {workers: " + std::to_string(workers) + "}\n"));
-  }
+TEST(Predict, IsTheSameOnAnyNumberOfThreads) {
+  const auto experiment = Read(
+      "device: {emulated: {base: {distribution: gamma, mean: 2ms, stdev: 1ms}}}\n"
+      "prepare: {kind: burn, cost: {distribution: lognormal, mean: 100us, stdev: 80us}}\n"
+      "run: {steps: 300, repeats: 5}\nlimits: {cpus: 2}\nloader: {workers: 3}\n");
   const Basis basis = FreeMachine("figures: {collate_bandwidth: {value: 5GB/s, how: m}}\n");
-  std::vector<std::string> alone;
-  for (const auto& experiment : experiments)
-    alone.push_back(WithoutContext(Predict(experiment, basis, nullptr)));
-  for (const std::size_t threads : {1, 2, 8}) {
+  const auto rates = [&](std::size_t threads) {
     const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
-    const auto reports = PredictAll(experiments, basis, nullptr);
-    std::vector<std::string> together;
-    for (const auto& report : reports) together.push_back(WithoutContext(report));
-    EXPECT_EQ(together, alone) << threads;
-  }
+    const Prediction prediction = Predict(experiment, basis, nullptr);
+    std::vector<double> all;
+    for (const auto& repeat : prediction.repeats) all.push_back(*repeat.samples_per_s);
+    for (const auto& row : prediction.diagnosis.what_if) all.push_back(row.samples_per_s);
+    return all;
+  };
+  const std::vector<double> alone = rates(1);
+  EXPECT_EQ(rates(2), alone);
+  EXPECT_EQ(rates(8), alone);
 }
 
-TEST(PredictRepeats, EachRepeatDrawsWithASeedOfItsOwn) {
+TEST(Predict, EachRepeatDrawsWithASeedOfItsOwn) {
   const auto experiment = Read(
       "device: {emulated: {base: {distribution: gamma, mean: 2ms, stdev: 1ms}}}\n"
       "prepare: none\nstorage: none\nrun: {steps: 100, repeats: 3}\n");
-  const auto report = PredictRepeats(experiment, FreeMachine(), nullptr);
+  const auto report = Predict(experiment, FreeMachine(), nullptr);
   ASSERT_EQ(report.repeats.size(), 3u);
   EXPECT_LT(*report.repeats[0].samples_per_s, *report.repeats[1].samples_per_s);
   EXPECT_LT(*report.repeats[1].samples_per_s, *report.repeats[2].samples_per_s);
@@ -229,13 +219,14 @@ TEST(Prediction, TheMeasuredRunsDemandsComeBeforeTheProfile) {
   const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
   Basis basis = FreeMachine(kLinearSteps);
   basis.run = RunOf(experiment);
-  const PredictionCosts costs = CostsOf(experiment, basis);
-  EXPECT_EQ(costs.notes.step, StepCost::kMeasured);
+  const Resolved costs = Resolve(experiment, basis);
+  EXPECT_EQ(costs.notes.step, Source::kRun);
   EXPECT_EQ(costs.notes.from, "before.json");
   EXPECT_EQ(costs.notes.cores, 6);
-  EXPECT_EQ(costs.parts.cpu_step(64).wall, 20ms);
-  EXPECT_DOUBLE_EQ(costs.parts.machine.collate_bandwidth->per_s, 64 * 8 / 0.001);
-  EXPECT_EQ(costs.parts.machine.host_step, 500us);
+  EXPECT_EQ(costs.pipeline.step.Mean(64), 20ms);
+  EXPECT_EQ(costs.pipeline.step.threads, 2);
+  EXPECT_DOUBLE_EQ(costs.pipeline.collate.bandwidth->per_s, 64 * 8 / 0.001);
+  EXPECT_EQ(costs.pipeline.host.step, 500us);
 }
 
 TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
@@ -244,10 +235,10 @@ TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
   basis.run = RunOf(before);
   const std::vector<spec::Override> adam{{"model.optimizer", "adam", "--set"}};
   auto after = Read(std::string(kTrainOnly) + "device: cpu\nlimits: {compute_threads: 2}\n", adam);
-  EXPECT_THROW(CostsOf(after, basis), base::ConfigError);  // no step of adam is known
+  EXPECT_THROW(Resolve(after, basis), base::ConfigError);  // no step of adam is known
   const std::vector<spec::Override> workers{{"loader.workers", "4", "--workers"}};
   after = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n", workers);
-  EXPECT_EQ(CostsOf(after, basis).notes.step, StepCost::kMeasured);
+  EXPECT_EQ(Resolve(after, basis).notes.step, Source::kRun);
 }
 
 TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
@@ -255,16 +246,19 @@ TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
       "storage: {kind: files, path: /nowhere}\nmodel: linear\ndevice: rtx-4060\n"
       "dataset: {samples: 100, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n");
   Basis basis = FreeMachine();
-  EXPECT_THROW(CostsOf(experiment, basis), base::ConfigError);  // decoding has no cost
+  EXPECT_THROW(Resolve(experiment, basis), base::ConfigError);  // decoding has no cost
   basis.run = RunOf(experiment);
   basis.run->prepare_cpu_s = 0.064;
   basis.run->read_s = 0.128;
   basis.run->reads = 64;
-  const PredictionCosts costs = CostsOf(experiment, basis);
-  EXPECT_EQ(costs.executed.prepare.kind, spec::PrepareKind::kBurn);
-  EXPECT_EQ(costs.executed.prepare.cost.Mean(), 1ms);
-  EXPECT_EQ(costs.executed.storage.kind, spec::StorageKind::kEmulated);
-  EXPECT_EQ(costs.executed.storage.latency.Mean(), 2ms);
+  const cost::Pipeline pipeline = Resolve(experiment, basis).pipeline;
+  EXPECT_TRUE(pipeline.prepare.UsesCores());
+  EXPECT_EQ(pipeline.prepare.cost.Mean(), 1ms);
+  EXPECT_EQ(pipeline.prepare.Threads(4), 1);  // one thread decodes a sample
+  // It writes 3 x 8 x 8 bytes in 1 ms: its share of the memory's bandwidth.
+  EXPECT_DOUBLE_EQ(pipeline.prepare.memory_bytes_per_s, 192 / 1e-3);
+  EXPECT_TRUE(pipeline.storage.present);
+  EXPECT_EQ(pipeline.storage.latency.Mean(), 2ms);
 }
 
 TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
@@ -275,7 +269,7 @@ TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
       "figures:\n  read_bandwidth: {value: 1GB/s, how: m}\n"
       "  decode_bandwidth: {value: 50MB/s, how: m}\n  storage_latency: {value: 5ms, how: m}\n"
       "  storage_bandwidth: {value: 100MB/s, how: m}\n");
-  const spec::Storage profiled = CostsOf(experiment, basis).executed.storage;
+  const cost::Storage profiled = Resolve(experiment, basis).pipeline.storage;
   EXPECT_EQ(profiled.cache.warm, 1);
   EXPECT_EQ(profiled.cache.hit_bandwidth->per_s, 1e9);
   EXPECT_EQ(profiled.latency.Mean(), 0ms);
@@ -284,7 +278,7 @@ TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
   basis.run->prepare_cpu_s = 0.064;
   basis.run->read_s = 0.128;  // of 64 files of 10 kB
   basis.run->reads = 64;
-  EXPECT_DOUBLE_EQ(CostsOf(experiment, basis).executed.storage.cache.hit_bandwidth->per_s,
+  EXPECT_DOUBLE_EQ(Resolve(experiment, basis).pipeline.storage.cache.hit_bandwidth->per_s,
                    64 * 10e3 / 0.128);
 }
 
@@ -316,8 +310,8 @@ TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
     Basis basis;
     basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
     basis.cores_here = 8;
-    const PredictionCosts costs = CostsOf(experiment, basis);
-    const trace::RunTrace trace = engine::MakeVirtualExecutor(costs.parts)->Run(costs.executed, {});
+    const trace::RunTrace trace = engine::MakeVirtualExecutor()->Run(
+        experiment, Resolve(experiment, basis).pipeline, {});
     ASSERT_EQ(trace.steps, kSteps);
     // Batches that are begun and never trained are at most the window.
     const double unfinished = 1.01 * static_cast<double>(experiment.loader.Window()) / kSteps;
@@ -332,4 +326,4 @@ TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
 }
 
 }  // namespace
-}  // namespace pipesim::app
+}  // namespace pipesim::predict
