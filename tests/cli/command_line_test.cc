@@ -84,7 +84,7 @@ TEST(CommandLine, SeveralAcceleratorsCanOnlyBePredicted) {
   const CommandResult result = RunPipesim({file, "--device", "emulated"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("eight.yaml:2:21"));
-  EXPECT_THAT(result.err, HasSubstr("several accelerators can only be predicted"));
+  EXPECT_THAT(result.err, HasSubstr("several can only be predicted"));
   EXPECT_THAT(result.err, HasSubstr("pipesim predict"));
   EXPECT_EQ(RunPipesim({"validate", file}).exit_code, 0);
   EXPECT_EQ(
