@@ -113,9 +113,10 @@ class VirtualPredictor {
                                                   loader.Window(), loader.workers));
   }
 
-  /// Steps on the stock that the start built up: the first window and the first cycle.
-  static std::int64_t StartOf(const spec::Loader& loader) {
-    return loader.Window() + loader.workers + 1;
+  /// Steps on the stock that the start built up: the first window, the first cycle, and the steps that
+  /// the device takes in before it is full.
+  std::int64_t StartOf(const spec::Loader& loader) const {
+    return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
   /// Over whole cycles of all workers, or epochs, in which bursts even out, once the first stock is
