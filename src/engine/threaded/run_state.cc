@@ -10,7 +10,7 @@
 
 namespace pipesim::engine::threaded {
 RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, SamplePool samples,
-                   base::Instant at)
+                   base::Instant at, bool keep_spans)
     : experiment(of),
       clock(*parts.clock),
       source(of.storage.kind == spec::StorageKind::kFiles ? parts.source : nullptr),
@@ -24,7 +24,7 @@ RunState::RunState(const spec::Experiment& of, const ThreadedParts& parts, Sampl
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment),
       dispatcher(experiment.loader),
-      builder(at, experiment.run.seed),
+      builder(at, experiment.run.seed, {.keep_spans = keep_spans}),
       rings(builder, experiment.loader.workers + 2),
       device_utilization(parts.device_utilization) {
   // More than the window can never be in a queue.

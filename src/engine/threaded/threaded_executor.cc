@@ -61,8 +61,8 @@ class ThreadedExecutor final : public Executor {
   RunTrace RunThreads(const spec::Experiment& experiment, const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
     SamplePool content(experiment);  // takes its time, which is not the run's
-    const auto run =
-        std::make_shared<RunState>(experiment, parts_, std::move(content), parts_.clock->Now());
+    const auto run = std::make_shared<RunState>(experiment, parts_, std::move(content),
+                                                parts_.clock->Now(), control.keep_spans);
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;

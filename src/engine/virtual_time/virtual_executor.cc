@@ -186,7 +186,8 @@ class VirtualExecutor final : public Executor {
     }
     const spec::Experiment experiment = WithoutFiles(asked, parts_.machine);
     VirtualRun run(experiment, parts_, CoresFor(experiment.limits, parts_.machine.cores),
-                   DrawsOf(experiment), asked.prepare.kind == spec::PrepareKind::kDecode);
+                   DrawsOf(experiment), asked.prepare.kind == spec::PrepareKind::kDecode,
+                   control.keep_spans);
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});

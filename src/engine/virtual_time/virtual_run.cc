@@ -52,7 +52,7 @@ double DecodeBytesPerSecond(const spec::Experiment& experiment) {
 }  // namespace
 
 VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores,
-                       KeptDraws draws, bool decodes)
+                       KeptDraws draws, bool decodes, bool keep_spans)
     : experiment(of),
       parts(with),
       samples_per_epoch(spec::SamplesPerEpoch(of)),
@@ -71,7 +71,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const VirtualParts& with, dou
       sampler(of, std::move(draws)),
       storage(of.storage),
       cache(cost::SampleCache::Of(of)),
-      builder(now, of.run.seed, kBuckets) {
+      builder(now, of.run.seed, {.max_buckets = kBuckets, .keep_spans = keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }
 

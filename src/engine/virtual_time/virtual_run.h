@@ -26,7 +26,7 @@ struct VirtualRun {
   /// Both outlive the run. `cores` as limited by machine and experiment, 0: one for everybody.
   /// `decodes`: preparing is decoding, of the stated cost.
   VirtualRun(const spec::Experiment& of, const VirtualParts& with, double of_cores, KeptDraws draws,
-             bool decodes);
+             bool decodes, bool keep_spans);
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);

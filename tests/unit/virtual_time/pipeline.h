@@ -49,6 +49,13 @@ inline trace::RunTrace Predict(const spec::Experiment& experiment, const Virtual
   return MakeVirtualExecutor(parts)->Run(experiment, control);
 }
 
+/// Keeps the spans of single batches.
+inline RunControl WithSpans() {
+  RunControl control;
+  control.keep_spans = true;
+  return control;
+}
+
 /// Of all threads of `role`, over the whole run.
 inline Duration TotalIn(const trace::RunTrace& trace, Role role, State state) {
   return trace::TimeIn(trace, role, state, trace.begin, trace.end);
