@@ -83,9 +83,11 @@ class TraceBuilder final : public SpanSink {
   base::Duration& TimeAt(ThreadTotals& totals, std::size_t bucket, State state) {
     std::vector<base::Duration>& times = totals.times[static_cast<std::size_t>(state)];
     if (times.size() <= bucket) [[unlikely]]
-      times.resize(std::bit_ceil(bucket + 1));
+      times.resize(std::max(std::bit_ceil(bucket + 1), std::min(kLeastBuckets, max_buckets_)));
     return times[bucket];
   }
+  static constexpr std::size_t kLeastBuckets = 64;  ///< of a state that a thread was in
+
   Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
   /// Returns true for spans that do not belong to the device's partition.
