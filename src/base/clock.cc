@@ -1,12 +1,7 @@
 #include "base/clock.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <charconv>
 
 namespace pipesim::base {
 namespace {
@@ -49,22 +44,5 @@ void UseFinestTimerSlack() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 Duration ThreadCpuTime() { return Read(CLOCK_THREAD_CPUTIME_ID); }
 
 Duration ProcessCpuTime() { return Read(CLOCK_PROCESS_CPUTIME_ID); }
-
-Duration ThreadRunQueueWait() {
-  constexpr Duration kUnknown{-1};
-  const int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return kUnknown;
-  char text[128];
-  const ssize_t size = read(fd, text, sizeof text);
-  close(fd);
-  if (size <= 0) return kUnknown;
-  // "<ns on a core> <ns in the run queue> <slices>"
-  const char* end = text + size;
-  const char* second = std::find<const char*>(text, end, ' ');
-  if (second == end) return kUnknown;
-  std::int64_t ns = 0;
-  if (std::from_chars(second + 1, end, ns).ec != std::errc()) return kUnknown;
-  return Duration(ns);
-}
 
 }  // namespace pipesim::base

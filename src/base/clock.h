@@ -46,8 +46,4 @@ Duration ThreadCpuTime();
 /// CPU time consumed by the whole process, user and system.
 Duration ProcessCpuTime();
 
-/// Run-queue wait of the calling thread (/proc/thread-self/schedstat, field 2). Negative when the
-/// kernel does not report it.
-Duration ThreadRunQueueWait();
-
 }  // namespace pipesim::base

@@ -90,20 +90,6 @@ std::size_t Mser5(std::span<const double> values) {
   return best * kGroup;
 }
 
-std::vector<double> BatchMeans(std::span<const double> values, std::size_t max_batches) {
-  if (values.size() < 2) return {};
-  const std::size_t most = std::max<std::size_t>(max_batches, 2);
-  const std::size_t size =
-      std::min((values.size() + most - 1) / most, values.size() / 2);  // at least two batches
-  const std::size_t count = std::min(values.size() / size, most);
-  std::vector<double> means;
-  means.reserve(count);
-  for (std::size_t at = values.size() - count * size; at < values.size(); at += size) {
-    means.push_back(Mean(values.subspan(at, size)));
-  }
-  return means;
-}
-
 double Autocorrelation1(std::span<const double> values) {
   if (values.size() < 3) return 0;
   const double mean = Mean(values);

@@ -26,10 +26,6 @@ std::optional<double> HalfWidth(std::span<const double> values, double level);
 /// truncation heuristics for simulation", WSC 2000.
 std::size_t Mser5(std::span<const double> values);
 
-/// Groups `values` into at most `max_batches` (at least 2) equal consecutive batches and returns
-/// their means; a remainder at the front is dropped. Empty when there are fewer than 2 values.
-std::vector<double> BatchMeans(std::span<const double> values, std::size_t max_batches);
-
 /// Lag-1 autocorrelation; 0 for fewer than three values or no variance.
 double Autocorrelation1(std::span<const double> values);
 

@@ -21,11 +21,9 @@ std::optional<Deal> Dealer::Next() {
   Deal deal{.index = next_};
   if (!shared_) {
     // Ends: less than the whole window is out, so some worker has room.
-    while (worker_holds_[static_cast<std::size_t>(cycle_)] >= window_per_worker_) {
-      cycle_ = (cycle_ + 1) % workers_;
-    }
+    while (worker_holds_[static_cast<std::size_t>(cycle_)] >= window_per_worker_) Turn();
     deal.worker = cycle_;
-    cycle_ = (cycle_ + 1) % workers_;
+    Turn();
     ++worker_holds_[static_cast<std::size_t>(deal.worker)];
   }
   ++next_;
@@ -41,7 +39,7 @@ void Dealer::Taken(const Deal& deal) {
 bool Dealer::NoMoreFor(int worker) const {
   if (shared_ || !in_order_) return DealtOut();
   // In order the cycle is strict: the worker's next batch lies `ahead` deals away.
-  const int ahead = (worker - cycle_ + workers_) % workers_;
+  const int ahead = worker >= cycle_ ? worker - cycle_ : worker - cycle_ + workers_;
   return ahead >= batches_ - next_;
 }
 

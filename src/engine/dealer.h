@@ -37,6 +37,8 @@ class Dealer {
   bool DealtOut() const { return next_ == batches_; }
 
  private:
+  void Turn() { cycle_ = cycle_ + 1 == workers_ ? 0 : cycle_ + 1; }
+
   bool shared_, in_order_;
   int workers_;
   std::int64_t window_, window_per_worker_;

@@ -31,6 +31,7 @@ struct RunControl {
   /// Asked about ten times a second with the trace so far: has it seen enough, and why? nullopt: go
   /// on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
+  bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
 
 class Executor {

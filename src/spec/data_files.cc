@@ -120,14 +120,4 @@ std::vector<std::string> DataNames(const DataFolders& folders, DataKind kind) {
   return names;
 }
 
-std::vector<std::string> ModelNames(const DataFolders& folders) {
-  return DataNames(folders, DataKind::kModel);
-}
-std::vector<std::string> StorageNames(const DataFolders& folders) {
-  return DataNames(folders, DataKind::kStorage);
-}
-std::vector<std::string> DeviceNames(const DataFolders& folders) {
-  return DataNames(folders, DataKind::kDevice);
-}
-
 }  // namespace pipesim::spec

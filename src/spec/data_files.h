@@ -41,6 +41,7 @@ class DataFiles {
   std::filesystem::path beside_;
 };
 
+/// Names of the files found in all data folders, sorted.
 std::vector<std::string> DataNames(const DataFolders& folders, DataKind kind);
 
 /// Parses one file. Throws EnvironmentError when it cannot be read or is not a regular file.

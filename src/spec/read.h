@@ -58,9 +58,4 @@ struct Key {
 /// All keys, in the file's order.
 const std::vector<Key>& Keys();
 
-/// Sorted names of the models and presets found.
-std::vector<std::string> ModelNames(const DataFolders& folders);
-std::vector<std::string> StorageNames(const DataFolders& folders);
-std::vector<std::string> DeviceNames(const DataFolders& folders);
-
 }  // namespace pipesim::spec

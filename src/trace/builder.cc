@@ -19,11 +19,14 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 
 }  // namespace
 
-TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, std::size_t max_buckets)
-    : max_buckets_(max_buckets), rank_(seed), last_done_(begin) {
+TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions& options)
+    : max_buckets_(options.max_buckets),
+      keep_spans_(options.keep_spans),
+      rank_(seed),
+      last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
-  trace_.first_spans.reserve(kSpanBatches * kUsualSpans);
+  if (keep_spans_) trace_.first_spans.reserve(kSpanBatches * kUsualSpans);
 }
 
 bool TraceBuilder::AddDeviceOrTransfer(const Span& span) {
@@ -87,10 +90,6 @@ void TraceBuilder::Record(const ResourceSample& sample) {
 void TraceBuilder::RecordBadSample(DataFault fault) {
   ++trace_.bad_sample_count;
   if (trace_.bad_samples.size() < kMaxBadSamples) trace_.bad_samples.push_back(std::move(fault));
-}
-
-void TraceBuilder::SetSpanObserver(std::function<void(const Span&)> observer) {
-  observer_ = std::move(observer);
 }
 
 RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,30 +13,34 @@
 
 namespace pipesim::trace {
 
+struct TraceOptions {
+  /// Buckets start 1 ms wide and double in width when all of these (a power of two up to
+  /// kMaxBuckets) are full.
+  std::size_t max_buckets = kMaxBuckets;
+  /// Fill RunTrace::first_spans and last_spans. Costs up to a third of a prediction's time.
+  bool keep_spans = false;
+};
+
 /// Steps must arrive in order, and a thread's spans in order and before their step or batch.
 /// Records of different threads may interleave in any way.
 class TraceBuilder final : public SpanSink {
  public:
-  /// `seed` keys the reservoirs. Buckets start 1 ms wide and double in width when all `max_buckets`
-  /// (a power of two up to kMaxBuckets) are full.
-  TraceBuilder(base::Instant begin, std::uint64_t seed, std::size_t max_buckets = kMaxBuckets);
+  /// `seed` keys the reservoirs.
+  TraceBuilder(base::Instant begin, std::uint64_t seed, const TraceOptions& options = {});
 
   void Record(const Span& span) override {
-    if (observer_) [[unlikely]]
-      observer_(span);
     const bool is_step = span.state == State::kTransfer || span.state == State::kBusy;
     if (!is_step || !AddDeviceOrTransfer(span)) AddToThread(span);
     // Last, because the caller has just written the span field by field: a wider load must wait
     // until those stores have reached the cache (no store-to-load forwarding).
-    spans_.Add(trace_.first_spans, span);
+    if (keep_spans_) [[unlikely]]
+      spans_.Add(trace_.first_spans, span);
   }
   void Record(const StepRecord& step) override;
   void Record(const BatchRecord& batch) override;
   /// Keeps at most 4,096: when full, drops every second one and halves the sampling rate.
   void Record(const ResourceSample& sample);
   void RecordBadSample(DataFault fault);
-  /// Also passes every span to `observer`, for --trace-all. Called in Record's thread.
-  void SetSpanObserver(std::function<void(const Span&)> observer);
 
   /// The trace so far, without its series and last spans, which Finish adds.
   const RunTrace& trace() const { return trace_; }
@@ -80,9 +83,11 @@ class TraceBuilder final : public SpanSink {
   base::Duration& TimeAt(ThreadTotals& totals, std::size_t bucket, State state) {
     std::vector<base::Duration>& times = totals.times[static_cast<std::size_t>(state)];
     if (times.size() <= bucket) [[unlikely]]
-      times.resize(std::bit_ceil(bucket + 1));
+      times.resize(std::max(std::bit_ceil(bucket + 1), std::min(kLeastBuckets, max_buckets_)));
     return times[bucket];
   }
+  static constexpr std::size_t kLeastBuckets = 64;  ///< of a state that a thread was in
+
   Slot& MakeSlot(Role role, std::uint16_t index);
   const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
   /// Returns true for spans that do not belong to the device's partition.
@@ -93,8 +98,8 @@ class TraceBuilder final : public SpanSink {
   void AddTransfer(const Span& span);
 
   std::size_t max_buckets_;
+  bool keep_spans_;
   RunTrace trace_;
-  std::function<void(const Span&)> observer_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;
   /// Values of one step, or of one batch, are kept or dropped together.

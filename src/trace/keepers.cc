@@ -12,6 +12,7 @@ constexpr std::size_t kMaxCheckpoints = 4096;
 
 void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
                     std::vector<Checkpoint>& kept) {
+  if (kept.empty()) kept.reserve(kMaxCheckpoints);
   kept.push_back(checkpoint);
   if (kept.size() < kMaxCheckpoints) return;
   stride *= 2;
@@ -86,10 +87,11 @@ void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
   }
   for (std::size_t which = 0; which < kSeries; ++which) {
     series[which].seen = seen_;
-    series[which].kept.resize(kept_.size());
-    std::transform(kept_.begin(), kept_.end(), series[which].kept.begin(), [which](const auto& one) {
-      return Sampled{.key = one.key, .at = one.at, .value = one.values[which]};
-    });
+    std::vector<Sampled>& kept = series[which].kept;
+    kept.reserve(kept_.size());
+    for (const auto& one : kept_) {
+      kept.push_back({.key = one.key, .at = one.at, .value = one.values[which]});
+    }
   }
 }
 
@@ -158,13 +160,15 @@ void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const StepRecord& step,
 
 void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch) {
   if (full_) return;
-  const Reads reads{batch.batch, batch.reads, batch.bytes, batch.cache_hits};
-  if (batch.batch > highest_batch_) {
-    MakeRoomFor(batch.batch);
-    Place(batch.batch) = reads;
-  } else {
-    Count(epochs, reads);
+  if (batch.batch <= highest_batch_) {
+    return Count(epochs, {batch.batch, batch.reads, batch.bytes, batch.cache_hits});
   }
+  MakeRoomFor(batch.batch);
+  Reads& reads = Place(batch.batch);
+  reads.batch = batch.batch;
+  reads.reads = batch.reads;
+  reads.bytes = batch.bytes;
+  reads.cache_hits = batch.cache_hits;
 }
 
 void EpochKeeper::MakeRoomFor(std::int64_t batch) {

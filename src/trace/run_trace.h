@@ -168,8 +168,8 @@ struct RunTrace {
   std::vector<EpochRecord> epochs;  ///< the first 4,096
   std::array<Reservoir, kSeriesCount> series;
   std::vector<ResourceSample> resources;
-  /// Spans of the first and last kSpanBatches, in the order recorded. No span is in both;
-  /// last_spans is filled when the run has ended.
+  /// Spans of the first and last kSpanBatches, in the order recorded; empty unless
+  /// TraceOptions::keep_spans. No span is in both; last_spans is filled when the run has ended.
   std::vector<Span> first_spans, last_spans;
   EndReason end_reason = EndReason::kEnough;
   std::string failure;                 ///< set when end_reason is kFailed or kOutOfMemory

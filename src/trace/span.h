@@ -66,7 +66,6 @@ struct StepRecord {
   std::int64_t epoch = 0;
   std::int32_t samples = 0;    ///< true size
   std::int32_t occupancy = 0;  ///< batches made and not yet taken when the consumer asked for one
-  bool queue_full = false;     ///< occupancy == the most there can be
   base::Instant taken;         ///< when the consumer got the batch
   base::Instant done;          ///< the consumer turns to the next batch
   base::Duration starved{};    ///< waited for this batch

@@ -87,10 +87,12 @@ RecordsOfABatch CountRecords() {
   const base::SystemClock clock;
   const auto memory = engine::MakeHostMemory();
   const auto trainer = engine::MakeEmulatedTrainer(experiment, clock);
+  engine::RunControl control;
+  control.keep_spans = true;
   const trace::RunTrace run =
       engine::MakeThreadedExecutor(
           {.clock = &clock, .trainer = trainer.get(), .memory = memory.get()})
-          ->Run(experiment, {});
+          ->Run(experiment, control);
   RecordsOfABatch records;
   for (const trace::Span& span : run.first_spans) {
     const bool on_cpu =

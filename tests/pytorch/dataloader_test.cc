@@ -190,7 +190,7 @@ EngineRun RunEngine(const json& loader, const std::vector<int>& begun_by) {
     }
     run.next_begun.push_back(gate.Begun(epoch + 1, 0));
   };
-  const trace::RunTrace trace = RunWith(ExperimentOf(loader), trainer, &source);
+  const trace::RunTrace trace = RunWith(ExperimentOf(loader), trainer, &source, WithSpans());
   for (const trace::Span& span : trace.first_spans) {
     if (span.role == Role::kWorker && span.state == State::kCollate) {
       run.worker[span.batch] = span.thread;

@@ -204,7 +204,6 @@ class PipelineRecorder {
                                       .epoch = k / p_.epoch_batches,
                                       .samples = Samples(k),
                                       .occupancy = occupancy,
-                                      .queue_full = !loads_itself && occupancy == p_.Window(),
                                       .taken = t.taken,
                                       .done = t.done,
                                       .starved = t.taken - begin,

@@ -1,6 +1,7 @@
 // Built models match spec's counts: every shipped model and every kind of layer.
 #include <gtest/gtest.h>
 
+#include "spec/data_files.h"
 #include "spec/read.h"
 #include "support.h"
 
@@ -19,7 +20,7 @@ std::int64_t CountedParameters(const spec::Experiment& experiment) {
 
 TEST(ModelBuilder, EveryModelHasTheParametersThatSpecCounts) {
   const spec::DataFolders folders{{PIPESIM_SOURCE_DIR}};
-  const auto names = spec::ModelNames(folders);
+  const auto names = spec::DataNames(folders, spec::DataKind::kModel);
   EXPECT_FALSE(names.empty());
   for (const std::string& name : names) {
     const auto experiment =
@@ -31,7 +32,7 @@ TEST(ModelBuilder, EveryModelHasTheParametersThatSpecCounts) {
 
 TEST(ModelBuilder, EveryModelTrainsOneStep) {
   const spec::DataFolders folders{{PIPESIM_SOURCE_DIR}};
-  for (const std::string& name : spec::ModelNames(folders)) {
+  for (const std::string& name : spec::DataNames(folders, spec::DataKind::kModel)) {
     const auto experiment =
         spec::ReadExperimentText("model: " + name, "test", {}, folders).experiment;
     // Two samples: batch normalisation needs more than one value a channel.

@@ -55,10 +55,7 @@ class QueueFeed final : public BatchFeed {
 
   std::optional<Taken> Next() override {
     if (taken_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
-    const std::int64_t queued = run_.queued();
-    Taken taken{.occupancy = queued + ready_.size()};
-    taken.full = run_.ready_queue().size() >= run_.queue_capacity ||
-                 taken.occupancy >= run_.experiment.loader.Window();
+    Taken taken{.occupancy = run_.queued() + ready_.size()};
     std::optional<Instant> waits_since;
     std::optional<int> slot;
     while (!(slot = ready_.Take())) {

@@ -15,7 +15,6 @@ class BatchFeed {
   struct Taken {
     int slot = 0;
     std::int64_t occupancy = 0;  ///< batches ready when the consumer turned to take one
-    bool full = false;           ///< workers had no room then
     base::Duration starved{};    ///< until the batch was in hand; 0 when it was there
   };
 

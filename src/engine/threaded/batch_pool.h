@@ -32,7 +32,6 @@ class BatchPool {
   int Acquire();
   void Release(int slot);
   Slot& operator[](int slot) { return entries_[static_cast<std::size_t>(slot)].slot; }
-  std::int64_t slots() const { return static_cast<std::int64_t>(entries_.size()); }
   base::Bytes batch_bytes() const { return batch_bytes_; }
   /// Gives all memory back, now. No slot is used after it.
   void FreeAll();

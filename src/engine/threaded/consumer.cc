@@ -100,7 +100,6 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
                            .epoch = batch.epoch,
                            .samples = batch.samples,
                            .occupancy = static_cast<std::int32_t>(taken.occupancy),
-                           .queue_full = taken.full,
                            .taken = timer_.begun(),
                            .done = {},
                            .starved = taken.starved,

@@ -10,7 +10,8 @@
 
 namespace pipesim::engine::threaded {
 RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
-                   const ThreadedParts& parts, SamplePool samples, base::Instant at)
+                   const ThreadedParts& parts, SamplePool samples, base::Instant at,
+                   bool keep_spans)
     : experiment(of),
       pipeline(costs),
       clock(*parts.clock),
@@ -25,7 +26,7 @@ RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment, pipeline.storage),
       dispatcher(experiment.loader),
-      builder(at, experiment.run.seed),
+      builder(at, experiment.run.seed, {.keep_spans = keep_spans}),
       rings(builder, experiment.loader.workers + 2),
       device_utilization(parts.device_utilization) {
   // More than the window can never be in a queue.

@@ -32,7 +32,7 @@ namespace pipesim::engine::threaded {
 /// is done, and every wait of the workers is released.
 struct RunState {
   RunState(const spec::Experiment& of, const cost::Pipeline& costs, const ThreadedParts& parts,
-           SamplePool samples, base::Instant at);
+           SamplePool samples, base::Instant at, bool keep_spans);
 
   /// The first call says why; any thread.
   void End(trace::EndReason reason, std::string failure = {});

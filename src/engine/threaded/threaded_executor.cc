@@ -64,7 +64,7 @@ class ThreadedExecutor final : public Executor {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
     SamplePool content(experiment);  // takes its time, which is not the run's
     const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
-                                                parts_.clock->Now());
+                                                parts_.clock->Now(), control.keep_spans);
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;

@@ -123,12 +123,9 @@ bool Consumer::Look() {
     phase_ = Phase::kMake;
     return true;
   }
-  const std::int64_t queued = rank_.ready_channel().size();
-  std::int64_t made = queued + ready_.size();
+  std::int64_t made = rank_.ready_channel().size() + ready_.size();
   if (pin_ != nullptr) made += rank_.queue->size() + pin_->holds();
   record_.occupancy = static_cast<std::int32_t>(made);
-  record_.queue_full =
-      queued >= QueueCapacity(run_.experiment.loader) || made >= run_.experiment.loader.Window();
   phase_ = Phase::kReceive;
   return Receive();
 }

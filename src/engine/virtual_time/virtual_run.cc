@@ -51,7 +51,8 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
 
 }  // namespace
 
-VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws)
+VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
+                       bool keep_spans)
     : experiment(of),
       pipeline(costs),
       samples_per_epoch(spec::SamplesPerEpoch(of)),
@@ -68,7 +69,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       sampler(of, costs, std::move(draws)),
       storage(costs.storage),
       cache(cost::SampleCache::Of(of, costs.storage)),
-      builder(now, of.run.seed, kBuckets) {
+      builder(now, of.run.seed, {.max_buckets = kBuckets, .keep_spans = keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }
 

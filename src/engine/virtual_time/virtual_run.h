@@ -28,7 +28,8 @@ int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step);
 
 struct VirtualRun {
   /// Both outlive the run.
-  VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws);
+  VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
+             bool keep_spans);
 
   /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);

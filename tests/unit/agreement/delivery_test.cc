@@ -54,6 +54,12 @@ struct Delivery {
   bool operator==(const Delivery&) const = default;
 };
 
+RunControl WithSpans() {
+  RunControl control;
+  control.keep_spans = true;
+  return control;
+}
+
 Delivery DeliveryOf(const trace::RunTrace& trace) {
   Delivery delivery;
   for (const trace::Span& span : trace.first_spans) {
@@ -88,7 +94,7 @@ trace::RunTrace RunThreads(const spec::Experiment& experiment) {
                                .trainer = trainer.get(),
                                .memory = memory.get(),
                                .pinned = experiment.loader.pin_memory ? pinned.get() : nullptr})
-      ->Run(experiment, cost::Stated(experiment), {});
+      ->Run(experiment, cost::Stated(experiment), WithSpans());
 }
 
 class BothEngines : public testing::TestWithParam<Case> {};
@@ -96,10 +102,10 @@ class BothEngines : public testing::TestWithParam<Case> {};
 TEST_P(BothEngines, DeliverTheSameBatchesByTheSameWorkers) {
   spec::Experiment experiment = Apart(GetParam());
   const auto executor = MakeVirtualExecutor();
-  trace::RunTrace trace = executor->Run(experiment, cost::Stated(experiment), {});
+  trace::RunTrace trace = executor->Run(experiment, cost::Stated(experiment), WithSpans());
   while (!FarApart(trace, 4ms)) {
     ++experiment.run.seed;
-    trace = executor->Run(experiment, cost::Stated(experiment), {});
+    trace = executor->Run(experiment, cost::Stated(experiment), WithSpans());
   }
   const Delivery predicted = DeliveryOf(trace);
   ASSERT_EQ(predicted.batches.size(), 18u);

@@ -37,7 +37,6 @@ TEST(Stats, AreDefinedForFewValues) {
   EXPECT_EQ(Quantile(one, 0.9), 3);
   EXPECT_EQ(HalfWidth(one, 0.95), std::nullopt);
   EXPECT_EQ(Mser5(one), 0u);
-  EXPECT_TRUE(BatchMeans(one, 10).empty());
   EXPECT_EQ(Autocorrelation1(one), 0);
 }
 
@@ -101,21 +100,6 @@ RC_GTEST_PROP(Mser5Test, CutsWholeFivesAndAtMostHalf, (std::vector<double> value
   const std::size_t cut = Mser5(values);
   RC_ASSERT(cut % 5 == 0);
   RC_ASSERT(2 * cut <= values.size());
-}
-
-TEST(BatchMeansTest, DropsTheRemainderAtTheFront) {
-  const std::vector<double> values = {100, 1, 3, 5, 7, 9, 11};
-  EXPECT_THAT(BatchMeans(values, 3), ElementsAre(3, 9));
-}
-
-RC_GTEST_PROP(BatchMeansTest, MakesAtLeastTwoAndDropsLessThanABatch, (std::vector<double> values)) {
-  RC_PRE(values.size() >= 2);
-  const auto most = *rc::gen::inRange<std::size_t>(2, 50);
-  const std::size_t count = BatchMeans(values, most).size();
-  RC_ASSERT(count >= 2);
-  RC_ASSERT(count <= most);
-  const std::size_t size = values.size() / count;
-  RC_ASSERT(values.size() - count * size <= size);
 }
 
 TEST(Autocorrelation, SeparatesTrendsFromAlternation) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "spec/data_files.h"
 #include "spec/units_text.h"
 #include "support.h"
 
@@ -225,12 +226,15 @@ TEST(Read, WorkerSettingsAreErrorsWithoutWorkersOnlyWhenSet) {
 }
 
 TEST(Read, EveryPresetAndModelReads) {
-  for (const std::string& name : ModelNames(ProjectFolders())) Read("model: " + name);
-  for (const std::string& name : StorageNames(ProjectFolders())) Read("storage: " + name);
-  for (const std::string& name : DeviceNames(ProjectFolders())) Read("device: " + name);
-  EXPECT_THAT(ModelNames(ProjectFolders()), Contains("transformer"));
-  EXPECT_THAT(StorageNames(ProjectFolders()), Contains("sata-ssd"));
-  EXPECT_THAT(DeviceNames(ProjectFolders()), Contains("tesla-m4"));
+  for (const std::string& name : DataNames(ProjectFolders(), DataKind::kModel))
+    Read("model: " + name);
+  for (const std::string& name : DataNames(ProjectFolders(), DataKind::kStorage))
+    Read("storage: " + name);
+  for (const std::string& name : DataNames(ProjectFolders(), DataKind::kDevice))
+    Read("device: " + name);
+  EXPECT_THAT(DataNames(ProjectFolders(), DataKind::kModel), Contains("transformer"));
+  EXPECT_THAT(DataNames(ProjectFolders(), DataKind::kStorage), Contains("sata-ssd"));
+  EXPECT_THAT(DataNames(ProjectFolders(), DataKind::kDevice), Contains("tesla-m4"));
 }
 
 TEST(Read, AMissingFileIsAnEnvironmentError) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "spec/data_files.h"
 #include "support.h"
 
 namespace pipesim::spec {
@@ -45,7 +46,7 @@ void ExpectReadsBack(const Experiment& experiment) {
 }
 
 TEST(Settings, EachModelReadsBack) {
-  for (const std::string& name : ModelNames(ProjectFolders()))
+  for (const std::string& name : DataNames(ProjectFolders(), DataKind::kModel))
     ExpectReadsBack(Read("model: " + name));
 }
 

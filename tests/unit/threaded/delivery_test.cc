@@ -186,7 +186,7 @@ TEST(Delivery, EveryBatchHasItsOwnSpansOfItsOwnWorker) {
     auto experiment = FromSource(Small());
     experiment.loader.workers = workers;
     RecordingTrainer trainer;
-    const auto trace = RunWith(experiment, trainer, &source);
+    const auto trace = RunWith(experiment, trainer, &source, WithSpans());
     for (const State state : {State::kRead, State::kCollate}) {
       std::map<std::int64_t, std::set<int>> makers;
       for (const trace::Span& span : trace.first_spans) {

@@ -116,6 +116,13 @@ inline spec::Experiment FromSource(spec::Experiment experiment) {
   return experiment;
 }
 
+/// Keeps the spans of single batches.
+inline RunControl WithSpans() {
+  RunControl control;
+  control.keep_spans = true;
+  return control;
+}
+
 inline trace::RunTrace RunWith(const spec::Experiment& experiment, Trainer& trainer,
                                const SampleSource* source = nullptr,
                                const RunControl& control = {}) {

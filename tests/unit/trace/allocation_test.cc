@@ -50,7 +50,7 @@ void RecordSteps(TraceBuilder& builder, std::int64_t from, std::int64_t to) {
 }
 
 TEST(TraceBuilderMemory, DoesNotGrowOnceWarm) {
-  TraceBuilder builder(base::Instant{}, 1);
+  TraceBuilder builder(base::Instant{}, 1, {.keep_spans = true});
   RecordSteps(builder, 0, 100'000);
   const std::int64_t warm = allocations;
   RecordSteps(builder, 100'000, 400'000);

@@ -61,6 +61,13 @@ inline cost::Step CpuStep(Duration wall, int threads = 1) {
   return step;
 }
 
+/// Keeps the spans of single batches.
+inline RunControl WithSpans() {
+  RunControl control;
+  control.keep_spans = true;
+  return control;
+}
+
 /// Of all threads of `role`, over the whole run.
 inline Duration TotalIn(const trace::RunTrace& trace, Role role, State state) {
   return trace::TimeIn(trace, role, state, trace.begin, trace.end);

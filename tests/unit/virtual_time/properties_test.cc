@@ -111,7 +111,7 @@ RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {
   const spec::Experiment& e = drawn.experiment;
   const std::int64_t batches = spec::BatchesPerEpoch(e);
   RC_PRE(batches > 0);
-  const trace::RunTrace trace = Predict(e, drawn.pipeline);
+  const trace::RunTrace trace = Predict(e, drawn.pipeline, WithSpans());
   RC_ASSERT(trace.end_reason == EndReason::kEpochs);
   RC_ASSERT(trace.steps == batches * *e.run.epochs);
   const auto& waits = trace.series[static_cast<std::size_t>(trace::Series::kCollateTime)].kept;
@@ -159,8 +159,8 @@ RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
 RC_GTEST_PROP(EveryRun, IsTheSameForItsSeed, ()) {
   const Drawn drawn = AnyExperiment();
   RC_PRE(spec::BatchesPerEpoch(drawn.experiment) > 0);
-  RC_ASSERT(Print(Predict(drawn.experiment, drawn.pipeline)) ==
-            Print(Predict(drawn.experiment, drawn.pipeline)));
+  RC_ASSERT(Print(Predict(drawn.experiment, drawn.pipeline, WithSpans())) ==
+            Print(Predict(drawn.experiment, drawn.pipeline, WithSpans())));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void ExpectTheSame(const Shape& shape, bool shared, bool in_order) {
            [&](std::int64_t k) {
              return draw(*experiment.device.step_base, base::Stage::kStep, k);
            }});
-  const auto found = Steps(Predict(experiment, pipeline));
+  const auto found = Steps(Predict(experiment, pipeline, WithSpans()));
   ASSERT_EQ(found.size(), 450u);
   ASSERT_EQ(expected.size(), 450u);
   for (std::size_t k = 0; k < found.size(); ++k) {
