@@ -1,4 +1,4 @@
-// What the instrument itself costs: a span, a batch's records, a draw, an ask of the storage.
+// What the instrument itself costs: a span, a batch's records, a draw, a request to the storage.
 // Read them against each other and against a batch's own time; absolute figures belong to a
 // machine.
 #include <benchmark/benchmark.h>
@@ -50,18 +50,18 @@ void FindTheSampleAtAPosition(benchmark::State& state) {
 }
 BENCHMARK(FindTheSampleAtAPosition);
 
-void AskTheStorage(benchmark::State& state) {
-  spec::Storage disk;
-  disk.kind = spec::StorageKind::kEmulated;
+void RequestFromTheStorage(benchmark::State& state) {
+  cost::Storage disk;
+  disk.present = true;
   disk.bandwidth = base::BytesPerSecond{550e6};
   disk.iops_per_s = 98'000;
   disk.queue_depth = 32;
-  cost::StorageModel model(disk);
+  cost::StorageServer server(disk);
   base::Instant at{};
   for (auto _ : state)
-    at = model.Ask({.at = at, .reads = 1, .bytes = base::Bytes{112'640}, .latency = 100us});
+    at = server.Serve({.at = at, .reads = 1, .bytes = base::Bytes{112'640}, .latency = 100us});
 }
-BENCHMARK(AskTheStorage);
+BENCHMARK(RequestFromTheStorage);
 
 /// What one batch is recorded with: counted in a real run of 500 batches.
 struct RecordsOfABatch {
@@ -84,15 +84,16 @@ RecordsOfABatch CountRecords() {
   experiment.device.kind = spec::DeviceKind::kEmulated;
   experiment.device.step_base = base::Drawn<base::Duration>{base::Distribution::Fixed(1e6)};
   experiment.run.steps = kBatches;
+  const cost::Pipeline pipeline = cost::Stated(experiment);
   const base::SystemClock clock;
   const auto memory = engine::MakeHostMemory();
-  const auto trainer = engine::MakeEmulatedTrainer(experiment, clock);
+  const auto trainer = engine::MakeEmulatedTrainer(experiment, pipeline, clock);
   engine::RunControl control;
   control.keep_spans = true;
   const trace::RunTrace run =
       engine::MakeThreadedExecutor(
           {.clock = &clock, .trainer = trainer.get(), .memory = memory.get()})
-          ->Run(experiment, control);
+          ->Run(experiment, pipeline, control);
   RecordsOfABatch records;
   for (const trace::Span& span : run.first_spans) {
     const bool on_cpu =

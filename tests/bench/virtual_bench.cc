@@ -40,9 +40,10 @@ spec::Experiment Pipeline(int workers, std::int64_t batch, std::int64_t steps) {
 
 void Run(const spec::Experiment& experiment, benchmark::State& state) {
   base::KeepFreedMemory();  // as `predict` does
-  const auto executor = engine::MakeVirtualExecutor({});
+  const auto executor = engine::MakeVirtualExecutor();
+  const cost::Pipeline pipeline = cost::Stated(experiment);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(executor->Run(experiment, {}).steps);
+    benchmark::DoNotOptimize(executor->Run(experiment, pipeline, {}).steps);
   }
 }
 

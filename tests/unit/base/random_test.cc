@@ -132,6 +132,19 @@ INSTANTIATE_TEST_SUITE_P(
                         .kind = DistributionKind::kGamma, .mean = 10, .stdev = 15},  // shape < 1
                     Distribution{.kind = DistributionKind::kEmpirical, .values = {1, 1, 4, 10}}));
 
+TEST_P(Moment, ScaledDrawsAreTheDrawsTimesTheFactor) {
+  const Drawn<Duration> cost{GetParam()};
+  for (const double factor : {0.0, 0.5, 3.0}) {
+    const Drawn<Duration> scaled = cost.Scaled(factor);
+    EXPECT_DOUBLE_EQ(scaled.in_units.Mean(), factor * GetParam().Mean());
+    for (std::uint64_t key = 0; key < 100; ++key) {
+      KeyedStream stream(11, Stage::kPrepare, key), again = stream;
+      const double draw = Draw(GetParam(), stream);
+      EXPECT_NEAR(Draw(scaled.in_units, again), factor * draw, 1e-12 * draw);
+    }
+  }
+}
+
 TEST(Draw, NormalIsCutAtZero) {
   const Distribution wide{.kind = DistributionKind::kNormal, .mean = 1, .stdev = 10};
   int zeros = 0;

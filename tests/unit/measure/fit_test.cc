@@ -225,6 +225,19 @@ TEST(Fit, TakesLaunchesOutOfTheHostsWorkWhereTheyAreGiven) {
   EXPECT_EQ(Fitted(TraceOf(run), ExperimentOf(run), given).host.step, Ms(0));
 }
 
+TEST(Fit, ReadingAResultBackCostsWhatWaitingForTheStepsInFlightDoesNotExplain) {
+  spec::Experiment experiment = ExperimentOf({});
+  experiment.training.sync_every = 4;
+  experiment.device.in_flight = 2;
+  Demands demands;
+  demands.step_s = 0.010;
+  demands.sync_s = 0.006;  // 24 ms each time, of which two steps take 20
+  Measurement measurement = OfBatches(demands);
+  EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(4));
+  measurement.demands.sync_s = 0.004;
+  EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(0));
+}
+
 TEST(Fit, RunsOnTheCoresThatTheRunHad) {
   EXPECT_EQ(Fitted(Pipeline{.forward = Ms(1)}).machine.cores, 8);
   Measurement measurement = OfBatches({});

@@ -56,6 +56,17 @@ TEST(Stages, ReadingEveryResultBackRemovesTheOverlap) {
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 4ms);
 }
 
+TEST(Stages, AReadBackTakesItsOwnTimeOnceTheStepIsDone) {
+  auto experiment = Stages(0, 3ms, 1ms, 101);
+  experiment.training.sync_every = 4;
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.host.read_back = 500us;
+  const trace::RunTrace trace = Predict(experiment, pipeline);
+  // Of four batches one waits for its step of 1 ms and for the read-back.
+  EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 25 * (4 * 3ms + 1500us));
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kSync), 25 * 1500us);
+}
+
 TEST(Cache, HitRateMatchesTheClosedForm) {
   // lru over a fresh shuffle each epoch: c + (1 - c) ln(1 - c); a hit's copy is work of the worker.
   auto experiment = Stages(2, 0ms, 100us, 0);
