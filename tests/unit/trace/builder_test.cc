@@ -45,8 +45,11 @@ Duration Total(const RunTrace& trace, State state) {
 }
 
 /// Times of the only thread by bucket.
-const std::vector<Duration>& TimesOf(const RunTrace& trace, State state) {
-  return trace.threads.at(0).times[static_cast<std::size_t>(state)];
+/// By bucket, up to the last that is not empty.
+std::vector<Duration> TimesOf(const RunTrace& trace, State state) {
+  std::vector<Duration> times = trace.threads.at(0).times[static_cast<std::size_t>(state)];
+  while (!times.empty() && times.back() == Duration::zero()) times.pop_back();
+  return times;
 }
 
 const Reservoir& Values(const RunTrace& trace, Series series) {
