@@ -18,13 +18,13 @@ constexpr double kLargestAmount = 9007199254740992.0;
 
 enum Part : unsigned { kMean = 1, kStdev = 2, kLowHigh = 4, kValues = 8 };
 
-struct KindRule {
+struct DistributionRule {
   std::string_view name;
   DistributionKind kind;
   unsigned parts;
   std::string_view example;
 };
-constexpr std::array<KindRule, 7> kKinds{{
+constexpr std::array<DistributionRule, 7> kKinds{{
     {"fixed", DistributionKind::kFixed, kMean, "{distribution: fixed, mean: 2ms}"},
     {"uniform", DistributionKind::kUniform, kLowHigh,
      "{distribution: uniform, low: 1ms, high: 3ms}"},
@@ -40,9 +40,9 @@ constexpr std::array<KindRule, 7> kKinds{{
      "{distribution: empirical, values: [1ms, 2ms, 9ms]}"},
 }};
 
-const KindRule& RuleOf(DistributionKind kind) {
+const DistributionRule& RuleOf(DistributionKind kind) {
   return *std::find_if(kKinds.begin(), kKinds.end(),
-                       [&](const KindRule& rule) { return rule.kind == kind; });
+                       [&](const DistributionRule& rule) { return rule.kind == kind; });
 }
 
 class DistributionReader {
@@ -60,10 +60,10 @@ class DistributionReader {
     if (!node.IsMap()) return std::nullopt;
     Distribution distribution;
     std::vector<Named<DistributionKind>> choices;
-    for (const KindRule& rule : kKinds) choices.push_back({rule.name, rule.kind});
+    for (const DistributionRule& rule : kKinds) choices.push_back({rule.name, rule.kind});
     const bool named = reader.Choice(
         "distribution", std::span<const Named<DistributionKind>>(choices), distribution.kind);
-    const KindRule& rule = RuleOf(distribution.kind);
+    const DistributionRule& rule = RuleOf(distribution.kind);
     if (!named && !reader.Has("distribution")) {
       reading_.Problem(node.place, path_ + " must name a distribution",
                        std::string(RuleOf(DistributionKind::kLognormal).example));
@@ -78,7 +78,7 @@ class DistributionReader {
   }
 
  private:
-  void Parts(MapReader& reader, const Node& node, const KindRule& rule,
+  void Parts(MapReader& reader, const Node& node, const DistributionRule& rule,
              Distribution& distribution) {
     if ((rule.parts & kMean) != 0) One(reader, node, rule, "mean", distribution.mean);
     if ((rule.parts & kStdev) != 0) One(reader, node, rule, "stdev", distribution.stdev);
@@ -89,7 +89,7 @@ class DistributionReader {
     if ((rule.parts & kValues) != 0) Values(reader, node, rule, distribution.values);
   }
 
-  void One(MapReader& reader, const Node& node, const KindRule& rule, const char* key,
+  void One(MapReader& reader, const Node& node, const DistributionRule& rule, const char* key,
            double& out) {
     const Node* value = reader.Take(key);
     if (value == nullptr) return Missing(node, rule, key);
@@ -98,7 +98,8 @@ class DistributionReader {
     if (amount) out = *amount;
   }
 
-  void Values(MapReader& reader, const Node& node, const KindRule& rule, std::vector<double>& out) {
+  void Values(MapReader& reader, const Node& node, const DistributionRule& rule,
+              std::vector<double>& out) {
     const Node* list = reader.Take("values");
     if (list == nullptr) return Missing(node, rule, "values");
     if (list->kind != NodeKind::kSequence || list->items.empty() ||
@@ -116,7 +117,7 @@ class DistributionReader {
     }
   }
 
-  void Missing(const Node& node, const KindRule& rule, const char* key) {
+  void Missing(const Node& node, const DistributionRule& rule, const char* key) {
     good_ = false;
     reading_.Problem(node.place, path_ + " needs " + key + " for " + std::string(rule.name),
                      std::string(rule.example));
@@ -140,7 +141,7 @@ class DistributionReader {
     return amount;
   }
 
-  void Check(const Node& node, const KindRule& rule, const Distribution& distribution) {
+  void Check(const Node& node, const DistributionRule& rule, const Distribution& distribution) {
     const bool needs_mean = rule.kind == DistributionKind::kLognormal ||
                             rule.kind == DistributionKind::kGamma ||
                             rule.kind == DistributionKind::kExponential;
@@ -171,7 +172,7 @@ template <class Unit>
 std::string DrawnText(const Distribution& distribution) {
   const auto amount = [](double value) { return ToText(base::UnitTraits<Unit>::From(value)); };
   if (distribution.kind == DistributionKind::kFixed) return amount(distribution.mean);
-  const KindRule& rule = RuleOf(distribution.kind);
+  const DistributionRule& rule = RuleOf(distribution.kind);
   std::string text = "{distribution: " + std::string(rule.name);
   if ((rule.parts & kMean) != 0) text += ", mean: " + amount(distribution.mean);
   if ((rule.parts & kStdev) != 0) text += ", stdev: " + amount(distribution.stdev);

@@ -93,7 +93,7 @@ constexpr std::array<Slip, 6> kCountSlips{
     {{"K", "k"}, {"m", "M"}, {"kB", "k"}, {"KB", "k"}, {"MB", "M"}, {"%", ""}}};
 
 /// The parts of a number with a unit.
-struct Number {
+struct Decimal {
   std::string_view digits;  ///< whole and fraction, as written
   std::int64_t whole = 0;
   std::string_view fraction;  ///< digits after the point
@@ -132,13 +132,13 @@ BadText NotANumber(std::string_view text) {
 }
 
 /// Digits, an optional point and more digits, then the unit. No sign, no exponent, no separators.
-Parsed<Number> SplitNumber(std::string_view text) {
+Parsed<Decimal> SplitNumber(std::string_view text) {
   if (text.starts_with('-')) return BadText{base::Quoted(text) + " is negative", ""};
   std::size_t end = 0;
   while (end < text.size() && IsDigit(text[end])) ++end;
   if (end == 0) return NotANumber(text);
   if (end > 1 && text[0] == '0') return NotANumber(text);  // 010: octal or ten?
-  Number number;
+  Decimal number;
   if (std::from_chars(text.data(), text.data() + end, number.whole).ec != std::errc()) {
     return BadText{base::Quoted(text) + " is too large", ""};
   }
@@ -175,7 +175,7 @@ std::string WithDigits(std::string_view digits, std::string_view meant) {
          std::string(meant.substr(join + 4));
 }
 
-BadText BadUnit(std::string_view text, const Number& number, std::span<const Unit> units,
+BadText BadUnit(std::string_view text, const Decimal& number, std::span<const Unit> units,
                 std::span<const Slip> slips, std::string_view usual) {
   const std::string_view unit = base::Trim(number.unit);
   if (unit.empty() && number.unit.empty()) {
@@ -208,7 +208,7 @@ const Unit* FindUnit(std::span<const Unit> units, std::string_view name) {
 }
 
 /// whole.fraction × factor to the nearest integer; nullopt on overflow.
-std::optional<std::int64_t> Scale(const Number& number, std::int64_t factor) {
+std::optional<std::int64_t> Scale(const Decimal& number, std::int64_t factor) {
   std::int64_t scaled = 0;
   if (__builtin_mul_overflow(number.whole, factor, &scaled)) return std::nullopt;
   if (number.fraction.empty()) return scaled;
@@ -222,7 +222,7 @@ std::optional<std::int64_t> Scale(const Number& number, std::int64_t factor) {
   return scaled;
 }
 
-bool IsZero(const Number& number) {
+bool IsZero(const Decimal& number) {
   return number.whole == 0 && number.fraction.find_first_not_of('0') == std::string_view::npos;
 }
 
@@ -237,7 +237,7 @@ struct Grammar {
 Parsed<std::int64_t> ParseAmount(std::string_view text, const Grammar& grammar) {
   const auto split = SplitNumber(text);
   if (const auto* bad = std::get_if<BadText>(&split)) return *bad;
-  const Number& number = std::get<Number>(split);
+  const Decimal& number = std::get<Decimal>(split);
   if (!grammar.zero_needs_unit && number.unit.empty() && IsZero(number)) return std::int64_t{0};
   const Unit* unit = FindUnit(grammar.units, number.unit);
   if (unit == nullptr) return BadUnit(text, number, grammar.units, grammar.slips, grammar.usual);
@@ -252,7 +252,7 @@ Parsed<std::int64_t> ParseAmount(std::string_view text, const Grammar& grammar) 
 Parsed<double> ParseReal(std::string_view text, const Grammar& grammar) {
   const auto split = SplitNumber(text);
   if (const auto* bad = std::get_if<BadText>(&split)) return *bad;
-  const Number& number = std::get<Number>(split);
+  const Decimal& number = std::get<Decimal>(split);
   if (!grammar.zero_needs_unit && number.unit.empty() && IsZero(number)) return 0.0;
   const Unit* unit = FindUnit(grammar.units, number.unit);
   if (unit == nullptr) return BadUnit(text, number, grammar.units, grammar.slips, grammar.usual);
@@ -316,7 +316,7 @@ Parsed<double> ParsePerSecond(std::string_view text) {
 
 Parsed<std::int64_t> ParseCount(std::string_view text) {
   const auto split = SplitNumber(text);
-  if (const auto* number = std::get_if<Number>(&split)) {
+  if (const auto* number = std::get_if<Decimal>(&split)) {
     const Unit* unit = FindUnit(kCountUnits, number->unit);
     // "1.5k" is whole, "1.5" and "1.0001k" are not.
     if (unit != nullptr && !number->fraction.empty()) {
@@ -334,7 +334,7 @@ Parsed<std::int64_t> ParseCount(std::string_view text) {
 Parsed<double> ParseShare(std::string_view text) {
   const auto split = SplitNumber(text);
   if (const auto* bad = std::get_if<BadText>(&split)) return *bad;
-  const Number& number = std::get<Number>(split);
+  const Decimal& number = std::get<Decimal>(split);
   if (!number.unit.empty() && number.unit != "%") {
     return BadText{base::Quoted(text) + " is not a share", std::string(number.digits) + "%"};
   }

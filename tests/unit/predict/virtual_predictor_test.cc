@@ -13,12 +13,12 @@ namespace {
 
 using diagnose::Variant;
 
-const spec::DataFolders kFolders{{std::filesystem::path(PIPESIM_SOURCE_DIR)}};
+const spec::DataFolders kProjectFolders{{std::filesystem::path(PIPESIM_SOURCE_DIR)}};
 
 /// An experiment, answered, and the predictor of changes to it.
 struct Case {
   explicit Case(const std::string& yaml)
-      : experiment(spec::ReadExperimentText(yaml, "test.yaml", {}, kFolders).experiment) {
+      : experiment(spec::ReadExperimentText(yaml, "test.yaml", {}, kProjectFolders).experiment) {
     basis.profile = spec::ReadMachineProfileText("context: {cores: 64}\n", "p.yaml");
     basis.cores_here = 64;
     report = Predict(experiment, basis, nullptr);

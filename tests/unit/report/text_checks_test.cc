@@ -6,7 +6,7 @@
 namespace pipesim::tests {
 namespace {
 
-std::string Table(std::string_view rows) {
+std::string TableOf(std::string_view rows) {
   std::string text = "Where a step goes (GPU timeline)            54.7 ms  100 %\n";
   text.append(rows);
   return text;
@@ -14,24 +14,24 @@ std::string Table(std::string_view rows) {
 
 TEST(KeepsTheRules, AcceptsATableThatAddsUp) {
   EXPECT_TRUE(
-      KeepsTheRules(Table("  starved  39.2 ms   72 %  ##\n"
-                          "  busy     15.4 ms   28 %\n"
-                          "  launch    0.1 ms   <1 %  .\n\n")));
+      KeepsTheRules(TableOf("  starved  39.2 ms   72 %  ##\n"
+                            "  busy     15.4 ms   28 %\n"
+                            "  launch    0.1 ms   <1 %  .\n\n")));
 }
 
 TEST(KeepsTheRules, SeesRowsThatMissTheTotal) {
   EXPECT_FALSE(
-      KeepsTheRules(Table("  starved  39.1 ms   72 %\n"
-                          "  busy     15.5 ms   28 %\n\n")));
+      KeepsTheRules(TableOf("  starved  39.1 ms   72 %\n"
+                            "  busy     15.5 ms   28 %\n\n")));
 }
 
 TEST(KeepsTheRules, SeesPercentagesThatMissAHundred) {
   EXPECT_FALSE(
-      KeepsTheRules(Table("  starved  39.2 ms   71 %\n"
-                          "  busy     15.5 ms   28 %\n")));
+      KeepsTheRules(TableOf("  starved  39.2 ms   71 %\n"
+                            "  busy     15.5 ms   28 %\n")));
 }
 
-TEST(KeepsTheRules, SeesATitleWithoutRows) { EXPECT_FALSE(KeepsTheRules(Table(""))); }
+TEST(KeepsTheRules, SeesATitleWithoutRows) { EXPECT_FALSE(KeepsTheRules(TableOf(""))); }
 
 TEST(KeepsTheRules, SeesLinesThatAreTooWideButForCommands) {
   const std::string wide(81, 'x');

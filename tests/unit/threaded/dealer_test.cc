@@ -8,7 +8,7 @@
 namespace pipesim::engine {
 namespace {
 
-spec::Loader Loader(int workers, int prefetch, spec::Dispatch dispatch, bool in_order = true) {
+spec::Loader LoaderOf(int workers, int prefetch, spec::Dispatch dispatch, bool in_order = true) {
   spec::Loader loader;
   loader.workers = workers;
   loader.prefetch_factor = prefetch;
@@ -24,7 +24,7 @@ std::vector<Deal> AllOf(Dealer& dealer) {
 }
 
 TEST(Dealer, DealsTheWindowAndThenOneForEachBatchTaken) {
-  Dealer dealer(Loader(3, 2, spec::Dispatch::kRoundRobin));
+  Dealer dealer(LoaderOf(3, 2, spec::Dispatch::kRoundRobin));
   dealer.BeginEpoch(100);
   const auto window = AllOf(dealer);
   ASSERT_EQ(window.size(), 6u);  // prefetch_factor × workers
@@ -36,7 +36,7 @@ TEST(Dealer, DealsTheWindowAndThenOneForEachBatchTaken) {
 }
 
 TEST(Dealer, RestartsTheCycleAtWorker0EachEpochAndDealsNothingAcrossTheBorder) {
-  Dealer dealer(Loader(3, 2, spec::Dispatch::kRoundRobin));
+  Dealer dealer(LoaderOf(3, 2, spec::Dispatch::kRoundRobin));
   dealer.BeginEpoch(4);
   const auto first = AllOf(dealer);
   ASSERT_EQ(first.size(), 4u);  // the window is 6
@@ -48,7 +48,7 @@ TEST(Dealer, RestartsTheCycleAtWorker0EachEpochAndDealsNothingAcrossTheBorder) {
 }
 
 TEST(Dealer, OutOfOrderPassesOverAWorkerWhoseWindowIsFull) {
-  Dealer dealer(Loader(2, 1, spec::Dispatch::kRoundRobin, false));
+  Dealer dealer(LoaderOf(2, 1, spec::Dispatch::kRoundRobin, false));
   dealer.BeginEpoch(10);
   const auto window = AllOf(dealer);
   dealer.Taken(window[1]);  // worker 1 is done, worker 0 is slow
@@ -56,7 +56,7 @@ TEST(Dealer, OutOfOrderPassesOverAWorkerWhoseWindowIsFull) {
 }
 
 TEST(Dealer, KnowsWhoGetsNoMoreOfTheEpoch) {
-  Dealer dealer(Loader(3, 1, spec::Dispatch::kRoundRobin));
+  Dealer dealer(LoaderOf(3, 1, spec::Dispatch::kRoundRobin));
   dealer.BeginEpoch(4);  // workers 0 1 2 0
   const auto window = AllOf(dealer);
   EXPECT_FALSE(dealer.NoMoreFor(0));
@@ -71,7 +71,7 @@ RC_GTEST_PROP(Dealer, InOrderGivesBatchKToWorkerKModWAndNobodyMoreThanHisWindow,
   const int workers = *rc::gen::inRange(1, 9);
   const int prefetch = *rc::gen::inRange(1, 5);
   const std::int64_t batches = *rc::gen::inRange(0, 60);
-  Dealer dealer(Loader(workers, prefetch, spec::Dispatch::kRoundRobin));
+  Dealer dealer(LoaderOf(workers, prefetch, spec::Dispatch::kRoundRobin));
   dealer.BeginEpoch(batches);
   std::vector<Deal> dealt;
   std::vector<int> holds(static_cast<std::size_t>(workers));
@@ -94,7 +94,7 @@ RC_GTEST_PROP(Dealer, InAnyOrderOfTakingEveryBatchIsDealtOnceWithinTheWindows, (
   const int prefetch = *rc::gen::inRange(1, 4);
   const std::int64_t batches = *rc::gen::inRange(0, 40);
   const bool shared = *rc::gen::arbitrary<bool>();
-  Dealer dealer(Loader(workers, prefetch,
+  Dealer dealer(LoaderOf(workers, prefetch,
                        shared ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin, false));
   dealer.BeginEpoch(batches);
   std::vector<Deal> out;

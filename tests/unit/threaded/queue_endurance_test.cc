@@ -63,7 +63,7 @@ struct Load {
 };
 
 class QueueEndurance : public testing::TestWithParam<Load> {};
-std::string NameOf(const testing::TestParamInfo<Load>& load) {
+std::string LoadName(const testing::TestParamInfo<Load>& load) {
   const char* const names[] = {"Tbb", "Lockfree", "Mutex"};
   return std::string(names[static_cast<int>(load.param.kind)]) + "From" +
          std::to_string(load.param.producers);
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Load{spec::QueueKind::kTbb, 1}, Load{spec::QueueKind::kTbb, 4},
                     Load{spec::QueueKind::kLockfree, 1}, Load{spec::QueueKind::kLockfree, 4},
                     Load{spec::QueueKind::kMutex, 1}, Load{spec::QueueKind::kMutex, 4}),
-    NameOf);
+    LoadName);
 
 }  // namespace
 }  // namespace pipesim::engine::threaded
