@@ -26,6 +26,7 @@ first_match() {
 # PyPI's cmake installs a slow Python wrapper in bin/, which breaks when the clone is moved. These are
 # the programs themselves.
 cmake_program() { first_match "$venv"/lib/python3*/site-packages/cmake/data/bin/cmake; }
+ctest_program() { first_match "$venv"/lib/python3*/site-packages/cmake/data/bin/ctest; }
 ninja_program() { first_match "$venv"/bin/ninja; }
 
 # Parallel compilers: one per core, and at most one per 1.5 GB of memory, which a translation unit with

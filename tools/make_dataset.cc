@@ -15,6 +15,7 @@
 #include <numbers>
 #include <thread>
 
+#define CXXOPTS_NO_REGEX  // <regex> takes four seconds to compile
 // A folder's name may hold a comma.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
 #include <cxxopts.hpp>

@@ -95,7 +95,7 @@ RC_GTEST_PROP(Dealer, InAnyOrderOfTakingEveryBatchIsDealtOnceWithinTheWindows, (
   const std::int64_t batches = *rc::gen::inRange(0, 40);
   const bool shared = *rc::gen::arbitrary<bool>();
   Dealer dealer(LoaderOf(workers, prefetch,
-                       shared ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin, false));
+                         shared ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin, false));
   dealer.BeginEpoch(batches);
   std::vector<Deal> out;
   std::vector<int> holds(static_cast<std::size_t>(workers));
