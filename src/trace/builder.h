@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,17 +43,32 @@ class TraceBuilder final : public SpanSink {
   void RecordBadSample(DataFault fault);
 
   /// The trace so far, without its series and last spans, which Finish adds.
-  const RunTrace& trace() const { return trace_; }
+  const RunTrace& trace() {
+    AddAllStays();
+    return trace_;
+  }
   /// Moves the trace out. Call once, and record nothing afterwards.
   RunTrace Finish(base::Instant end, EndReason reason, std::string failure);
 
  private:
-  /// The index of a thread's totals in trace_.threads, and the bucket in which its last span ended.
+  /// A thread's time in one state.
+  struct Stay {
+    base::Instant end;
+    base::Duration time{}, contended{};
+    State state{};
+    base::Instant begin() const { return end - time; }
+  };
+  /// The index of a thread's totals in trace_.threads, and the bucket in which its last stay ended.
+  /// Stays wait here until there are some to add: the totals of many threads do not fit into the
+  /// processor's first cache together, those of one do.
   struct Slot {
     static constexpr std::size_t kNowhere = SIZE_MAX;
+    static constexpr std::size_t kStays = 16;
     std::size_t place = kNowhere;
     std::size_t bucket = 0;
     base::Instant from, to = base::Instant::min();  ///< the bucket's interval; empty: none yet
+    std::size_t waiting = 0;
+    std::array<Stay, kStays> stays;
   };
   Slot& SlotOf(Role role, std::uint16_t index) {
     std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
@@ -64,15 +79,16 @@ class TraceBuilder final : public SpanSink {
   }
   void AddToThread(const Span& span) {
     Slot& slot = SlotOf(span.role, span.thread);
-    // The usual case: the whole span lies in the last span's bucket.
-    if (slot.from <= span.begin && span.end <= slot.to) [[likely]] {
-      ThreadTotals& totals = trace_.threads[slot.place];
-      AddToBucket(totals, slot.bucket, span.state, span.end - span.begin, span.contended);
-      totals.end = std::max(totals.end, span.end);
-    } else {
-      AddTime(slot, span);
-    }
+    if (slot.waiting == Slot::kStays) [[unlikely]]
+      AddStays(slot);
+    Stay& stay = slot.stays[slot.waiting++];
+    stay.end = span.end;
+    stay.time = span.end - span.begin;
+    stay.contended = span.contended;
+    stay.state = span.state;
   }
+  void AddStays(Slot& slot);
+  void AddAllStays();
   void AddToBucket(ThreadTotals& totals, std::size_t bucket, State state, base::Duration time,
                    base::Duration contended) {
     TimeAt(totals, bucket, state) += time - contended;
@@ -83,17 +99,18 @@ class TraceBuilder final : public SpanSink {
   base::Duration& TimeAt(ThreadTotals& totals, std::size_t bucket, State state) {
     std::vector<base::Duration>& times = totals.times[static_cast<std::size_t>(state)];
     if (times.size() <= bucket) [[unlikely]]
-      times.resize(std::max(std::bit_ceil(bucket + 1), std::min(kLeastBuckets, max_buckets_)));
+      Grow(times, bucket);
     return times[bucket];
   }
-  static constexpr std::size_t kLeastBuckets = 64;  ///< of a state that a thread was in
+  static void Grow(std::vector<base::Duration>& times, std::size_t bucket);
 
   Slot& MakeSlot(Role role, std::uint16_t index);
-  const ThreadTotals* FindTotals(Role role, std::uint16_t index) const;
+  /// The end of a thread's last span; nullopt: it has none.
+  std::optional<base::Instant> EndOf(Role role, std::uint16_t index) const;
   /// Returns true for spans that do not belong to the device's partition.
   bool AddDeviceOrTransfer(const Span& span);
-  void AddTime(Slot& slot, const Span& span);
-  void AddToBuckets(Slot& slot, const Span& span, base::Instant begin);
+  void AddTime(Slot& slot, const Stay& stay);
+  void AddToBuckets(Slot& slot, const Stay& stay, base::Instant begin);
   void DoubleBuckets();
   void AddTransfer(const Span& span);
 

@@ -87,11 +87,11 @@ void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
   }
   for (std::size_t which = 0; which < kSeries; ++which) {
     series[which].seen = seen_;
-    std::vector<Sampled>& kept = series[which].kept;
-    kept.reserve(kept_.size());
-    for (const auto& one : kept_) {
-      kept.push_back({.key = one.key, .at = one.at, .value = one.values[which]});
-    }
+    series[which].kept.resize(kept_.size());
+    std::transform(kept_.begin(), kept_.end(), series[which].kept.begin(),
+                   [which](const auto& one) {
+                     return Sampled{.key = one.key, .at = one.at, .value = one.values[which]};
+                   });
   }
 }
 
