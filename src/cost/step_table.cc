@@ -12,10 +12,10 @@ using base::Duration;
 using spec::StepPoint;
 
 double Ns(const StepPoint& point) { return static_cast<double>(point.time.count()); }
-double Samples(const StepPoint& point) { return static_cast<double>(point.samples); }
+double SampleCount(const StepPoint& point) { return static_cast<double>(point.samples); }
 
 double OnLine(const StepPoint& a, const StepPoint& b, double samples) {
-  return Ns(a) + (Ns(b) - Ns(a)) / (Samples(b) - Samples(a)) * (samples - Samples(a));
+  return Ns(a) + (Ns(b) - Ns(a)) / (SampleCount(b) - SampleCount(a)) * (samples - SampleCount(a));
 }
 
 /// One point for each batch size: the mean of its times.
@@ -61,9 +61,9 @@ Duration StepTable::At(std::int64_t samples) const {
   const StepPoint &first = points_.front(), &last = points_.back();
   double ns = 0;
   if (samples >= last.samples) {
-    ns = Ns(last) * n / Samples(last);
+    ns = Ns(last) * n / SampleCount(last);
   } else if (samples < first.samples) {
-    const double in_proportion = Ns(first) * n / Samples(first);
+    const double in_proportion = Ns(first) * n / SampleCount(first);
     const double line = points_.size() > 1 ? OnLine(first, points_[1], n) : in_proportion;
     ns = std::clamp(line, in_proportion, Ns(first));
   } else {
