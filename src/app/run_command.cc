@@ -1,4 +1,4 @@
-// The experiment is run in a process of its own (supervisor.h); what it leaves is delivered here.
+// Runs the experiment in a child process (supervisor.h) and delivers its report.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
+#include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
-#include "app/thresholds.h"
 
 namespace pipesim::app {
 namespace {
@@ -34,7 +34,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
   control.stop = &stop;
   const bool show = !arguments.Has("quiet");
   control.on_progress = [&](const engine::Progress& progress) {
-    handover.Hear(progress);
+    handover.ReportProgress(progress);
     if (show) line.Show(progress);
   };
   if (show) {
@@ -56,13 +56,13 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   try {
     outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, handover));
   } catch (const std::bad_alloc&) {
-    outcome = OutcomeWithoutMemory(*handover.begun(), handover.heard());
+    outcome = OutcomeWithoutMemory(*handover.begun(), handover.last_progress());
   }
   handover.Finish(outcome);
   return outcome.code;
 }
 
-/// In the process that the user started: everything but the run itself.
+/// In the process that the user started: all but the run itself.
 ExitCode RunSupervised(const Arguments& arguments) {
   Exports exports(arguments);
   const Handover handover = Handover::Create();
@@ -72,10 +72,11 @@ ExitCode RunSupervised(const Arguments& arguments) {
     if (!end.code) spdlog::warn("after its report was finished, {}", DeathText(end));
     return Deliver(arguments, exports, *outcome);
   }
-  if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has said why
+  if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");  // its last line of progress
   const auto begun = handover.begun();
-  if (begun) return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.heard()));
+  if (begun)
+    return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.last_progress()));
   fmt::print(stderr, "pipesim: {}, before the run began\n", DeathText(end));
   return OutcomeOfDeath({}, end, {}).code;
 }
@@ -84,7 +85,7 @@ ExitCode RunSupervised(const Arguments& arguments) {
 
 ExitCode Run(const Arguments& arguments) {
   if (auto handover = HandoverToParent()) return RunAndHandOver(arguments, *handover);
-  ReadThresholds(arguments);
+  ReadRequirements(arguments);
   if (arguments.Has("dry-run")) {
     PrintOut(SettingsText(ReadAskedOfRun(arguments)));
     return ExitCode::kOk;

@@ -10,7 +10,7 @@
 
 namespace pipesim::app {
 
-struct Thresholds {
+struct Requirements {
   std::optional<diagnose::Verdict> expect;
   struct Limit {
     std::string text;    ///< as typed
@@ -21,17 +21,17 @@ struct Thresholds {
   std::vector<Limit> limits;
 };
 
-/// Throws base::UsageError for what it cannot read.
-Thresholds ReadThresholds(const Arguments& arguments);
+/// Throws base::UsageError for an unknown verdict or an invalid limit.
+Requirements ReadRequirements(const Arguments& arguments);
 
-struct ThresholdResult {
+struct RequirementResult {
   base::ExitCode code = base::ExitCode::kOk;  ///< kOk, kThresholdMissed or kUndecided
-  std::vector<std::string> lines;             ///< one for each threshold that was not met
+  std::vector<std::string> lines;             ///< one for each requirement that was not met
 };
 
 /// kThresholdMissed wins over kUndecided. A limit inside the throughput's interval is undecided.
-ThresholdResult CheckThresholds(const Thresholds& thresholds,
-                                const measure::Measurement& measurement,
-                                const diagnose::Diagnosis& diagnosis);
+RequirementResult CheckRequirements(const Requirements& requirements,
+                                    const measure::Measurement& measurement,
+                                    const diagnose::Diagnosis& diagnosis);
 
 }  // namespace pipesim::app
