@@ -11,9 +11,9 @@
 #include "base/cpus.h"
 #include "engine/rules.h"
 #include "engine/threaded/consumer.h"
-#include "engine/threaded/crew.h"
 #include "engine/threaded/monitor.h"
 #include "engine/threaded/run_state.h"
+#include "engine/threaded/worker_threads.h"
 
 namespace pipesim::engine {
 namespace threaded {
@@ -70,10 +70,10 @@ class ThreadedExecutor final : public Executor {
     std::string hanging;
     {
       Monitor monitor(*run, control, cpus);
-      Crew crew(run);
+      WorkerThreads workers(run);
       end = consumer.Run();
       run->Abort();
-      hanging = Hanging(crew.Join(Monitor::kGrace));
+      hanging = Hanging(workers.Join(Monitor::kGrace));
     }
     RunTrace trace = Finish(*run, end, hanging);
     trace.effective = Effective(*run, cpus);

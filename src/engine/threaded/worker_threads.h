@@ -1,4 +1,4 @@
-// The worker threads of one run: started, and seen off even if one hangs.
+// Starts the worker threads of one run and joins them; detaches one that hangs.
 #pragma once
 
 #include <condition_variable>
@@ -12,22 +12,22 @@
 
 namespace pipesim::engine::threaded {
 
-class Crew {
+class WorkerThreads {
  public:
   /// Starts loader.workers threads, and the pin thread if there is one. When the system refuses
   /// one, the run ends with that failure.
-  explicit Crew(std::shared_ptr<RunState> run);
-  /// Joined before, always.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit WorkerThreads(std::shared_ptr<RunState> run);
+  /// Aborts the run and joins if Join was not called because of an exception.
+  ~WorkerThreads();
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  /// After RunState::Abort: waits for all threads. One that is still inside a call to the sample
-  /// source after `grace` is left behind; returns who.
+  /// Call after RunState::Abort. Joins all threads; detaches those that are still inside a call to
+  /// the sample source after `grace` and returns their worker numbers.
   std::vector<int> Join(base::Duration grace);
 
  private:
-  /// Outlives the crew in a thread that was left behind.
+  /// Shared with its thread, since a detached thread outlives WorkerThreads.
   struct Post {
     std::shared_ptr<RunState> run;
     CallGuard guard;

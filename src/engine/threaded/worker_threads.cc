@@ -1,4 +1,4 @@
-#include "engine/threaded/crew.h"
+#include "engine/threaded/worker_threads.h"
 
 #include <chrono>
 
@@ -6,7 +6,7 @@
 
 namespace pipesim::engine::threaded {
 
-Crew::Crew(std::shared_ptr<RunState> run) {
+WorkerThreads::WorkerThreads(std::shared_ptr<RunState> run) {
   EndingOnFailure(*run, "starting the workers", [&] {
     const int workers = run->experiment.loader.workers;
     for (int worker = 0; worker < workers; ++worker) Start(run, worker);
@@ -14,7 +14,7 @@ Crew::Crew(std::shared_ptr<RunState> run) {
   });
 }
 
-void Crew::Start(const std::shared_ptr<RunState>& run, int worker) {
+void WorkerThreads::Start(const std::shared_ptr<RunState>& run, int worker) {
   auto post = std::make_shared<Post>();
   post->run = run;
   posts_.push_back(post);
@@ -22,15 +22,15 @@ void Crew::Start(const std::shared_ptr<RunState>& run, int worker) {
   threads_.emplace_back([post, worker] { Work(post, worker); });
 }
 
-Crew::~Crew() {
-  // Only when something threw before Join: nobody may be left running on what is torn down.
+WorkerThreads::~WorkerThreads() {
+  // Join was not called because of an exception: the threads must not run on destroyed state.
   if (!threads_.empty()) {
     posts_.front()->run->Abort();
     Join(base::Duration::zero());
   }
 }
 
-void Crew::Work(const std::shared_ptr<Post>& post, int worker) {
+void WorkerThreads::Work(const std::shared_ptr<Post>& post, int worker) {
   try {
     if (worker == kPinThread) {
       RunPinThread(*post->run);
@@ -45,7 +45,7 @@ void Crew::Work(const std::shared_ptr<Post>& post, int worker) {
   post->changed.notify_all();
 }
 
-std::vector<int> Crew::Join(base::Duration grace) {
+std::vector<int> WorkerThreads::Join(base::Duration grace) {
   std::vector<int> left_behind;
   const auto deadline = std::chrono::steady_clock::now() + grace;
   for (std::size_t worker = 0; worker < threads_.size(); ++worker) {
@@ -53,7 +53,8 @@ std::vector<int> Crew::Join(base::Duration grace) {
     bool abandoned = false;
     {
       std::unique_lock lock(post.mutex);
-      // Outside a call every wait is released, so it leaves; it may enter a call once more before.
+      // Abort releases every wait outside a call, so the thread leaves, but it may first enter
+      // one more call.
       auto until = deadline;
       while (!post.changed.wait_until(lock, until, [&] { return post.left; })) {
         abandoned = post.guard.Abandon();
