@@ -34,7 +34,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
   control.stop = &stop;
   const bool show = !arguments.Has("quiet");
   control.on_progress = [&](const engine::Progress& progress) {
-    handover.Hear(progress);
+    handover.ReportProgress(progress);
     if (show) line.Show(progress);
   };
   if (show) {
@@ -56,7 +56,7 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   try {
     outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, handover));
   } catch (const std::bad_alloc&) {
-    outcome = OutcomeWithoutMemory(*handover.begun(), handover.heard());
+    outcome = OutcomeWithoutMemory(*handover.begun(), handover.last_progress());
   }
   handover.Finish(outcome);
   return outcome.code;
@@ -75,7 +75,8 @@ ExitCode RunSupervised(const Arguments& arguments) {
   if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has said why
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");  // its last line of progress
   const auto begun = handover.begun();
-  if (begun) return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.heard()));
+  if (begun)
+    return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.last_progress()));
   fmt::print(stderr, "pipesim: {}, before the run began\n", DeathText(end));
   return OutcomeOfDeath({}, end, {}).code;
 }

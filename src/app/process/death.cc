@@ -25,12 +25,12 @@ std::string SignalName(int signal) {
   return fmt::format("signal {} (SIG{})", signal, name != nullptr ? name : "?");
 }
 
-std::string Progressed(const std::optional<Heard>& heard) {
-  if (!heard) return "it died before its first step was heard of";
+std::string Progressed(const std::optional<LastProgress>& last) {
+  if (!last) return "it died before it reported a step";
   return fmt::format("until then {} steps and {} samples in {}, lately {} samples/s",
-                     report::WithCommas(heard->steps), report::WithCommas(heard->samples),
-                     report::Seconds(base::ToSeconds(heard->elapsed), 3),
-                     report::Significant(heard->samples_per_s, 3));
+                     report::WithCommas(last->steps), report::WithCommas(last->samples),
+                     report::Seconds(base::ToSeconds(last->elapsed), 3),
+                     report::Significant(last->samples_per_s, 3));
 }
 
 report::Document Ended(report::Document begun, bool memory, const std::string& why) {
@@ -70,18 +70,18 @@ std::string DeathText(const ProcessEnd& end) {
 }
 
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,
-                       const std::optional<Heard>& heard) {
+                       const std::optional<LastProgress>& last) {
   const bool internal = end.code || OwnFault(end.signal);
-  return {Ended(std::move(begun), OutOfMemory(end), DeathText(end) + "; " + Progressed(heard)),
+  return {Ended(std::move(begun), OutOfMemory(end), DeathText(end) + "; " + Progressed(last)),
           {},
           internal ? base::ExitCode::kInternal : base::ExitCode::kRunFailed};
 }
 
-Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<Heard>& heard) {
+Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<LastProgress>& last) {
   return {Ended(std::move(begun), true,
                 "this process asked for more memory than it may have, outside of any step or "
                 "worker; " +
-                    Progressed(heard)),
+                    Progressed(last)),
           {},
           base::ExitCode::kRunFailed};
 }

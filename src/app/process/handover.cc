@@ -77,9 +77,10 @@ void Handover::Begin(const report::Document& nothing_measured) {
   WriteHeader(header);
 }
 
-void Handover::Hear(const engine::Progress& progress) {
+void Handover::ReportProgress(const engine::Progress& progress) {
   Header header = Read();
-  header.heard = {progress.elapsed, progress.steps, progress.samples, progress.samples_per_s};
+  header.last_progress = {progress.elapsed, progress.steps, progress.samples,
+                          progress.samples_per_s};
   WriteHeader(header);
 }
 
@@ -93,10 +94,10 @@ void Handover::Finish(const Outcome& outcome) {
 
 std::optional<report::Document> Handover::begun() const { return ReadAt(Read().begun); }
 
-std::optional<Heard> Handover::heard() const {
-  const Heard heard = Read().heard;
-  if (heard.elapsed == base::Duration::zero()) return std::nullopt;
-  return heard;
+std::optional<LastProgress> Handover::last_progress() const {
+  const LastProgress last_progress = Read().last_progress;
+  if (last_progress.elapsed == base::Duration::zero()) return std::nullopt;
+  return last_progress;
 }
 
 std::optional<Outcome> Handover::finished() const {

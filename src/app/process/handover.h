@@ -21,8 +21,8 @@ struct Outcome {
   base::ExitCode code = base::ExitCode::kOk;
 };
 
-/// How far a run had come when it was last heard of.
-struct Heard {
+/// How far a run had come when it last reported.
+struct LastProgress {
   base::Duration elapsed{};
   std::int64_t steps = 0, samples = 0;
   double samples_per_s = 0;  ///< of about the last second
@@ -43,11 +43,12 @@ class Handover {
   /// The report as it would read if nothing of the run were ever measured. Throws
   /// base::EnvironmentError; likewise Finish.
   void Begin(const report::Document& nothing_measured);
-  void Hear(const engine::Progress& progress);  ///< a few microseconds; any thread, one at a time
+  /// Takes a few microseconds. Any thread, one at a time.
+  void ReportProgress(const engine::Progress& progress);
   void Finish(const Outcome& outcome);
 
   std::optional<report::Document> begun() const;
-  std::optional<Heard> heard() const;
+  std::optional<LastProgress> last_progress() const;
   std::optional<Outcome> finished() const;
 
  private:
@@ -56,7 +57,7 @@ class Handover {
   };
   struct Header {
     Place begun, finished;
-    Heard heard;
+    LastProgress last_progress;
   };
   Header Read() const;
   void WriteHeader(const Header& header);

@@ -41,10 +41,10 @@ std::optional<Outcome> RunBeside(const std::vector<std::string>& words, const ba
 
 /// The report of a run that died without one: status, what ended it, how far it had come.
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,
-                       const std::optional<Heard>& heard);
+                       const std::optional<LastProgress>& last);
 
 /// The same where memory ran out in the run's process and it could still say so.
-Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<Heard>& heard);
+Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<LastProgress>& last);
 
 /// "the run's process was killed by ...": why there is no result.
 std::string DeathText(const ProcessEnd& end);
