@@ -84,13 +84,13 @@ double ContentionLeftOut(const measure::Measurement& measurement) {
   return running_s > 0 ? lost_s / running_s : 0;
 }
 
-std::optional<Tried> MeasuredContention(const Question& question) {
+std::optional<SettingGain> MeasuredContention(const Question& question) {
   const Variant& now = question.now;
   const auto measured = question.measurement.result.samples_per_s;
   const double contended = TrainerContendedShare(question.measurement);
   if (!Oversubscribed(now) || !measured || contended >= 1) return std::nullopt;
   const double most = contended / (1 - contended);
-  std::optional<Tried> best;
+  std::optional<SettingGain> best;
   const int now_threads = std::max(1, now.ComputeThreads());
   const Variant free = Uncontended(now, question.measurement);
   for (int threads = std::min(now_threads, WholeCores(now)); threads >= 1; --threads) {
@@ -99,7 +99,7 @@ std::optional<Tried> MeasuredContention(const Question& question) {
       Setting fewer = FewerThreadsOn(now, threads, workers);
       if (fewer.set.empty()) continue;
       const double gain = std::min(most, Gain(*measured, question.predict(fewer.change(free))));
-      if (!best || gain > best->gain) best = Tried{std::move(fewer), gain};
+      if (!best || gain > best->gain) best = SettingGain{std::move(fewer), gain};
     }
   }
   return best;

@@ -31,7 +31,7 @@ double ContentionLeftOut(const measure::Measurement& measurement);
 /// it was measured to need on one thread: a lower bound. Workers are no more than the other cores
 /// hold, but all of those there are where the trainer's pool goes: sharing cores costs a single
 /// training thread no more than its share.
-std::optional<Tried> MeasuredContention(const Question& question);
+std::optional<SettingGain> MeasuredContention(const Question& question);
 
 /// `decision` with cpu-contention in the lead where MeasuredContention gains enough; a loader
 /// setting that gains comes before it.

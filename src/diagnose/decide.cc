@@ -33,12 +33,12 @@ Variant WithAmpleWorkers(const Variant& enough, const Predictor& predict) {
   return predict(ample) >= predict(enough) ? ample : enough;
 }
 
-void Lead(Decision& decision, Verdict verdict, const Tried& tried) {
+void Lead(Decision& decision, Verdict verdict, const SettingGain& best) {
   decision.verdict = verdict;
-  decision.gain = tried.gain;
-  decision.setting = tried;
+  decision.gain = best.gain;
+  decision.setting = best;
   decision.candidates.insert(decision.candidates.begin(),
-                             Candidate{verdict, tried.gain, tried.setting.change});
+                             Candidate{verdict, best.gain, best.setting.change});
 }
 
 }  // namespace

@@ -26,33 +26,34 @@ std::vector<int> CountsToTry(int fewest, int most) {
 
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share) {
-  struct Tried {
+  struct Attempt {
     int workers = 0;
     double bound = 0, rate = 0;
   };
-  std::vector<Tried> tried;
+  std::vector<Attempt> attempts;
   double best_bound = 0;
   for (const int workers : CountsToTry(fewest, std::max(fewest, most))) {
     const double bound = PredictByBounds(WithWorkers(now, workers));
     if (!std::isfinite(bound)) return std::nullopt;
     best_bound = std::max(best_bound, bound);
-    tried.push_back({workers, bound, 0});
+    attempts.push_back({workers, bound, 0});
   }
   double best = 0;
-  for (Tried& one : tried) {
-    if (one.bound < share * best_bound && &one != &tried.back()) continue;
-    one.rate = predict(WithWorkers(now, one.workers));
-    best = std::max(best, one.rate);
-    if (one.rate >= share * best_bound) break;  // more workers cannot be better by more than 1 - share
+  for (Attempt& attempt : attempts) {
+    if (attempt.bound < share * best_bound && &attempt != &attempts.back()) continue;
+    attempt.rate = predict(WithWorkers(now, attempt.workers));
+    best = std::max(best, attempt.rate);
+    if (attempt.rate >= share * best_bound)
+      break;  // more workers cannot be better by more than 1 - share
   }
   if (!(best > 0)) return std::nullopt;
   // Where contention keeps all of them below their bounds, a count left out may be enough.
-  for (Tried& one : tried) {
-    if (one.rate == 0 && one.bound >= share * best)
-      one.rate = predict(WithWorkers(now, one.workers));
-    if (one.rate >= share * best) {
-      int below = &one == &tried.front() ? one.workers - 1 : (&one - 1)->workers;
-      WorkerCount found{one.workers, one.rate, 0};
+  for (Attempt& attempt : attempts) {
+    if (attempt.rate == 0 && attempt.bound >= share * best)
+      attempt.rate = predict(WithWorkers(now, attempt.workers));
+    if (attempt.rate >= share * best) {
+      int below = &attempt == &attempts.front() ? attempt.workers - 1 : (&attempt - 1)->workers;
+      WorkerCount found{attempt.workers, attempt.rate, 0};
       while (found.workers - below > 1) {
         const int middle = (below + found.workers) / 2;
         const double rate = predict(WithWorkers(now, middle));

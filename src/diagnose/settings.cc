@@ -101,8 +101,9 @@ std::vector<Setting> FewerThreads(const Variant& s) {
   return settings;
 }
 
-std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Variant& now,
-                                      const Predictor& predict, double share) {
+std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings,
+                                            const Variant& now, const Predictor& predict,
+                                            double share) {
   if (settings.empty()) return std::nullopt;
   std::vector<double> rates;
   rates.reserve(settings.size());
@@ -111,7 +112,7 @@ std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, cons
   const auto near = std::find_if(rates.begin(), rates.end(),
                                  [&](double rate) { return rate >= best || rate >= share * best; });
   const auto& setting = settings[static_cast<std::size_t>(near - rates.begin())];
-  return Tried{setting, Gain(predict(now), *near)};
+  return SettingGain{setting, Gain(predict(now), *near)};
 }
 
 }  // namespace pipesim::diagnose

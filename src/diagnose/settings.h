@@ -37,12 +37,13 @@ std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict
 /// Fewer workers, most first; fewer compute threads where the CPU trains.
 std::vector<Setting> FewerThreads(const Variant& now);
 
-struct Tried {
+struct SettingGain {
   Setting setting;
   double gain = 0;
 };
 /// The first of `settings` that reaches `share` of the best one's prediction; nullopt without any.
-std::optional<Tried> SmallestNearBest(const std::vector<Setting>& settings, const Variant& now,
-                                      const Predictor& predict, double share);
+std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings,
+                                            const Variant& now, const Predictor& predict,
+                                            double share);
 
 }  // namespace pipesim::diagnose
