@@ -5,7 +5,7 @@
 
 #include "app/installation.h"
 #include "app/kept_runs.h"
-#include "app/thresholds.h"
+#include "app/requirements.h"
 #include "base/text.h"
 
 namespace pipesim::app {
@@ -51,8 +51,8 @@ Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
   report.context.argv = arguments.typed;
   if (report.diagnosis.recommendation && !report.diagnosis.recommendation->set.empty())
     report.next_argv = WithChanges(arguments, report.diagnosis.recommendation->set);
-  const ThresholdResult result =
-      CheckThresholds(ReadThresholds(arguments), report.measurement, report.diagnosis);
+  const RequirementResult result =
+      CheckRequirements(ReadRequirements(arguments), report.measurement, report.diagnosis);
   const ExitCode code = CodeOf(report.measurement);
   return {report::ToJson(report), result.lines, code == ExitCode::kOk ? result.code : code};
 }

@@ -7,9 +7,9 @@
 #include "app/kept_runs.h"
 #include "app/measured_run.h"
 #include "app/process/interrupt.h"
+#include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
-#include "app/thresholds.h"
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -74,7 +74,7 @@ report::RunReport PredictInterruptibly(const spec::Experiment& experiment, const
 }  // namespace
 
 base::ExitCode Predict(const Arguments& arguments) {
-  ReadThresholds(arguments);
+  ReadRequirements(arguments);
   const Basis basis = BasisOf(arguments);
   if (arguments.Has("needs-libtorch")) {
     ReadAsked(RequestFor(arguments, basis));

@@ -10,9 +10,9 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
+#include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
-#include "app/thresholds.h"
 
 namespace pipesim::app {
 namespace {
@@ -85,7 +85,7 @@ ExitCode RunSupervised(const Arguments& arguments) {
 
 ExitCode Run(const Arguments& arguments) {
   if (auto handover = HandoverToParent()) return RunAndHandOver(arguments, *handover);
-  ReadThresholds(arguments);
+  ReadRequirements(arguments);
   if (arguments.Has("dry-run")) {
     PrintOut(SettingsText(ReadAskedOfRun(arguments)));
     return ExitCode::kOk;

@@ -1,4 +1,4 @@
-#include "app/thresholds.h"
+#include "app/requirements.h"
 
 #include <gtest/gtest.h>
 
@@ -16,21 +16,21 @@ ExitCode Check(const std::vector<std::string>& words, Verdict verdict, double ra
       measure::Interval{rate - half_width, rate + half_width, 0.95, ""};
   diagnose::Diagnosis diagnosis;
   diagnosis.bottleneck = verdict;
-  return CheckThresholds(ReadThresholds(ParseArguments(words)), measurement, diagnosis).code;
+  return CheckRequirements(ReadRequirements(ParseArguments(words)), measurement, diagnosis).code;
 }
 
-TEST(Thresholds, NoThresholdsAreMet) {
+TEST(Requirements, NoRequirementsAreMet) {
   EXPECT_EQ(Check({}, Verdict::kInconclusive, 100, 1), ExitCode::kOk);
 }
 
-TEST(Thresholds, AnotherVerdictMissesAndInconclusiveIsUndecided) {
+TEST(Requirements, AnotherVerdictMissesAndInconclusiveIsUndecided) {
   EXPECT_EQ(Check({"--expect", "io-bound"}, Verdict::kIoBound, 100, 1), ExitCode::kOk);
   EXPECT_EQ(Check({"--expect", "io-bound"}, Verdict::kCpuBound, 100, 1),
             ExitCode::kThresholdMissed);
   EXPECT_EQ(Check({"--expect", "io-bound"}, Verdict::kInconclusive, 100, 1), ExitCode::kUndecided);
 }
 
-TEST(Thresholds, ALimitInsideTheIntervalIsUndecided) {
+TEST(Requirements, ALimitInsideTheIntervalIsUndecided) {
   EXPECT_EQ(Check({"--require", "samples_per_s>=90"}, Verdict::kIoBound, 100, 5), ExitCode::kOk);
   EXPECT_EQ(Check({"--require", "samples_per_s>=98"}, Verdict::kIoBound, 100, 5),
             ExitCode::kUndecided);
@@ -39,20 +39,20 @@ TEST(Thresholds, ALimitInsideTheIntervalIsUndecided) {
   EXPECT_EQ(Check({"--require", "samples_per_s<=110"}, Verdict::kIoBound, 100, 5), ExitCode::kOk);
 }
 
-TEST(Thresholds, AMissWinsOverAnOpenOne) {
+TEST(Requirements, AMissWinsOverAnOpenOne) {
   EXPECT_EQ(
       Check({"--require", "samples_per_s>=98", "--expect", "cpu-bound"}, Verdict::kIoBound, 100, 5),
       ExitCode::kThresholdMissed);
 }
 
-TEST(Thresholds, AnUnknownUtilizationIsUndecided) {
+TEST(Requirements, AnUnknownUtilizationIsUndecided) {
   EXPECT_EQ(Check({"--require", "au>=0.9"}, Verdict::kIoBound, 100, 5), ExitCode::kUndecided);
 }
 
-TEST(Thresholds, AnInvalidLimitIsAUsageError) {
+TEST(Requirements, AnInvalidLimitIsAUsageError) {
   for (const char* text : {"au>0.9", "au", "speed>=3", "au>=x", "au>=0.9x"})
-    EXPECT_THROW(ReadThresholds(ParseArguments({"--require", text})), base::UsageError) << text;
-  EXPECT_THROW(ReadThresholds(ParseArguments({"--expect", "io"})), base::UsageError);
+    EXPECT_THROW(ReadRequirements(ParseArguments({"--require", text})), base::UsageError) << text;
+  EXPECT_THROW(ReadRequirements(ParseArguments({"--expect", "io"})), base::UsageError);
 }
 
 }  // namespace

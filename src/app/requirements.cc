@@ -1,4 +1,4 @@
-#include "app/thresholds.h"
+#include "app/requirements.h"
 
 #include <fmt/format.h>
 
@@ -19,10 +19,10 @@ Verdict VerdictNamed(const std::string& name) {
                                      base::Printable(name), base::Join(names, ", ")));
 }
 
-Thresholds::Limit ReadLimit(const std::string& text) {
+Requirements::Limit ReadLimit(const std::string& text) {
   const std::size_t at = text.find_first_of("<>");
   const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
-  Thresholds::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
+  Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
   const char* end = text.data() + text.size();
   const auto number = readable ? std::from_chars(text.data() + at + 2, end, limit.value)
                                : std::from_chars_result{nullptr, std::errc::invalid_argument};
@@ -34,7 +34,7 @@ Thresholds::Limit ReadLimit(const std::string& text) {
 }
 
 /// −1: missed, 0: undecided, 1: met.
-int Judge(const Thresholds::Limit& limit, const measure::Result& result) {
+int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   double low = 0, high = 0;
   if (limit.metric == "au") {
     if (!result.accelerator_utilization) return 0;
@@ -53,27 +53,27 @@ int Judge(const Thresholds::Limit& limit, const measure::Result& result) {
 
 }  // namespace
 
-Thresholds ReadThresholds(const Arguments& arguments) {
-  Thresholds thresholds;
-  if (const auto expected = arguments.Last("expect")) thresholds.expect = VerdictNamed(*expected);
+Requirements ReadRequirements(const Arguments& arguments) {
+  Requirements requirements;
+  if (const auto expected = arguments.Last("expect")) requirements.expect = VerdictNamed(*expected);
   for (const std::string& text : arguments.All("require"))
-    thresholds.limits.push_back(ReadLimit(text));
-  return thresholds;
+    requirements.limits.push_back(ReadLimit(text));
+  return requirements;
 }
 
-ThresholdResult CheckThresholds(const Thresholds& thresholds,
-                                const measure::Measurement& measurement,
-                                const diagnose::Diagnosis& diagnosis) {
-  ThresholdResult result;
+RequirementResult CheckRequirements(const Requirements& requirements,
+                                    const measure::Measurement& measurement,
+                                    const diagnose::Diagnosis& diagnosis) {
+  RequirementResult result;
   bool missed = false, undecided = false;
-  if (thresholds.expect && diagnosis.bottleneck != *thresholds.expect) {
+  if (requirements.expect && diagnosis.bottleneck != *requirements.expect) {
     const bool open = diagnosis.bottleneck == Verdict::kInconclusive;
     (open ? undecided : missed) = true;
     result.lines.push_back(fmt::format("expected {}, the verdict is {}",
-                                       diagnose::ToText(*thresholds.expect),
+                                       diagnose::ToText(*requirements.expect),
                                        diagnose::ToText(diagnosis.bottleneck)));
   }
-  for (const Thresholds::Limit& limit : thresholds.limits) {
+  for (const Requirements::Limit& limit : requirements.limits) {
     const int judged = Judge(limit, measurement.result);
     if (judged == 1) continue;
     (judged == 0 ? undecided : missed) = true;

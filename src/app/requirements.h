@@ -10,7 +10,7 @@
 
 namespace pipesim::app {
 
-struct Thresholds {
+struct Requirements {
   std::optional<diagnose::Verdict> expect;
   struct Limit {
     std::string text;    ///< as typed
@@ -22,16 +22,16 @@ struct Thresholds {
 };
 
 /// Throws base::UsageError for what it cannot read.
-Thresholds ReadThresholds(const Arguments& arguments);
+Requirements ReadRequirements(const Arguments& arguments);
 
-struct ThresholdResult {
+struct RequirementResult {
   base::ExitCode code = base::ExitCode::kOk;  ///< kOk, kThresholdMissed or kUndecided
-  std::vector<std::string> lines;             ///< one for each threshold that was not met
+  std::vector<std::string> lines;             ///< one for each requirement that was not met
 };
 
 /// kThresholdMissed wins over kUndecided. A limit inside the throughput's interval is undecided.
-ThresholdResult CheckThresholds(const Thresholds& thresholds,
-                                const measure::Measurement& measurement,
-                                const diagnose::Diagnosis& diagnosis);
+RequirementResult CheckRequirements(const Requirements& requirements,
+                                    const measure::Measurement& measurement,
+                                    const diagnose::Diagnosis& diagnosis);
 
 }  // namespace pipesim::app
