@@ -152,7 +152,7 @@ trace::RunTrace RunUntilEnough(const Experiment& experiment, const cost::Pipelin
                                const engine::RunControl& asked) {
   engine::RunControl control = asked;
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-    return measure::Enough(trace, now, experiment);
+    return measure::StopReason(trace, now, experiment);
   };
   return Execute(experiment, pipeline, control);
 }

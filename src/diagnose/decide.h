@@ -25,8 +25,8 @@ struct Decision {
   /// cpu-contention from what was measured: its gain is no prediction, and the predictor leaves out
   /// what it costs.
   bool measured = false;
-  std::optional<SettingGain>
-      setting;  ///< that the verdict names, for loader-bound and cpu-contention
+  /// The setting that the verdict names; only for loader-bound and cpu-contention.
+  std::optional<SettingGain> setting;
   /// Everything that gains enough to count by itself: the verdict's own first, then by gain.
   std::vector<Candidate> candidates;
 };

@@ -43,11 +43,11 @@ std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int mos
     if (attempt.bound < share * best_bound && &attempt != &attempts.back()) continue;
     attempt.rate = predict(WithWorkers(now, attempt.workers));
     best = std::max(best, attempt.rate);
-    if (attempt.rate >= share * best_bound)
-      break;  // more workers cannot be better by more than 1 - share
+    // More workers cannot be better by more than 1 - share.
+    if (attempt.rate >= share * best_bound) break;
   }
   if (!(best > 0)) return std::nullopt;
-  // Where contention keeps all of them below their bounds, a count left out may be enough.
+  // Contention can keep every predicted rate below its bound; then a skipped count may be enough.
   for (Attempt& attempt : attempts) {
     if (attempt.rate == 0 && attempt.bound >= share * best)
       attempt.rate = predict(WithWorkers(now, attempt.workers));

@@ -175,8 +175,8 @@ Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experi
 /// met, or max_duration after its begin. A duration counts from the end of the warm-up; if too few
 /// steps end the warm-up, the run ends at run.warmup + duration + max_duration. Takes less than 0.2
 /// ms however long the run.
-std::optional<trace::EndReason> Enough(const trace::RunTrace& trace, base::Instant now,
-                                       const spec::Experiment& experiment);
+std::optional<trace::EndReason> StopReason(const trace::RunTrace& trace, base::Instant now,
+                                           const spec::Experiment& experiment);
 
 /// The part of the run that is measured: without the warm-up, in whole cycles of W batches (whole
 /// epochs where at least ten fit). With a cache in front of the storage, and once an epoch is

@@ -56,7 +56,7 @@ trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, cons
   engine::RunControl control;
   control.stop = stop;
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-    return measure::Enough(trace, now, chosen);
+    return measure::StopReason(trace, now, chosen);
   };
   return engine::MakeVirtualExecutor()->Run(chosen, resolved.pipeline, control);
 }

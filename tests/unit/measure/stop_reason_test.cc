@@ -36,16 +36,16 @@ std::optional<EndReason> AskAtEnd(const Pipeline& pipeline, const Asked& asked) 
   experiment.run.epochs = asked.epochs;
   experiment.run.max_noise = asked.max_noise;
   experiment.run.max_duration = asked.max_duration;
-  return Enough(trace, trace.end, experiment);
+  return StopReason(trace, trace.end, experiment);
 }
 
-TEST(Enough, AutoWaitsForTenSecondsOfMeasurement) {
+TEST(StopReason, AutoWaitsForTenSecondsOfMeasurement) {
   // The first step is warm-up: 10 s are full with step 101.
   EXPECT_EQ(AskAtEnd(Even(100), {}), std::nullopt);
   EXPECT_EQ(AskAtEnd(Even(101), {}), EndReason::kEnough);
 }
 
-TEST(Enough, AutoWaitsForEnoughSteps) {
+TEST(StopReason, AutoWaitsForEnoughSteps) {
   Pipeline pipeline = Even(25);
   pipeline.forward = seconds(1);
   EXPECT_EQ(AskAtEnd(pipeline, {}), std::nullopt);
@@ -53,31 +53,31 @@ TEST(Enough, AutoWaitsForEnoughSteps) {
   EXPECT_EQ(AskAtEnd(pipeline, {}), EndReason::kEnough);
 }
 
-TEST(Enough, AutoWaitsForANarrowInterval) {
+TEST(StopReason, AutoWaitsForANarrowInterval) {
   Pipeline pipeline = Even(300);
   pipeline.extra = [](std::int64_t step) { return Ms((step * 7919) % 13 < 5 ? 150 : 0); };
   EXPECT_EQ(AskAtEnd(pipeline, {.max_noise = 0.001}), std::nullopt);
   EXPECT_EQ(AskAtEnd(pipeline, {.max_noise = 0.5}), EndReason::kEnough);
 }
 
-TEST(Enough, AutoEndsAtMaxDuration) {
+TEST(StopReason, AutoEndsAtMaxDuration) {
   EXPECT_EQ(AskAtEnd(Even(400), {.max_noise = -1}), std::nullopt);
   EXPECT_EQ(AskAtEnd(Even(600), {.max_noise = -1}), EndReason::kMaxDuration);
   EXPECT_EQ(AskAtEnd(Even(100), {.max_duration = seconds(5)}), EndReason::kMaxDuration);
 }
 
-TEST(Enough, ADurationCountsFromTheEndOfTheWarmUp) {
+TEST(StopReason, ADurationCountsFromTheEndOfTheWarmUp) {
   EXPECT_EQ(AskAtEnd(Even(30), {.duration = seconds(2), .warmup = seconds(1)}),
             EndReason::kDuration);
   EXPECT_EQ(AskAtEnd(Even(29), {.duration = seconds(2), .warmup = seconds(1)}), std::nullopt);
 }
 
-TEST(Enough, AFixedDurationIgnoresPrecision) {
+TEST(StopReason, AFixedDurationIgnoresPrecision) {
   Pipeline pipeline = Even(12);
   EXPECT_EQ(AskAtEnd(pipeline, {.duration = seconds(1)}), EndReason::kDuration);
 }
 
-TEST(Enough, StepsAndEpochsIncludeTheWarmUp) {
+TEST(StopReason, StepsAndEpochsIncludeTheWarmUp) {
   EXPECT_EQ(AskAtEnd(Even(20), {.steps = 20}), EndReason::kSteps);
   EXPECT_EQ(AskAtEnd(Even(19), {.steps = 20}), std::nullopt);
   Pipeline epochs = Even(20);
@@ -87,24 +87,24 @@ TEST(Enough, StepsAndEpochsIncludeTheWarmUp) {
   EXPECT_EQ(AskAtEnd(epochs, {.epochs = 2}), std::nullopt);
 }
 
-TEST(Enough, AStepLimitHasNoTimeLimit) {
+TEST(StopReason, AStepLimitHasNoTimeLimit) {
   EXPECT_EQ(AskAtEnd(Even(1000), {.steps = 2000}), std::nullopt);
 }
 
-TEST(Enough, TheFirstLimitReachedEndsTheRun) {
+TEST(StopReason, TheFirstLimitReachedEndsTheRun) {
   EXPECT_EQ(AskAtEnd(Even(50), {.duration = seconds(2), .steps = 2000}), EndReason::kDuration);
   EXPECT_EQ(AskAtEnd(Even(50), {.duration = seconds(60), .steps = 50}), EndReason::kSteps);
 }
 
-TEST(Enough, EndsARunWithoutSteps) {
+TEST(StopReason, EndsARunWithoutSteps) {
   const Pipeline nothing{.steps = 0};
   const trace::RunTrace trace = TraceOf(nothing);
   spec::Experiment experiment = ExperimentOf(nothing);
-  EXPECT_EQ(Enough(trace, trace.begin + seconds(59), experiment), std::nullopt);
-  EXPECT_EQ(Enough(trace, trace.begin + seconds(60), experiment), EndReason::kMaxDuration);
+  EXPECT_EQ(StopReason(trace, trace.begin + seconds(59), experiment), std::nullopt);
+  EXPECT_EQ(StopReason(trace, trace.begin + seconds(60), experiment), EndReason::kMaxDuration);
   experiment.run.duration = seconds(2);
-  EXPECT_EQ(Enough(trace, trace.begin + seconds(61), experiment), std::nullopt);
-  EXPECT_EQ(Enough(trace, trace.begin + seconds(62), experiment), EndReason::kMaxDuration);
+  EXPECT_EQ(StopReason(trace, trace.begin + seconds(61), experiment), std::nullopt);
+  EXPECT_EQ(StopReason(trace, trace.begin + seconds(62), experiment), EndReason::kMaxDuration);
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ std::optional<EndReason> AutomaticEnd(const trace::RunTrace& trace,
 
 }  // namespace
 
-std::optional<EndReason> Enough(const trace::RunTrace& trace, base::Instant now,
-                                const spec::Experiment& experiment) {
+std::optional<EndReason> StopReason(const trace::RunTrace& trace, base::Instant now,
+                                    const spec::Experiment& experiment) {
   const spec::Run& run = experiment.run;
   if (StepsDone(trace, run)) return EndReason::kSteps;
   if (EpochsDone(trace, experiment)) return EndReason::kEpochs;
