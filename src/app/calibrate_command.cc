@@ -26,15 +26,15 @@ namespace {
 
 constexpr const char* kDefaultFile = "machine.yaml";
 
-/// What the file holds already; it must be of this machine.
+/// The profile that the file already holds. Throws when it is of another machine.
 std::optional<spec::MachineProfile> OlderProfile(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   spec::MachineProfile older = spec::ReadMachineProfileText(base::ReadFile(file), file.string());
   const std::string here = base::CpuModelName();
   if (older.cpu != here) {
-    throw base::EnvironmentError(
-        fmt::format("{} was measured on another machine ({}; here: {}): name another file by --out",
-                    base::Printable(file.string()), older.cpu, here));
+    throw base::EnvironmentError(fmt::format(
+        "{} was measured on another machine ({}; here: {}): name another file with --out",
+        base::Printable(file.string()), older.cpu, here));
   }
   return older;
 }
@@ -42,10 +42,10 @@ std::optional<spec::MachineProfile> OlderProfile(const std::filesystem::path& fi
 calibrate::Plan PlanOf(const Arguments& arguments) {
   calibrate::Plan plan;
   plan.experiment = ReadAsked(RequestOf(arguments));
-  plan.experiment.run.accelerators = 1;  // of its parts, each is measured alone
+  plan.experiment.run.accelerators = 1;  // each part is measured alone
   if (plan.experiment.storage.kind == spec::StorageKind::kFiles) {
     plan.folder = plan.experiment.storage.path;
-    CountSamples(plan.experiment);  // a folder without samples is found out now
+    CountSamples(plan.experiment);  // throws now for a folder without samples
   }
   PrepareMachine(plan.experiment);
   plan.models = arguments.All("also");
@@ -53,7 +53,7 @@ calibrate::Plan PlanOf(const Arguments& arguments) {
   if (!own.empty()) plan.models.insert(plan.models.begin(), own);
   plan.data = FindDataFolders();
   for (const std::string& model : plan.models)
-    calibrate::ExperimentOf(model, plan.data);  // a slip is found out now
+    calibrate::ExperimentOf(model, plan.data);  // throws now for an unknown model
   const report::Context context = ReadContext();
   plan.program = fmt::format("{} ({})", context.version, context.commit);
   plan.date = context.date.substr(0, 10);
@@ -123,7 +123,7 @@ base::ExitCode Calibrate(const Arguments& arguments) {
   base::OutputFile out{file};
   auto profile = CalibrateInterruptibly(plan, arguments.Has("quiet"));
   if (!profile) {
-    fmt::print(stderr, "pipesim: interrupted; {} is as it was\n", base::Printable(file));
+    fmt::print(stderr, "pipesim: interrupted; {} is unchanged\n", base::Printable(file));
     return base::ExitCode::kInterrupted;
   }
   if (older) profile = calibrate::Merged(*older, *profile);

@@ -60,14 +60,14 @@ constexpr Command kCommands[] = {
     {"calibrate", "calibrate [EXPERIMENT.yaml] [flags]",
      "measure this machine for predict --profile",
      "Threads, memory, decoding, with --data storage, and training steps by batch size\n"
-     "and threads: three rounds of short real runs, a few minutes. What the file has of\n"
-     "this machine already is kept where it is not measured again.",
+     "and threads: three rounds of short real runs, a few minutes. Figures that the file\n"
+     "already holds for this machine are kept unless they are measured again.",
      kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
     {"report", "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
      kReportExamples, kHelpFlags | kTextFlags, Report},
     {"explain", "explain [VERDICT]", "what a verdict means and how to fix it",
-     "Without a verdict: all of them, a line each.", kExplainExamples, kHelpFlags, Explain},
+     "Without a verdict: one line for each.", kExplainExamples, kHelpFlags, Explain},
     {"validate", "validate [EXPERIMENT.yaml] [flags]",
      "check an experiment file and flags without running",
      "Prints every problem with its place and what to write instead.", kValidateExamples,

@@ -13,7 +13,7 @@ namespace {
 
 using base::ExitCode;
 
-/// Where it is kept; empty: nowhere.
+/// The path of the kept run; empty if it is not kept.
 std::string KeepIfAsked(const Arguments& arguments, const report::Document& document) {
   const auto folder = StateFolder();
   if (arguments.Has("no-save") || !folder) return {};
@@ -73,8 +73,7 @@ ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& ou
   for (const std::string& note : outcome.notes) fmt::print(stderr, "{}\n", note);
   if (failures.empty()) return outcome.code;
   if (!kept.empty())
-    failures.push_back("nothing measured is lost: it is kept in " + kept +
-                       ", and `pipesim report last` shows it");
+    failures.push_back("the report is kept in " + kept + "; `pipesim report last` shows it");
   throw base::EnvironmentError(base::Join(failures, "\n"));
 }
 

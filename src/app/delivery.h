@@ -1,5 +1,5 @@
-// What the commands that end in a run's report have in common: reading what was asked for, and
-// keeping, exporting and printing the report.
+// Shared by the commands that end in a report: reading the experiment, and keeping, exporting and
+// printing the report.
 #pragma once
 
 #include "app/command_line/arguments.h"
@@ -12,11 +12,12 @@ namespace pipesim::app {
 /// The experiment of a request, its warnings on stderr. Throws as spec::ReadExperiment does.
 spec::Experiment ReadAsked(const spec::Request& request);
 
-/// What a run leaves besides its numbers: where to go next, and what the thresholds say.
+/// The report as a document, with the recommended command, and the result of --expect and
+/// --require.
 Outcome OutcomeOf(const Arguments& arguments, report::RunReport report);
 
-/// Keeps, exports and prints it. Whatever cannot be written, the rest is, and where the numbers are
-/// to be had is said (base::EnvironmentError).
+/// Keeps, exports and prints the report. If one of these fails, the others are still done; then
+/// throws base::EnvironmentError, which names the kept file.
 base::ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome);
 
 }  // namespace pipesim::app

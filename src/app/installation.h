@@ -1,4 +1,4 @@
-// Where this program's own files are: models, configs, the LibTorch plugin. Works in the build tree
+// Finds the program's data files: models, configs, the LibTorch plugin. Works in the build tree
 // and after `cmake --install`, wherever the folder was moved to.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t kKept = 20;
 
-/// Names sort by time; an unreadable folder holds none.
+/// Sorted by name, which is by time. Empty when the folder cannot be read.
 std::vector<fs::path> Runs(const fs::path& state_folder) {
   std::vector<fs::path> runs;
   std::error_code error;

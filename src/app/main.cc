@@ -1,4 +1,4 @@
-// The program: the command line in, an exit code out. Everything else has a room of its own:
+// The entry point. The work is done in the folders beside it:
 // arguments -> experiment -> run -> measurement -> diagnosis -> report.
 #include <clocale>
 #include <string>

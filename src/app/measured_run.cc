@@ -14,7 +14,7 @@ using report::View;
 using predict::MeasuredRun;
 using spec::Origin;
 
-/// What has to be said again for the same experiment: everything else follows from it.
+/// The settings to keep: the others follow from them.
 std::optional<Origin> OriginToKeep(std::string_view text) {
   for (const Origin origin :
        {Origin::kFile, Origin::kFlag, Origin::kEnvironment, Origin::kData}) {

@@ -35,14 +35,15 @@ Basis BasisOf(const Arguments& arguments) {
   return basis;
 }
 
-/// The file and the flags, on top of what the report given by --from ran.
+/// The request of the command line, on top of the settings of the --from report.
 spec::Request RequestFor(const Arguments& arguments, const Basis& basis) {
   spec::Request request = RequestOf(arguments);
   if (!basis.run) return request;
   if (request.file)
-    throw base::UsageError(fmt::format(
-        "--from takes the experiment of a report, so '{}' has no place; change it by flags",
-        base::Printable(request.file->string())));
+    throw base::UsageError(
+        fmt::format("--from takes the experiment from a report, so '{}' cannot be given too; use "
+                    "flags to change it",
+                    base::Printable(request.file->string())));
   request.overrides.insert(request.overrides.begin(), basis.run->settings.begin(),
                            basis.run->settings.end());
   return request;
@@ -50,7 +51,7 @@ spec::Request RequestFor(const Arguments& arguments, const Basis& basis) {
 
 spec::Experiment ReadExperiment(const Arguments& arguments, const Basis& basis) {
   spec::Experiment experiment = ReadAsked(RequestFor(arguments, basis));
-  // A report says what its folder held; the folder itself may be elsewhere.
+  // The --from report has the figures of its folder, which need not exist on this machine.
   const spec::Dataset& dataset = experiment.dataset;
   if (dataset.samples == 0 || dataset.sample_bytes.IsZero()) CountSamples(experiment);
   return experiment;

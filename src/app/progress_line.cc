@@ -44,7 +44,7 @@ void ProgressLine::ShowPreparing(std::string_view doing, double share) {
   Put(fmt::format("{}: {:.0f} %", doing, share * 100));
 }
 
-// A log that is full or closed is no reason to end a run: whether it could be written is not asked.
+// Write errors are ignored: a full or closed log must not end the run.
 void ProgressLine::Put(const std::string& text) {
   std::fputs((terminal_ ? "\r\033[K" + text : text + "\n").c_str(), out_);
   shown_ = true;

@@ -7,8 +7,8 @@
 
 namespace pipesim::app {
 
-/// The report of median throughput of runs that all finished, its interval taken over them, with
-/// every repeat's own result. One alone is returned as it is. `runs` must not be empty.
+/// Of finished runs, the report with the median throughput, with the interval over all runs and
+/// each repeat's result. A single run is returned unchanged. `runs` must not be empty.
 report::RunReport MedianOf(std::vector<report::RunReport> runs);
 
 }  // namespace pipesim::app

@@ -15,7 +15,7 @@ Verdict VerdictNamed(const std::string& name) {
   if (const auto* row = diagnose::FindVerdict(name)) return row->verdict;
   std::vector<std::string> names;
   for (const auto& row : diagnose::kVerdicts) names.emplace_back(row.name);
-  throw base::UsageError(fmt::format("--expect does not know the verdict '{}'; there are: {}",
+  throw base::UsageError(fmt::format("unknown verdict '{}' in --expect; the verdicts are: {}",
                                      base::Printable(name), base::Join(names, ", ")));
 }
 

@@ -21,7 +21,7 @@ struct Requirements {
   std::vector<Limit> limits;
 };
 
-/// Throws base::UsageError for what it cannot read.
+/// Throws base::UsageError for an unknown verdict or an invalid limit.
 Requirements ReadRequirements(const Arguments& arguments);
 
 struct RequirementResult {

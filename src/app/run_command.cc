@@ -1,4 +1,4 @@
-// The experiment is run in a process of its own (supervisor.h); what it leaves is delivered here.
+// Runs the experiment in a child process (supervisor.h) and delivers its report.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   return outcome.code;
 }
 
-/// In the process that the user started: everything but the run itself.
+/// In the process that the user started: all but the run itself.
 ExitCode RunSupervised(const Arguments& arguments) {
   Exports exports(arguments);
   const Handover handover = Handover::Create();
@@ -72,7 +72,7 @@ ExitCode RunSupervised(const Arguments& arguments) {
     if (!end.code) spdlog::warn("after its report was finished, {}", DeathText(end));
     return Deliver(arguments, exports, *outcome);
   }
-  if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has said why
+  if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why
   if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");  // its last line of progress
   const auto begun = handover.begun();
   if (begun)

@@ -37,7 +37,7 @@ void LimitCpus(const Experiment& experiment) {
   if (limits.omp_wait == spec::OmpWait::kPassive) setenv("OMP_WAIT_POLICY", "passive", 1);
 }
 
-/// OMP_NUM_THREADS speaks for people who set nothing else, as it does in PyTorch.
+/// OMP_NUM_THREADS is the default where limits.compute_threads is not set, as in PyTorch.
 void ResolveThreads(Experiment& experiment) {
   if (experiment.limits.compute_threads) return;
   spec::Experiment::Setting& setting = experiment.settings["limits.compute_threads"];
@@ -99,14 +99,14 @@ report::Reality StorageReality(const Experiment& experiment) {
                                                               : report::Reality::kEmulated;
 }
 
-/// A run that could not begin for want of memory is a result too: it says what was asked and free.
+/// A run refused for lack of memory still gets a report: it names the memory needed and free.
 trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
   return TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, why);
 }
 
-/// Before the run: why it cannot fit. A run that may is kept from taking more than is free, so that
-/// its allocations fail where the kernel would kill it. Not beside CUDA, whose driver reserves
-/// address space as it likes.
+/// Returns why the run cannot fit into memory. If it can, limits the process to the free memory, so
+/// that an allocation fails before the kernel kills the process. Not with CUDA, whose driver
+/// reserves far more address space than it uses.
 std::optional<std::string> BoundMemory(const Experiment& experiment) {
   const base::Bytes stacks = cost::StackRoom(experiment);
   std::vector<base::MemoryBound> bounds = base::ReadMemoryBounds();
@@ -157,7 +157,7 @@ trace::RunTrace RunUntilEnough(const Experiment& experiment, const cost::Pipelin
   return Execute(experiment, pipeline, control);
 }
 
-/// Changes are run in virtual time on the costs that the run measured.
+/// What-ifs run in virtual time on the costs that the run measured.
 diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTrace& trace,
                                 const measure::Measurement& measurement,
                                 const cost::Pipeline& given) {

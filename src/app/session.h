@@ -1,5 +1,5 @@
-// One experiment made ready on this machine, run, measured and diagnosed: the walk of the data from
-// left to right. Knows no command line and prints nothing.
+// Prepares one experiment on this machine, runs, measures and diagnoses it. Knows no command line
+// and prints nothing.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace pipesim::app {
 /// The training step is LibTorch's: the device is a real one, or `auto`.
 bool NeedsTorch(const spec::Experiment& experiment);
 
-/// The trace of a run that ended at `at`, before anything happened in it.
+/// The empty trace of a run that ended at `at` before its first event.
 trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {});
 
-/// Fills in what only a folder of real samples can tell; nothing for other storage. Throws
+/// Counts the samples and classes of a folder of real files; does nothing for other storage. Throws
 /// base::ConfigError, base::EnvironmentError.
 void CountSamples(spec::Experiment& experiment);
 
@@ -26,15 +26,15 @@ void CountSamples(spec::Experiment& experiment);
 /// LibTorch only if the device needs it. Throws base::ConfigError, base::EnvironmentError.
 void PrepareMachine(spec::Experiment& experiment);
 
-/// Runs it once and says everything but where the command line leads (next_argv) and who ran it
-/// (context.argv). Call after PrepareMachine.
+/// Runs it once and fills in the whole report except next_argv and context.argv. Call after
+/// PrepareMachine.
 report::RunReport RunOnce(const spec::Experiment& experiment, const engine::RunControl& control);
 
 /// The same without a diagnosis.
 measure::Measurement MeasureOnce(const spec::Experiment& experiment,
                                  const engine::RunControl& control);
 
-/// What would be reported of it if it failed before anything was measured.
+/// The report of a run that failed before anything was measured.
 report::RunReport NothingMeasured(const spec::Experiment& experiment);
 
 /// Runs it run.repeats times with seeds seed, seed + 1, ... and returns the repeat of median

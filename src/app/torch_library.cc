@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kWithout = "`--device emulated` runs without LibTorch";
 
-/// An installed plugin has no path into the folder it was built in: TORCH_DIR names the LibTorch to
-/// use, and its libraries, once open, serve the plugin by their names.
+/// An installed plugin has no RPATH to LibTorch. TORCH_DIR names the LibTorch to use; once its
+/// libraries are open, the dynamic linker resolves the plugin's dependencies to them by name.
 void PreloadFrom(const std::filesystem::path& torch_dir) {
   for (const char* name : {"libc10.so", "libtorch_cpu.so", "libtorch.so"}) {
     const std::filesystem::path library = torch_dir / "lib" / name;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-// Without this a comma in a file's name would split it in two.
+// Otherwise cxxopts splits values at commas, which file names may hold.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
 #define CXXOPTS_NO_REGEX
 #include <cxxopts.hpp>
@@ -15,7 +15,7 @@
 namespace pipesim::app {
 namespace {
 
-/// Nobody can type it as a flag: cxxopts reads no "?" in one.
+/// Cannot be typed as a flag: cxxopts does not accept "?" in a name.
 constexpr const char* kPositional = "words?";
 
 /// `word` as typed, dashes and value included.
@@ -76,7 +76,7 @@ cxxopts::Options ParserFor(const Command& command) {
   return parser;
 }
 
-/// What a message of cxxopts is about: it gives no other access to it.
+/// The flag that a cxxopts message names; exceptions give no other access to it.
 std::string Quoted(const cxxopts::exceptions::exception& error) {
   const std::string text = error.what();
   const std::size_t begin = text.find(cxxopts::LQUOTE), end = text.rfind(cxxopts::RQUOTE);
@@ -84,7 +84,7 @@ std::string Quoted(const cxxopts::exceptions::exception& error) {
   return text.substr(begin + cxxopts::LQUOTE.size(), end - begin - cxxopts::LQUOTE.size());
 }
 
-/// The word that cxxopts calls `name`: of "-workers" it names the letter.
+/// The typed word that cxxopts calls `name`; for "-workers" its name is the letter.
 std::string TypedWord(const std::vector<std::string>& words, const std::string& name) {
   for (const std::string& word : words) {
     if (word.substr(0, word.find('=')) == "--" + name) return word;
@@ -93,7 +93,7 @@ std::string TypedWord(const std::vector<std::string>& words, const std::string& 
   return name;
 }
 
-/// One flag as cxxopts read it; it takes the next word for a value, whatever it is.
+/// Checks one flag that cxxopts parsed: it takes any next word as the value.
 Argument Checked(const cxxopts::KeyValue& given, const std::vector<std::string>& words,
                  const Command& command) {
   const Option& option = *FindOption(given.key(), command);
@@ -105,7 +105,7 @@ Argument Checked(const cxxopts::KeyValue& given, const std::vector<std::string>&
   return {&option, given.value()};
 }
 
-/// The words after the command. Throws base::UsageError for the first that is not understood.
+/// Parses the words after the command. Throws base::UsageError for the first unknown one.
 void ParseWords(const std::vector<std::string>& words, Arguments& out) {
   const Command& command = *out.command;
   std::vector<const char*> argv{"pipesim"};

@@ -1,4 +1,4 @@
-// The command line, understood but not acted on.
+// Parses the command line; does not act on it.
 #pragma once
 
 #include <optional>
@@ -28,15 +28,15 @@ struct Arguments {
 };
 
 /// `words` is argv without the program's name. Throws base::UsageError that names the flag and, for
-/// a slip, the nearest one.
+/// a typo, the nearest one.
 Arguments ParseArguments(const std::vector<std::string>& words);
 
 /// The experiment that the arguments describe: the file, then the flags in order. Throws
 /// base::UsageError for a --set without '=' or more than one file.
 spec::Request RequestOf(const Arguments& arguments);
 
-/// The same command with `changes` (experiment keys and values): flags that set one of these keys
-/// go, the new ones come at the end, short where a short flag exists. Starts with "pipesim".
+/// The same command with `changes` (experiment keys and values): removes flags that set one of
+/// these keys and appends the new ones, as a short flag where one exists. Starts with "pipesim".
 std::vector<std::string> WithChanges(
     const Arguments& arguments, const std::vector<std::pair<std::string, std::string>>& changes);
 

@@ -1,5 +1,4 @@
-// What a command is, and which there are. The table stands in app/commands.cc, beside the
-// functions.
+// A command of the command line. The table of commands is in app/commands.cc.
 #pragma once
 
 #include <span>
@@ -13,9 +12,9 @@ struct Arguments;
 
 /// Flags that commands take together. A command's row says which sets it takes.
 enum FlagSet : unsigned {
-  kExperimentFlags = 1,  ///< what an experiment says beyond a machine: workers, storage, how long
-  kMachineFlags = 2,     ///< what a machine's figures depend on: model, batch, device, cores
-  kJudgeFlags = 4,       ///< of a finished run: thresholds, keeping it, --dry-run
+  kExperimentFlags = 1,  ///< the pipeline and the length of the run: workers, storage, steps
+  kMachineFlags = 2,     ///< also used by calibrate: model, batch, device, cores
+  kJudgeFlags = 4,       ///< --expect, --require, --no-save, --dry-run
   kTextFlags = 8,        ///< how a report is shown and exported
   kStartFlags = 16,      ///< --quiet, --needs-libtorch
   kPredictFlags = 32,
@@ -29,9 +28,9 @@ struct Command {
   std::string_view usage;                      ///< after "pipesim "
   std::string_view summary;                    ///< one line
   std::string_view text;                       ///< a paragraph or two
-  std::span<const std::string_view> examples;  ///< each runs as it stands
+  std::span<const std::string_view> examples;  ///< each is a complete command
   unsigned flags = kHelpFlags;                 ///< the sets it takes
-  /// Returns the exit code; throws what main turns into a message.
+  /// Returns the exit code; main turns exceptions into messages.
   base::ExitCode (*function)(const Arguments& arguments) = nullptr;
 };
 

@@ -38,7 +38,7 @@ void AppendGroup(std::string& text, Group group, const Command& command) {
 
 std::string WelcomeText() {
   return "pipesim runs a training pipeline (loader, disk, queue, training step) and says\n"
-         "what holds it back: data loading, the CPU, the IO or the GPU. Five beginnings:\n"
+         "what holds it back: data loading, the CPU, the IO or the GPU. Five ways to start:\n"
          "\n"
          "  pipesim --workers 4 --batch 256 --model mlp     this machine, a small model\n"
          "  pipesim --workers 4 --model resnet18 --storage hdd --device emulated\n"

@@ -33,7 +33,7 @@ constexpr Option kOptions[] = {
      kMachineFlags},
     {"storage", "PRESET", "storage", "emulated storage: ram, nvme, sata-ssd, hdd, ...", kPipeline,
      kExperimentFlags},
-    {"data", "DIR", "storage", "real JPEG files, one subfolder a class", kPipeline, kMachineFlags,
+    {"data", "DIR", "storage", "real JPEG files, one subfolder per class", kPipeline, kMachineFlags,
      FolderToYaml},
     {"prepare", "TIME", "prepare", "CPU time to prepare a sample: 8ms, or none", kPipeline,
      kExperimentFlags, PrepareToYaml},
@@ -69,11 +69,11 @@ constexpr Option kOptions[] = {
 
     {"brief", "", "", "stop after the verdict and the next step", kResult, kTextFlags},
     {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
-    {"export", "FORMAT=FILE", "", "write it too: json=run.json; json=- replaces the text", kResult,
+    {"export", "FORMAT=FILE", "", "also write json=run.json; json=- replaces the text", kResult,
      kTextFlags},
-    {"expect", "VERDICT", "", "leave with 5 when it is another, 6 when inconclusive", kResult,
+    {"expect", "VERDICT", "", "exit with 5 on another verdict, 6 when inconclusive", kResult,
      kJudgeFlags},
-    {"require", "LIMIT", "", "leave with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,
+    {"require", "LIMIT", "", "exit with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,
      kJudgeFlags},
     {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kJudgeFlags},
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kJudgeFlags},
@@ -85,7 +85,7 @@ constexpr Option kOptions[] = {
     {"keys", "", "", "list every key of the experiment file", kResult, kValidateFlags},
 
     {"quiet", "", "", "no progress on stderr", kGeneral, kStartFlags},
-    {"help", "", "", "this text", kGeneral, kHelpFlags},
+    {"help", "", "", "show this help", kGeneral, kHelpFlags},
 };
 
 }  // namespace

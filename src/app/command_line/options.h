@@ -1,5 +1,5 @@
 // The one table of command-line flags: parsing, help and the YAML path behind each flag come from
-// it. Says what may be typed; does nothing with it.
+// it. Describes flags; does not act on them.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ const Option* FindOption(std::string_view name, const Command& command);
 /// The short flag that sets exactly the experiment key `path` as typed; nullptr if only --set does.
 const Option* OptionOfPath(std::string_view path);
 
-/// What `pipesim` alone prints: what it is, and five examples.
+/// What `pipesim` without arguments prints: its purpose and five examples.
 std::string WelcomeText();
 /// What `pipesim --help` prints: the commands.
 std::string OverviewText();

@@ -21,7 +21,7 @@ const report::Exporter& ExporterOf(const std::string& name) {
     if (exporter.name == name) return exporter;
     names.emplace_back(exporter.name);
   }
-  throw base::UsageError(fmt::format("--export does not know the format '{}'; there are: {}",
+  throw base::UsageError(fmt::format("unknown format '{}' in --export; the formats are: {}",
                                      base::Printable(name), base::Join(names, ", ")));
 }
 

@@ -11,7 +11,7 @@
 
 namespace pipesim::app {
 
-/// The exports that the arguments ask for, opened, so that a bad path fails before the run.
+/// The exports of the command line, opened at once so that a bad path fails before the run.
 class Exports {
  public:
   /// Throws base::UsageError for an unknown format, base::EnvironmentError for a bad path.

@@ -1,4 +1,5 @@
-// What is said of a run whose process died: by what, how far it had come, whose fault it is.
+// The report of a run whose process died: what killed it, how far it got, and which exit code
+// that means.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -38,7 +39,7 @@ report::Document Ended(report::Document begun, bool memory, const std::string& w
   result["status"] = memory ? "oom" : "failed";
   result["stopped_by"] = memory ? "out_of_memory" : "failure";
   result["failure"] = why;
-  begun["warnings"] = report::Document::array();  // they spoke of a run without any step
+  begun["warnings"] = report::Document::array();  // they describe a run without any step
   return begun;
 }
 
@@ -50,7 +51,7 @@ std::string DeathText(const ProcessEnd& end) {
     peak = fmt::format(", which held {} at its peak",
                        report::Amount(static_cast<double>(end.peak_resident.count)));
   if (end.code)
-    return fmt::format("the run's process left with exit code {} and without a report", *end.code);
+    return fmt::format("the run's process exited with code {} without a report", *end.code);
   if (OutOfMemory(end))
     return fmt::format("memory ran out and the kernel killed the run's process{}", peak);
   if (OwnFault(end.signal))
@@ -59,13 +60,13 @@ std::string DeathText(const ProcessEnd& end) {
         "report this with the command that ran",
         SignalName(end.signal));
   if (end.signal == SIGKILL)
-    return fmt::format(
-        "the run's process{} was killed by {}, {}", peak.empty() ? "" : peak + ",",
-        SignalName(end.signal),
-        end.oom_killed ? "not for want of memory, as far as the kernel's counters tell: somebody "
-                         "or something on this machine ended it"
-                       : "whether for want of memory is not counted here: the kernel's log "
-                         "(dmesg) may tell");
+    return fmt::format("the run's process{} was killed by {}, {}", peak.empty() ? "" : peak + ",",
+                       SignalName(end.signal),
+                       end.oom_killed
+                           ? "but not because memory ran out: the kernel counted no such kill, so "
+                             "a user or another program ended it"
+                           : "perhaps because memory ran out: the kernel does not count such kills "
+                             "here, but its log (dmesg) may show one");
   return fmt::format("the run's process was killed by {}", SignalName(end.signal));
 }
 
@@ -79,8 +80,7 @@ Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,
 
 Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<LastProgress>& last) {
   return {Ended(std::move(begun), true,
-                "this process asked for more memory than it may have, outside of any step or "
-                "worker; " +
+                "the run's process ran out of memory outside of any step or worker; " +
                     Progressed(last)),
           {},
           base::ExitCode::kRunFailed};

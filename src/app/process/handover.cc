@@ -69,8 +69,8 @@ std::optional<report::Document> Handover::ReadAt(const Place& place) const {
   return document;
 }
 
-// The text first, then the header that points to it: whoever dies in between has left what it had
-// left before.
+// The text is written before the header that points to it, so a crash in between keeps the earlier
+// state.
 void Handover::Begin(const report::Document& nothing_measured) {
   Header header = Read();
   header.begun = Append(nothing_measured);

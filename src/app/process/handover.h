@@ -1,6 +1,6 @@
-// What a supervised run leaves for the process that started it, in memory that both share: it
-// outlives the run, however that dies. One writer, and one reader that reads when the writer is
-// gone; the bytes are a file without a name (memfd), so nothing is left on any disk.
+// Passes the results of a supervised run to its parent through an unnamed memory file (memfd): it
+// survives the run, however the run dies, and leaves nothing on disk. One writer; one reader, which
+// reads after the writer has exited.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,23 +14,23 @@
 
 namespace pipesim::app {
 
-/// A finished run, all that is left to say: print it, then leave with `code`.
+/// What a finished run hands over: print the document and the notes, then exit with `code`.
 struct Outcome {
   report::Document document;
   std::vector<std::string> notes;  ///< for stderr, after the report
   base::ExitCode code = base::ExitCode::kOk;
 };
 
-/// How far a run had come when it last reported.
+/// How far a run had got when it last reported.
 struct LastProgress {
   base::Duration elapsed{};
   std::int64_t steps = 0, samples = 0;
-  double samples_per_s = 0;  ///< of about the last second
+  double samples_per_s = 0;  ///< over about the last second
 };
 
 class Handover {
  public:
-  /// Throws base::EnvironmentError when the system refuses.
+  /// Throws base::EnvironmentError when the memory file cannot be created.
   static Handover Create();
   /// Takes over a descriptor that Create made, in the process that inherited it.
   explicit Handover(int fd) : fd_(fd) {}
@@ -40,8 +40,8 @@ class Handover {
 
   int fd() const { return fd_; }
 
-  /// The report as it would read if nothing of the run were ever measured. Throws
-  /// base::EnvironmentError; likewise Finish.
+  /// Stores the report to show if the run dies: one without any measurement. Throws
+  /// base::EnvironmentError, as does Finish.
   void Begin(const report::Document& nothing_measured);
   /// Takes a few microseconds. Any thread, one at a time.
   void ReportProgress(const engine::Progress& progress);

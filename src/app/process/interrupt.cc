@@ -8,7 +8,7 @@
 namespace pipesim::app {
 namespace {
 
-// A signal handler can reach nothing that is not static.
+// A signal handler can only reach static objects.
 std::atomic<base::StopFlag*> current_stop{nullptr};
 std::atomic<int> still_forgiven{0};
 std::atomic<bool> second_leaves{false};

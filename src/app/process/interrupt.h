@@ -1,5 +1,5 @@
 // Ctrl-C: the first one asks the run to drain and report, the second leaves at once. A run has two
-// processes: the supervisor counts (supervisor.h), the run only ever hears that it shall drain.
+// processes: the supervisor counts (supervisor.h), the run is only asked to drain.
 #pragma once
 
 #include <signal.h>
@@ -8,22 +8,22 @@
 
 namespace pipesim::app {
 
-/// What asks a run to stop.
+/// The signals that ask a run to stop.
 inline constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/// The signal is ignored by whoever started this program, and shall stay so (nohup).
+/// The program was started with this signal ignored (nohup), so it stays ignored.
 bool IsIgnored(int signal);
 
-/// Tells a person that it takes a moment, and what ends it at once.
+/// Tells the user that the run stops after this step and that a second Ctrl-C exits at once.
 void TellThatItStops();
 
 /// From now on the next `forgiven` stop signals do nothing, and the one after them ends this
-/// process with 130: a report is being written, which a press too many must not cut off, and a
-/// reader that never reads must not hold.
+/// process with 130: an extra Ctrl-C must not truncate the report, but the user must be able to
+/// leave when the reader of a pipe never reads.
 void LeaveOnStopSignalAfter(int forgiven);
 
-/// While it lives, the stop signals set `stop`. Afterwards they are ignored: the run is over, its
-/// report is not. One at a time. `stop` must outlive it.
+/// While it lives, the stop signals set `stop`. Afterwards they are ignored, since the report of
+/// the finished run is still to be written. One at a time. `stop` must outlive it.
 class InterruptHandler {
  public:
   enum class Second {

@@ -27,12 +27,11 @@ namespace {
 // "<process id of the parent>:<descriptor of the handover>"
 constexpr const char* kVariable = "PIPESIM_SUPERVISED_BY";
 
-// Signals that come closer than this are one request told twice: to the process and to its group,
-// as timeout(1) and many job managers do.
+// Signals closer together than this are one request: timeout(1) and many job managers signal both
+// the process and its group.
 constexpr auto kOneRequest = std::chrono::milliseconds(100);
 
-// The signals to wait for, taken out of ordinary delivery; what is ignored (nohup, a background
-// job) stays so.
+// Blocks the signals to wait for. Signals that are ignored (nohup, a background job) stay ignored.
 class Watched {
  public:
   Watched() {
@@ -68,7 +67,7 @@ std::filesystem::path OwnProgram() {
   std::error_code error;
   const std::filesystem::path link = "/proc/self/exe";
   const std::filesystem::path program = std::filesystem::read_symlink(link, error);
-  // Replaced while it runs, a program is still to be had by its link.
+  // If the file was replaced while the program runs, the link still opens the original.
   return !error && access(program.c_str(), X_OK) == 0 ? program : link;
 }
 
@@ -80,7 +79,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 }
 
 pid_t Start(const std::vector<std::string>& words, const Handover& handover, const sigset_t& mask) {
-  signal(SIGCHLD, SIG_DFL);  // inherited as ignored, it would hide how the child ended
+  signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, wait4 could not tell how the child ended
   std::vector<std::string> arguments{"pipesim"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables;
@@ -101,7 +100,7 @@ pid_t Start(const std::vector<std::string>& words, const Handover& handover, con
   return child;
 }
 
-// Nothing once it goes on (a stopped child also raises SIGCHLD).
+// nullopt while the child still runs: stopping it raises SIGCHLD, too.
 std::optional<ProcessEnd> EndOf(pid_t child) {
   int status = 0;
   rusage usage{};
@@ -122,7 +121,7 @@ ProcessEnd Watch(pid_t child, const Watched& watched) {
     const int signal = watched.Next();
     if (signal == SIGCHLD) {
       if (auto end = EndOf(child)) {
-        // Asked before it could listen, it dies of the request itself.
+        // The request came before the child had its handler, so the signal killed it.
         end->interrupted = asked && IsStopSignal(end->signal);
         return *end;
       }
@@ -150,12 +149,11 @@ std::optional<Handover> HandoverToParent() {
   const auto [colon, bad] = std::from_chars(text, end, parent);
   if (bad == std::errc() && colon != end) std::from_chars(colon + 1, end, fd);
   unsetenv(kVariable);
-  // In this order: a parent that dies after the first line takes this process with it.
+  // In this order: if the parent dies after prctl, the kernel kills this process too.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent || fd < 0)
     throw base::EnvironmentError(fmt::format(
-        "the pipesim that started this run is gone ({} is its own; nobody else sets it)",
-        kVariable));
+        "the pipesim process that started this run is gone (only pipesim may set {})", kVariable));
   return Handover(fd);
 }
 

@@ -1,6 +1,5 @@
-// Starts the run as a process of its own and sees it to its end, so that a run which the kernel
-// kills still ends in a report. Knows processes and signals; nothing of what a run is, and prints
-// nothing but the note on Ctrl-C.
+// Starts the run in a child process and waits for it, so that a run that the kernel kills still
+// ends in a report. Handles processes and signals only; prints nothing but the note on Ctrl-C.
 #pragma once
 
 #include <optional>
@@ -15,35 +14,35 @@ namespace pipesim::app {
 
 /// How a run's process ended.
 struct ProcessEnd {
-  std::optional<int> code;         ///< it left by itself
-  int signal = 0;                  ///< else: what ended it
-  bool interrupted = false;        ///< at once, on request: there is nothing to report
+  std::optional<int> code;         ///< its exit code, if it exited
+  int signal = 0;                  ///< else: the signal that ended it
+  bool interrupted = false;        ///< by a second Ctrl-C: there is nothing to report
   base::Bytes peak_resident;       ///< 0: unknown
-  std::optional<bool> oom_killed;  ///< the kernel killed for want of memory meanwhile; nullopt:
-                                   ///< nobody counts
+  std::optional<bool> oom_killed;  ///< an out-of-memory kill happened meanwhile; nullopt:
+                                   ///< the kernel does not count them
 };
 
-/// In a process that Supervise started: what it is to leave its report in; nullopt in any other.
-/// Call once, before anything else. From then on the process dies with the one that started it.
-/// Throws base::EnvironmentError when that one is gone already.
+/// In a process that Supervise started, the place for its report; nullopt in any other. Call once,
+/// before anything else. From then on the process dies with its parent. Throws
+/// base::EnvironmentError when the parent is already gone.
 std::optional<Handover> HandoverToParent();
 
-/// Runs this program again with the same `words`, told to hand its report over, and waits. The
-/// first SIGINT, SIGTERM or SIGHUP, to this process or to the whole terminal, is passed on as a
-/// request to drain; a second one kills the run. Once it has
-/// returned, another such signal is forgiven and the next ends this process. Call from a process
-/// with one thread. Throws base::EnvironmentError when no process can be started.
+/// Runs this program again with the same `words` as a child that hands its report over, and waits.
+/// The first SIGINT, SIGTERM or SIGHUP, to this process or to the whole terminal, is passed on as a
+/// request to drain; a second one kills the run. After the return, one more such signal is ignored
+/// and the next ends this process. Call from a process with one thread. Throws
+/// base::EnvironmentError when no process can be started.
 ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& handover);
 
-/// The same beside this process's own work: what the run left, nullopt when it died. Takes no
-/// signals; once `stop` is set, which may be nullptr, the run is asked to drain.
+/// The same without handling signals, for a process that has other threads. Returns the outcome,
+/// nullopt when the run died. When `stop` (may be nullptr) is set, the run is asked to drain.
 std::optional<Outcome> RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop);
 
-/// The report of a run that died without one: status, what ended it, how far it had come.
+/// The report of a run that died without one: its status, what ended it, how far it got.
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,
                        const std::optional<LastProgress>& last);
 
-/// The same where memory ran out in the run's process and it could still say so.
+/// The same when the run's process caught std::bad_alloc.
 Outcome OutcomeWithoutMemory(report::Document begun, const std::optional<LastProgress>& last);
 
 /// "the run's process was killed by ...": why there is no result.
