@@ -1,6 +1,6 @@
 // When an emulated, asynchronous device copies and computes: one copy engine, one compute stream,
-// each serving first in first out. Says when, never sleeps; both engines get there in their own
-// way.
+// each serving first in, first out. Computes instants and never sleeps: each engine waits in its
+// own way.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace pipesim::engine {
 
 struct DeviceCopy {
   base::Instant begin, end;
-  /// The host waits for the copy: a blocking one, or from pageable memory, which the driver stages.
+  /// Whether the host waits for the copy: it is blocking, or from pageable memory, which the driver
+  /// stages.
   bool host_waits = false;
 };
 
@@ -25,10 +26,10 @@ struct DeviceWork {
 /// Not thread-safe.
 class EmulatedDevice {
  public:
-  /// That of accelerator `rank`.
+  /// The device of accelerator `rank`.
   EmulatedDevice(const spec::Experiment& experiment, const cost::Pipeline& pipeline, int rank = 0);
 
-  /// A copy of `bytes` asked for at `at`. Without overlap it stands in line behind the steps.
+  /// A copy of `bytes` requested at `at`. Without overlap it queues behind the steps.
   DeviceCopy Copy(base::Instant at, base::Bytes bytes);
   /// Host time to launch a step.
   base::Duration LaunchTime() const { return step_.launch(); }

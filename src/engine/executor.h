@@ -1,4 +1,4 @@
-// Running an experiment: the one interface behind which threads, or events in virtual time, do it.
+// The interface for running an experiment: on real threads, or as events in virtual time.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@ struct Progress {
   std::int64_t occupancy = 0, capacity = 0;
 };
 
-/// What the caller wants to hear and to decide while a run goes on. Called from one thread of the
-/// engine's, never two at once.
+/// The caller's callbacks during a run. All are called from one thread of the engine at a time.
 struct RunControl {
   const base::StopFlag* stop = nullptr;              ///< Ctrl-C: drain and report
   std::function<void(const Progress&)> on_progress;  ///< about five times a second; may be empty
-  /// Before the run: what is being done and the share of it that is done; may be empty.
+  /// Progress of the preparation before the run: what is done, and the share completed. May be
+  /// empty.
   std::function<void(std::string_view doing, double share)> on_preparing;
-  /// Asked about ten times a second with the trace so far: has it seen enough, and why? nullopt: go
-  /// on.
+  /// Called about ten times a second with the trace so far. Returns why the run may end, or nullopt
+  /// to go on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
@@ -37,9 +37,8 @@ struct RunControl {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs to an end of its own: a failure inside the run is told in the trace (end_reason,
-  /// failure), with all that was measured until then.
-  /// `pipeline`: what the parts cost that are not done for real.
+  /// Runs until the run ends. A failure inside the run is reported in the trace (end_reason,
+  /// failure), with everything measured until then. `pipeline`: the costs of the emulated parts.
   virtual trace::RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                               const RunControl& control) = 0;
 };

@@ -1,5 +1,5 @@
-// What each batch of a run consists of and asks for: which samples, how many bytes, how long. All
-// of it keyed draws, so that any engine, on any number of threads, deals with the same samples.
+// The samples of each batch of a run and their demands: bytes, latency, preparation. All are keyed
+// draws, so every engine sees the same samples on any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace pipesim::engine {
 
-/// What some consecutive samples of an epoch ask for, summed.
+/// The summed demands of some consecutive samples of an epoch.
 struct ChunkDemand {
   std::int64_t reads = 0;     ///< that storage serves; 0 where reading costs nothing
   base::Bytes bytes;          ///< of those reads
@@ -27,7 +27,7 @@ struct ChunkDemand {
   base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
 };
 
-/// What many runs of like experiments share, so that none draws again what another has drawn.
+/// Draws that runs of similar experiments share instead of repeating them.
 struct KeptDraws {
   std::shared_ptr<const SampleDraws> sample_bytes, prepare;  ///< nullptr: drawn by each run itself
 };
@@ -44,9 +44,10 @@ class Sampler {
       const std::int64_t place = PlaceOf(position);
       return SampleAt(ranks_ > 1 ? place % samples_ : place);
     }
-    /// Those from `position` on, as many as `samples` has room for.
+    /// The samples from `position` on, as many as `samples` has room for.
     void Range(std::int64_t position, std::span<std::uint64_t> samples) const;
-    /// In the whole data set's order. What is dealt twice has a second place, after all the others.
+    /// The place in the order of the whole data set. A sample dealt twice has a second place after
+    /// all others.
     std::int64_t PlaceOf(std::int64_t position) const { return rank_ + position * ranks_; }
 
    private:
@@ -61,12 +62,12 @@ class Sampler {
     std::int64_t rank_ = 0, ranks_ = 1, samples_ = 0;
   };
   Epoch EpochOrder(std::int64_t epoch) const;
-  /// What accelerator `rank` of run.accelerators gets of it: places rank, rank + n, rank + 2n, ...
-  /// (spec::SamplesPerEpoch). Made ready to be asked for thousands of samples.
+  /// The share of accelerator `rank` of n = run.accelerators: places rank, rank + n, rank + 2n, ...
+  /// (spec::SamplesPerEpoch). Prepared for thousands of look-ups.
   Epoch WholeEpochOrder(std::int64_t epoch, int rank = 0) const;
 
-  /// Of `samples` samples from `position` on (of the emulated storage and preparation). `cache`, in
-  /// front of the storage, takes them in; nullptr: there is none.
+  /// The demands of `samples` samples from `position` on, for emulated storage and preparation.
+  /// Updates `cache`, which is in front of the storage; nullptr: no cache.
   ChunkDemand Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
                      std::int64_t samples, cost::SampleCache* cache = nullptr) const {
     if (cache != nullptr || !each_) return SumOfEach(epoch, order, position, samples, cache);
@@ -78,7 +79,7 @@ class Sampler {
   }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
-  /// How long worker `worker`, counted over all accelerators, takes to come up for `epoch`.
+  /// Start-up time of worker `worker` (counted over all accelerators) for `epoch`.
   base::Duration WorkerStartup(std::int64_t epoch, int worker) const;
 
  private:
@@ -106,7 +107,7 @@ class Sampler {
   KeptDraws draws_;  ///< nullptr: fixed
   base::Bytes sample_bytes_;
   Placed latency_, open_cost_;
-  std::optional<ChunkDemand> each_;  ///< of any one sample, where none differs from another
+  std::optional<ChunkDemand> each_;  ///< of each sample, if all are equal
 };
 
 }  // namespace pipesim::engine

@@ -243,7 +243,7 @@ TEST(PredictFrom, RefusesAnAdditionalExperimentFile) {
   const CommandResult result =
       Predict({"--from", kept, (kExperiments / "cpu-bound.yaml").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("change it by flags"));
+  EXPECT_THAT(result.err, HasSubstr("use flags to change it"));
   EXPECT_EQ(Predict({"--from", (kExperiments / "io-bound.yaml").string()}).exit_code, 3);
 }
 

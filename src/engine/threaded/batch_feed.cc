@@ -74,7 +74,7 @@ class QueueFeed final : public BatchFeed {
   }
 
  private:
-  /// Takes one batch out of the queue, its turn or not. False: the run is ending.
+  /// Takes one batch from the queue, in or out of order. False: the run is ending.
   bool Receive(std::optional<Instant>& waits_since) {
     int slot = 0;
     if (!run_.ready_queue().TryPop(slot)) {

@@ -1,4 +1,5 @@
-// Where the consumer gets its next batch: from the workers' queue, or by making it itself.
+// Gives the consumer its next batch: from the workers' queue, or made by the consumer itself at 0
+// workers.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ class BatchFeed {
   };
 
   virtual ~BatchFeed() = default;
-  /// Every batch of the epoch before has been taken.
+  /// Call when every batch of the previous epoch has been taken.
   virtual void BeginEpoch(std::int64_t epoch) = 0;
   /// nullopt: the epoch has no more batches, or the run is ending.
   virtual std::optional<Taken> Next() = 0;

@@ -17,14 +17,14 @@ int BurningThreads(const spec::Experiment& experiment) {
   return experiment.prepare.kind == spec::PrepareKind::kBurn ? experiment.limits.worker_threads : 1;
 }
 
-/// How often this thread gave its core away to wait.
+/// Voluntary context switches of this thread.
 std::int64_t TimesAsleep() {
   rusage usage{};
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
 }
 
-/// Whether the kernel counts that: not all do (gVisor says 0). A much shorter sleep may be over
-/// before it begins.
+/// Whether the kernel counts them: gVisor reports 0. The sleep is long enough that the thread
+/// surely gives up its core.
 bool SleepIsCounted() {
   const std::int64_t before = TimesAsleep();
   std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -62,10 +62,10 @@ std::optional<int> BatchMaker::Make(const Task& task) {
 
   if (!ReadAndPrepare(task, position, samples)) return std::nullopt;
   timer_.EnterCpu(State::kCollate);
-  // What was emulated by sleeping is recorded as scheduled, all else as the clocks saw it.
+  // Sleeps that emulate work are recorded as scheduled, everything else as measured.
   if (run_.source != nullptr) record_.read = timer_.busy(State::kRead) - read;
   if (run_.experiment.prepare.kind != spec::PrepareKind::kWait) {
-    // Each of the burning threads had an equal share, and only this one's was timed.
+    // The burning threads had equal shares, but only this thread was timed.
     record_.prepare = (timer_.busy(State::kPrepare) - prepared) * burners_.threads();
   }
   record_.contended = timer_.contended() - contended;
@@ -147,8 +147,8 @@ std::span<const std::byte> BatchMaker::ReadBytes(std::int64_t sample) {
   const std::int64_t slept_before = TimesAsleep();
   std::span<const std::byte> raw;
   CallSource([&] { raw = run_.source->Read(sample, buffer_); });
-  // A thread that never slept copied out of the page cache: what it lacked of a core is contention.
-  // Of one that slept, that cannot be told from its wait for the device.
+  // A thread that never slept read from the page cache: its time without a core is contention. If
+  // it slept, contention and waiting for the device cannot be separated.
   if (!sleep_is_counted_ || TimesAsleep() != slept_before) timer_.WaitedForDevice();
   record_.read_cpu += base::ThreadCpuTime() - timer_.cpu_begun();
   return raw;
@@ -200,7 +200,7 @@ int BatchMaker::Collate(const Task& task) {
     made.batch.labels[i] =
         run_.source != nullptr ? run_.source->Label(kept_[i]) : run_.sampler.Label(kept_[i]);
   }
-  // Before the batch can be seen: what is known of it must not come after its step.
+  // Recorded before the batch is visible, so that its record precedes that of its step.
   record_.samples = made.batch.samples;
   record_.collate = base::ThreadCpuTime() - timer_.cpu_begun();
   record_.contended += std::max(timer_.Now() - timer_.begun() - record_.collate, Duration::zero());

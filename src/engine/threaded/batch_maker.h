@@ -49,7 +49,7 @@ class BatchMaker {
   std::size_t sample_bytes_;
   bool sleep_is_counted_;  ///< only of a source
   BurnTeam burners_;
-  Burner copier_;  ///< of cache hits; apart, since what it owes belongs to state read
+  Burner copier_;  ///< for cache hits; separate, since its carry-over belongs to state read
   trace::BatchRecord record_;
   std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones
   std::vector<std::byte> buffer_;   ///< holds one stored sample

@@ -14,11 +14,11 @@ namespace pipesim::engine::threaded {
 
 struct Slot {
   Batch batch;
-  Deal deal;       ///< what it was made for
+  Deal deal;       ///< the place in the epoch that it was made for
   int worker = 0;  ///< that made it
 };
 
-/// Thread-safe; a slot belongs to whoever acquired it, and goes on with its number.
+/// Thread-safe. A slot belongs to the thread that acquired it; passing on its number passes it on.
 class BatchPool {
  public:
   /// `slots` batches of the experiment's size at most; `fresh`: each in newly mapped memory.
@@ -33,9 +33,9 @@ class BatchPool {
   void Release(int slot);
   Slot& operator[](int slot) { return entries_[static_cast<std::size_t>(slot)].slot; }
   base::Bytes batch_bytes() const { return batch_bytes_; }
-  /// Gives all memory back, now. No slot is used after it.
+  /// Frees all memory. No slot may be used afterwards.
   void FreeAll();
-  /// Leaves all memory where it is, for ever: somebody who cannot be stopped may still touch it.
+  /// Leaks all memory on purpose: a hanging worker or device may still use it.
   void Leave();
 
  private:
@@ -51,7 +51,7 @@ class BatchPool {
   bool fresh_;
   std::vector<Entry> entries_;
   std::mutex mutex_;
-  std::vector<int> free_;  ///< the last released is used first: it is warm
+  std::vector<int> free_;  ///< last in, first out, since the last slot is warm in cache
 };
 
 }  // namespace pipesim::engine::threaded

@@ -44,7 +44,7 @@ class TbbQueue final : public BatchQueue {
     queue_.abort();
   }
   std::int64_t size() const override {
-    // oneTBB counts waiting threads in: those that push on top, one that pops as -1.
+    // size() of oneTBB includes waiting threads: +1 for each that pushes, -1 for one that pops.
     return std::clamp<std::int64_t>(queue_.size(), 0, capacity_);
   }
 
@@ -105,7 +105,7 @@ class LockfreeQueue final : public BatchQueue {
   bool TryPop(int& slot) override {
     if (!items_.TryWait()) return false;
     if (Remove(slot)) return true;
-    items_.Post();  // it was Abort's
+    items_.Post();  // pass on Abort's post
     return false;
   }
   bool Pop(int& slot) override {
@@ -121,7 +121,7 @@ class LockfreeQueue final : public BatchQueue {
  private:
   static constexpr std::size_t kPreallocated = 64;  // nodes; more are made when first needed
 
-  // One post of Abort releases all: each who wakes passes it on.
+  // One post by Abort releases all waits: each thread that wakes passes it on.
   bool WaitFor(Semaphore& semaphore) {
     if (aborted_.load()) return false;
     semaphore.Wait();
@@ -133,8 +133,8 @@ class LockfreeQueue final : public BatchQueue {
     queue_.push(slot);
     items_.Post();
   }
-  // A counted item is in the queue, since its push had returned before it was counted; only Abort
-  // counts one that is not.
+  // A counted item is in the queue, since it is counted after its push; only the post of Abort
+  // comes without an item.
   bool Remove(int& slot) {
     if (!queue_.pop(slot)) return false;
     room_.Post();

@@ -20,10 +20,10 @@ class BatchQueue {
   virtual bool TryPop(int& slot) = 0;
   /// Waits for a batch. False when the queue was aborted.
   virtual bool Pop(int& slot) = 0;
-  /// Releases everybody who waits now or will. A thread that is just about to wait can miss one
-  /// call, so whoever ends a run repeats it until all threads have left.
+  /// Releases all present and future waits. A thread that is about to wait can miss one call, so
+  /// repeat it until all threads have left.
   virtual void Abort() = 0;
-  /// Between 0 and the capacity; a moment old.
+  /// Between 0 and the capacity; may be out of date.
   virtual std::int64_t size() const = 0;
 };
 

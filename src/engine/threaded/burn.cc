@@ -15,7 +15,7 @@ void Burner::Turn(std::int64_t turns) {
   std::uint64_t value = value_;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     value = value * 6364136223846793005ULL + 1442695040888963407ULL;
-    asm volatile("" : "+r"(value));  // keeps the loop: nobody needs its result
+    asm volatile("" : "+r"(value));  // keeps the compiler from removing the loop
   }
   value_ = value;
 }

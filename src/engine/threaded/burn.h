@@ -15,8 +15,8 @@ class Burner {
   /// comes.
   static constexpr base::Duration kLeast = std::chrono::microseconds(20);
 
-  /// Burns `cost` of this thread's CPU time, more or less: what it takes beyond or leaves out is
-  /// carried over to the next call, so the sum is exact. Ends early when `stop` is set (noticed
+  /// Burns about `cost` of this thread's CPU time. The difference is carried over to the next call,
+  /// so the sum is exact. Ends early when `stop` is set (noticed
   /// within about 0.1 ms of CPU time).
   void Burn(base::Duration cost, const base::StopFlag& stop);
 

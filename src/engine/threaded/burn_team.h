@@ -1,5 +1,5 @@
-// The threads among which one worker shares its burning (limits.worker_threads), as a worker's
-// library would with its intra-op pool. Unlike libgomp's, the pool's threads sleep between calls.
+// The threads that share one worker's burning (limits.worker_threads), like the intra-op pool of a
+// worker's library. Unlike libgomp's threads, they sleep between calls.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,7 @@
 
 namespace pipesim::engine::threaded {
 
-/// Belongs to one thread, the caller of Burn, which takes its share; `threads` − 1 more are
-/// started.
+/// Used by one thread, which calls Burn and does its share; starts `threads` − 1 more.
 class BurnTeam {
  public:
   /// `on_start` runs once in each thread that is started. Throws std::system_error.
@@ -32,7 +31,7 @@ class BurnTeam {
   void Help(const std::function<void()>& on_start);
 
   Burner own_;
-  base::Duration owed_{};  ///< what did not divide evenly
+  base::Duration owed_{};  ///< the remainder of the division by `threads`
   std::mutex mutex_;
   std::condition_variable called_, finished_;
   std::uint64_t call_ = 0;

@@ -1,18 +1,18 @@
-// Marks when a worker is inside a call that nobody can interrupt (a read of a real file), so that a
-// run can end without it.
+// Marks when a worker is inside a call that cannot be interrupted (a read of a real file), so that
+// the run can end without the worker.
 #pragma once
 
 #include <atomic>
 
 namespace pipesim::engine::threaded {
 
-/// Thrown in a worker that comes back from a call after the run has gone on without it: it must
-/// leave at once and touch nothing but the run's shared state.
+/// Thrown in a worker that returns from a call after the run has ended without it: it must leave at
+/// once and use nothing but the run's shared state.
 struct LeftBehind {};
 
 class CallGuard {
  public:
-  /// In the worker. Throws LeftBehind, or what `call` throws.
+  /// Called by the worker. Throws LeftBehind, or what `call` throws.
   template <class Call>
   void Inside(Call&& call) {
     place_.store(kInside);
@@ -24,7 +24,8 @@ class CallGuard {
     }
     ComeBack();
   }
-  /// In whoever waits for it. False: it is not inside a call, and will leave by itself.
+  /// Called by the thread that waits for the worker. False: the worker is not inside a call and
+  /// will leave by itself.
   bool Abandon() {
     int inside = kInside;
     return place_.compare_exchange_strong(inside, kAbandoned);

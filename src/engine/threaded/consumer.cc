@@ -7,8 +7,8 @@ namespace pipesim::engine::threaded {
 using base::Instant;
 using trace::State;
 
-/// The consumer's records on their way to its ring; an asynchronous device's gaps are attributed by
-/// the same spans.
+/// Passes the consumer's spans to its ring and, for an asynchronous device, to the timeline that
+/// attributes the device's gaps.
 class Consumer::Sink final : public trace::SpanSink {
  public:
   Sink(trace::SpanSink& ring, DeviceTimeline* device) : ring_(ring), device_(device) {}
@@ -48,7 +48,7 @@ Instant Consumer::Run() {
   base::UseFinestTimerSlack();
   if (!asynchronous_) timer_.HostIsCpuWork();
   run_.thread_ids.AddSelf(trace::Role::kConsumer);
-  // Nothing is asked of a device that has failed.
+  // A device that has failed gets no further calls.
   EndingOnFailure(run_, "training", [&] {
     TrainEpochs();
     FinishDownTo(0);
@@ -111,7 +111,7 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
   trainer_.Submit(batch, steps_, read_back, timer_);
   submitted_.push_back({steps_, batch.number, batch.samples, taken.slot});
   ++steps_;
-  // A result that was read back, or a synchronous device, leaves nothing to wait for.
+  // After a read-back, or on a synchronous device, no step is left to wait for.
   if (read_back || !asynchronous_) record.loss = FinishDownTo(0);
   timer_.Enter(State::kHost);
   record.done = timer_.begun();

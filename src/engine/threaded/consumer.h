@@ -20,8 +20,8 @@ class Consumer {
   Consumer(RunState& run, Trainer& trainer);
   ~Consumer();
 
-  /// Trains until the run ends by steps, epochs, RunState::End or a failure; then waits for what
-  /// the device still has. Returns the instant at which all was done. Does not throw.
+  /// Trains until the run ends by steps, epochs, RunState::End or a failure, then waits for the
+  /// device's remaining steps. Returns the instant when they were done. Does not throw.
   base::Instant Run();
   /// The device did not finish in time: it may still be reading batches.
   bool gave_up() const { return gave_up_; }

@@ -39,8 +39,8 @@ class LockedDispatcher {
     kNewEpoch,  ///< `epoch` has begun
     kOver,      ///< the run is
   };
-  /// Waits for what worker `worker` is to do next; the timer is in the states that Dispatcher
-  /// names. `epoch` is the one the worker knows.
+  /// Waits for the next task of worker `worker`, with the timer in the states that Dispatcher
+  /// names. `epoch` is the worker's present one.
   Call Next(int worker, std::int64_t& epoch, Task& task, ThreadTimer& timer);
   /// Waits until the run is over, in the timer's present state.
   void AwaitClose();

@@ -21,7 +21,7 @@ double Share(Duration part, Duration whole) {
   return whole > Duration::zero() ? base::ToSeconds(part) / base::ToSeconds(whole) : 0;
 }
 
-/// By the device's own clock, or the consumer's computing where the device has none.
+/// Measured by the device's clock, or as the consumer's compute time where the device has none.
 Duration DeviceBusy(const trace::RunTrace& trace, Instant from, Instant to) {
   const bool own_clock =
       std::any_of(trace.threads.begin(), trace.threads.end(),

@@ -1,5 +1,5 @@
-// Watches a run from a thread of its own: drains the recorders, samples resources, asks whether it
-// has seen enough, reports progress, and ends runs that would not end by themselves (a stop flag, a
+// Watches a run from a thread of its own: drains the recorders, samples resources, asks whether the
+// run may end, reports progress, and ends runs that would not end by themselves (a stop flag, a
 // timeout). Decides nothing about what is measured.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace pipesim::engine::threaded {
 
 class Monitor {
  public:
-  /// How long a worker may stay in a read after a run's end, and a device may compute after a stop
-  /// or a failure, before it is given up.
+  /// Longest wait for a worker that is inside a read at the run's end, and for the device after a
+  /// stop or a failure.
   static constexpr base::Duration kGrace = std::chrono::seconds(2);
 
   /// Starts the thread. `run` and `control` outlive it.

@@ -69,7 +69,8 @@ void RunPinThread(RunState& run) {
     ThreadTimer timer(run.clock, run.rings.ring(run.pin_ring()), trace::Role::kPin, 0, State::kIdle,
                       run.begin);
     EndingOnFailure(run, "pin thread", [&] { PinUntilOver(run, timer); });
-    // The queues of a run that ends are closed before its workers leave: account until they do.
+    // The queues are closed before the workers leave; stay until then, so that the time is
+    // accounted.
     timer.SetBatch(-1, 0);
     timer.Enter(State::kIdle);
     run.dispatcher.AwaitClose();

@@ -15,8 +15,8 @@ namespace pipesim::engine::threaded {
 struct RunState;
 
 struct PinStage {
-  /// Room for the window, what the trainer holds, and the batch being taken. Recycled always, as
-  /// PyTorch's pin thread gets its memory from LibTorch's caching host allocator.
+  /// Slots for the window, the trainer's batches and the batch being taken. Always recycled, like
+  /// the memory of PyTorch's pin thread, which comes from LibTorch's caching host allocator.
   PinStage(const spec::Experiment& experiment, BatchMemory& pinned, std::int64_t queue_capacity);
 
   BatchPool pool;
@@ -24,11 +24,11 @@ struct PinStage {
   std::atomic<int> in_hand{0};        ///< taken from the workers' queue and not yet passed on
 };
 
-/// Copies the batch in `slot` of the workers' pool and gives that slot back: its new slot in the
-/// stage's pool. The calling thread's timer is left in kPin. Throws std::bad_alloc.
+/// Copies the batch in `slot` of the workers' pool, releases that slot and returns the new one in
+/// the stage's pool. The calling thread's timer is left in kPin. Throws std::bad_alloc.
 int PinBatch(RunState& run, int slot, ThreadTimer& timer);
 
-/// The pin thread: returns when the run is over or has failed here.
+/// The pin thread: returns when the run is over, or when it has failed itself.
 void RunPinThread(RunState& run);
 
 }  // namespace pipesim::engine::threaded

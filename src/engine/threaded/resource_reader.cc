@@ -32,8 +32,8 @@ std::string ReadProc(const std::string& path) {
   return text;
 }
 
-// /proc/stat, "cpuN user nice system idle iowait irq softirq steal …" in clock ticks: busy is all
-// but idle and iowait, and what the hypervisor stole was nobody's here. Source: proc(5).
+// /proc/stat, "cpuN user nice system idle iowait irq softirq steal …" in clock ticks: busy is
+// everything but idle, iowait and steal. Source: proc(5).
 std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
   std::istringstream lines(ReadProc("/proc/stat"));
   std::int64_t ticks = 0;
@@ -101,7 +101,7 @@ std::optional<ResourceReader::Scheduled> ResourceReader::ReadScheduled(pid_t thr
 }
 
 void ResourceReader::WatchNewThreads() {
-  // Those that have said who they are come first, so that nobody is taken for the pool's.
+  // Registered threads first, so that none is counted as a pool thread.
   std::vector<ThreadIds::Entry> threads = threads_.all();
   std::error_code failed;
   std::filesystem::directory_iterator tasks("/proc/self/task", failed);
@@ -117,7 +117,7 @@ void ResourceReader::WatchNewThreads() {
     if (known == watched_.end()) {
       watched_.push_back({thread, std::nullopt, std::nullopt});
     } else if (thread.role != trace::Role::kConsumer) {
-      known->thread.role = thread.role;  // it was seen before it could say so
+      known->thread.role = thread.role;  // it was seen before it registered
     }
   }
 }
@@ -126,7 +126,7 @@ void ResourceReader::ReadThreads(trace::ResourceSample& sample) {
   WatchNewThreads();
   for (Watched& watched : watched_) {
     if (const auto now = ReadScheduled(watched.thread.id)) {
-      // A worker begins with the run; the consumer's threads may have had a life before it.
+      // Workers start with the run; the consumer's threads may have used CPU time before it.
       if (!watched.first) {
         watched.first = watched.thread.role == trace::Role::kConsumer ? *now : Scheduled{};
       }
@@ -157,7 +157,7 @@ trace::ResourceSample ResourceReader::Read(base::Instant now, const cost::Storag
   sample.swapped_in_pages = Since(begin_.major_faults, counters.major_faults);
   if (disk_) {
     sample.disk = base::ReadDiskCounters(*disk_);
-    // Only what comes from a block device is counted: of other file systems it would read 0.
+    // The kernel only counts reads from block devices; for other file systems this would be 0.
     sample.fetched = base::FetchedByProcess();
   }
   ReadThreads(sample);

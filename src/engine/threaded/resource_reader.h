@@ -1,5 +1,5 @@
-// Reads what the process and the machine have consumed since a run began, out of /proc and the
-// cgroup. Knows no threads but by their ids.
+// Reads the resources that the process and the machine have used since a run began, from /proc and
+// the cgroup.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ class ThreadIds {
     std::optional<trace::Role> role;  ///< nullopt: no part of the pipeline
     pid_t id;
   };
-  /// The calling thread. A thread of the process that never says what it is counts to the consumer:
-  /// the trainer's pool (libgomp's, autograd's), which no span sees.
+  /// Registers the calling thread. A thread that never registers counts to the consumer: it is of
+  /// the trainer's pool (libgomp, autograd), which records no spans.
   void AddSelf(std::optional<trace::Role> role);
   std::vector<Entry> all() const;
 
@@ -34,7 +34,7 @@ class ThreadIds {
   std::vector<Entry> entries_;
 };
 
-/// One thread uses it. Counters start at 0 when it is made.
+/// Used by one thread. Counters start at 0 at construction.
 class ResourceReader {
  public:
   /// `disk`: of the real files, where it is known.

@@ -29,7 +29,7 @@ RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
       builder(at, experiment.run.seed, {.keep_spans = keep_spans}),
       rings(builder, experiment.loader.workers + 2),
       device_utilization(parts.device_utilization) {
-  // More than the window can never be in a queue.
+  // A queue never holds more than the window.
   const std::int64_t capacity = std::min(queue_capacity, experiment.loader.Window());
   if (capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, capacity);
   if (parts.pinned != nullptr)

@@ -1,5 +1,4 @@
-// What all threads of one run share. Each part guards itself; this only holds them together and
-// knows how a run ends.
+// The state that all threads of one run share, and how a run ends. Each part has its own lock.
 #pragma once
 
 #include <atomic>
@@ -34,12 +33,12 @@ struct RunState {
   RunState(const spec::Experiment& of, const cost::Pipeline& costs, const ThreadedParts& parts,
            SamplePool samples, base::Instant at, bool keep_spans);
 
-  /// The first call says why; any thread.
+  /// The first call sets the reason. Any thread.
   void End(trace::EndReason reason, std::string failure = {});
   bool ending() const { return ending_.IsSet(); }
   const base::StopFlag& ending_flag() const { return ending_; }
   void Abort();
-  /// Releases once more who may have missed it; called until all threads have left.
+  /// Repeats the release for threads that missed it; called until all threads have left.
   void ReleaseWaiters();
   struct Ending {
     trace::EndReason reason = trace::EndReason::kEnough;
@@ -48,14 +47,14 @@ struct RunState {
       return reason == trace::EndReason::kFailed || reason == trace::EndReason::kOutOfMemory;
     }
   };
-  /// Why it ends; nullopt: it does not yet.
+  /// Why the run ends; nullopt while it goes on.
   std::optional<Ending> ended() const;
 
   int pin_ring() const { return experiment.loader.workers + 1; }
-  /// Where the consumer's batches come from, and the slots that they come in.
+  /// The queue that the consumer takes batches from, and the pool of their slots.
   BatchQueue& ready_queue() { return pin ? *pin->queue : *queue; }
   BatchPool& ready_pool() { return pin ? pin->pool : pool; }
-  /// Batches in the queues and in the pin thread's hand; a moment old.
+  /// Batches in the queues and in the pin thread; may be out of date.
   std::int64_t queued() const;
 
   const spec::Experiment experiment;
@@ -70,7 +69,7 @@ struct RunState {
   const Sampler sampler;
   const SamplePool content;
   BatchPool pool;                 ///< what workers fill
-  std::unique_ptr<PinStage> pin;  ///< nullptr: batches are trained on as the workers left them
+  std::unique_ptr<PinStage> pin;  ///< nullptr: batches are not pinned
   SharedStorage storage;
   LockedDispatcher dispatcher;
   std::unique_ptr<BatchQueue> queue;  ///< nullptr at 0 workers
@@ -82,11 +81,11 @@ struct RunState {
   struct {
     double sum = 0;
     int readings = 0;
-  } utilization;  ///< the monitor's, until it has left
+  } utilization;  ///< owned by the monitor thread until it ends
 
   base::StopFlag aborted;  ///< workers: leave
-  base::StopFlag give_up;  ///< consumer: the device has had its time to finish
-  /// Since when (clock ticks) the consumer waits for any result; 0: it does not.
+  base::StopFlag give_up;  ///< consumer: stop waiting for the device
+  /// When (clock ticks) the consumer began to wait for a result; 0: it does not wait.
   std::atomic<base::Duration::rep> consumer_waits_since{0};
 
  private:
@@ -95,10 +94,10 @@ struct RunState {
   std::optional<Ending> ended_;
 };
 
-/// Inside a catch block: the run ends with what was thrown, told as `who`'s failure.
+/// Call inside a catch block: ends the run with the current exception as `who`'s failure.
 void EndOnCurrentException(RunState& run, const std::string& who);
 
-/// Calls `work` and turns what it throws into the run's end.
+/// Calls `work`; an exception ends the run.
 template <class Work>
 void EndingOnFailure(RunState& run, const std::string& who, Work&& work) {
   try {

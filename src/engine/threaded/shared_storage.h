@@ -16,7 +16,7 @@ class SharedStorage {
  public:
   SharedStorage(const spec::Experiment& experiment, const cost::Storage& storage)
       : server_(storage), cache_(cost::SampleCache::Of(experiment, storage)) {}
-  /// What the samples from `position` on ask for, by what the cache holds now; it takes them in.
+  /// The demand of the samples from `position` on: cache hits and reads. Updates the cache.
   ChunkDemand Demand(const Sampler& sampler, std::int64_t epoch, const Sampler::Epoch& order,
                      std::int64_t position, std::int64_t samples) {
     if (!cache_) return sampler.Demand(epoch, order, position, samples);
@@ -27,7 +27,7 @@ class SharedStorage {
     const std::lock_guard lock(mutex_);
     return server_.Serve(request);
   }
-  /// A real read was done.
+  /// Counts a real read.
   void CountRead(base::Bytes bytes) {
     const std::lock_guard lock(mutex_);
     ++real_.reads;

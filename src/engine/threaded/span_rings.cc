@@ -22,7 +22,8 @@ void SpanRings::Drain() {
 }
 
 void SpanRings::DrainLocked() {
-  // Counted first, passed last: a worker records its batch before the consumer can.
+  // The consumer's ring is counted first and drained last: a worker records its batch before the
+  // consumer does.
   const std::size_t consumer = rings_.front()->waiting();
   for (std::size_t ring = 1; ring < rings_.size(); ++ring) {
     rings_[ring]->Pass(rings_[ring]->waiting(), builder_);

@@ -1,5 +1,5 @@
 // From many recording threads to one TraceBuilder: each thread writes to a ring of its own without
-// a lock; whoever drains holds one. Nothing is ever lost: a thread that finds its ring full drains.
+// a lock; draining takes one. No record is lost: a thread that finds its ring full drains.
 #pragma once
 
 #include <boost/lockfree/spsc_queue.hpp>
@@ -17,16 +17,15 @@ class SpanRings {
  public:
   static constexpr std::size_t kCapacity = 1024;  ///< records a thread
 
-  /// `threads` rings in front of `builder`, which nobody else touches except through With. Ring 0
-  /// is the consumer's: what it says of a batch reaches the builder after what the batch's worker
-  /// said.
+  /// `threads` rings in front of `builder`, which is only used through With meanwhile. Ring 0 is
+  /// the consumer's: its records of a batch reach the builder after those of the batch's worker.
   SpanRings(trace::TraceBuilder& builder, int threads, std::size_t capacity = kCapacity);
 
   /// Each ring is written by one thread.
   trace::SpanSink& ring(int thread) { return *rings_[static_cast<std::size_t>(thread)]; }
   /// Any thread.
   void Drain();
-  /// Drains, then calls with the builder while nobody else can. Any thread; not from inside itself.
+  /// Drains, then calls with exclusive access to the builder. Any thread; must not be nested.
   template <class Action>
   decltype(auto) With(Action&& action) {
     const std::lock_guard lock(mutex_);

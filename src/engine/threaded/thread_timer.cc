@@ -24,7 +24,7 @@ Duration ThreadTimer::ContendedBy(Instant when) const {
   const Duration wall = when - begun_;
   Duration contended{};
   if (on_cpu_) contended = wall - (base::ThreadCpuTime() - cpu_begun_);
-  // Lateness from before this state belongs to the state that was late.
+  // Lateness from before this state counts to the state that was late.
   if (waited_until_) contended = when - std::max(*waited_until_, begun_);
   return std::clamp(contended, Duration::zero(), wall);
 }

@@ -1,4 +1,4 @@
-// Keeps one thread's account: which state it is in since when, and from which instant its emulated
+// Accounts for one thread's time: its state, since when, and the instant from which its emulated
 // work is scheduled. Every span ends where the next begins, so a thread's spans tile its time.
 #pragma once
 
@@ -30,27 +30,27 @@ class ThreadTimer final : public StateTimer {
     Enter(state, clock_.Now(), state == trace::State::kHost && host_on_cpu_);
   }
   base::Instant scheduled() const override { return begun_ - lag_; }
-  /// Whatever comes after `end` in the present state is lateness: enter the next one at once.
+  /// Time in the present state after `end` counts as lateness, so enter the next state at once.
   void WaitedUntil(base::Instant end) override { waited_until_ = end; }
 
-  /// From now on kHost works on a core, too: no driver may put this thread to sleep in it.
+  /// From now on kHost counts as work on a core, too: requires that no driver call sleeps in it.
   void HostIsCpuWork() { host_on_cpu_ = true; }
-  /// Enters a state that works on a core: what it does not get of one is contended.
+  /// Enters a state that works on a core: wall time beyond its CPU time is contended.
   void EnterCpu(trace::State state) { Enter(state, clock_.Now(), true); }
   /// The present state waits for another thread, not for an instant.
   void WaitedForOther() { waited_for_other_ = true; }
-  /// The present state, entered as work on a core, waited for a device in between: what it did not
-  /// get of a core is not known to be contention.
+  /// The present state, entered as work on a core, also waited for a device: its time without a
+  /// core cannot be attributed to contention.
   void WaitedForDevice() { on_cpu_ = false; }
   /// Enters `state` as of `when`, which lies between begun() and now: for a wait whose owner is
   /// known only afterwards.
   void Enter(trace::State state, base::Instant when, bool on_cpu = false);
-  /// Sleeps until the present state's emulated end. At once when the schedule is past it.
+  /// Sleeps until the present state's emulated end; returns at once if that has passed.
   /// False: `stop` was set first.
   bool SleepUntil(base::Instant end, const base::StopFlag& stop);
-  /// What the spans from now on belong to, the present one included.
+  /// Sets the batch of the spans from now on, the present one included.
   void SetBatch(std::int64_t number, std::int32_t samples);
-  /// Likewise, from the next state on: the present one still belongs to the batch before.
+  /// Sets the batch of the spans from the next state on; the present one keeps its batch.
   void SetNextBatch(std::int64_t number, std::int32_t samples);
   /// Records the last span. The timer is not used again.
   void Finish();

@@ -62,7 +62,7 @@ class ThreadedExecutor final : public Executor {
   RunTrace RunThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                       const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
-    SamplePool content(experiment);  // takes its time, which is not the run's
+    SamplePool content(experiment);  // slow, so before the run's clock starts
     const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
                                                 parts_.clock->Now(), control.keep_spans);
     Consumer consumer(*run, *parts_.trainer);
@@ -119,8 +119,8 @@ class ThreadedExecutor final : public Executor {
     return effective;
   }
 
-  /// More threads than cores want to run, so that a step of several threads on the CPU may hold
-  /// their waiting for one another. (Of a single thread the kernel counts what it waits.)
+  /// More threads than cores want to run, so the time of a step on several CPU threads may include
+  /// their waiting for one another. (For a single thread the kernel counts the waiting.)
   static bool StepMayHoldWaiting(const RunState& run, const trace::Effective& effective) {
     const spec::Experiment& experiment = run.experiment;
     const int workers = experiment.loader.workers * experiment.limits.worker_threads;

@@ -26,7 +26,7 @@ struct ThreadedParts {
 /// The parts outlive the executor. The calling thread becomes the consumer.
 std::unique_ptr<Executor> MakeThreadedExecutor(const ThreadedParts& parts);
 
-/// The emulated device: asynchronous, serves steps one after another as cost/step.h says.
+/// The emulated device: asynchronous, runs one step after another at the cost of cost/step.h.
 std::unique_ptr<Trainer> MakeEmulatedTrainer(const spec::Experiment& experiment,
                                              const cost::Pipeline& pipeline,
                                              const base::Clock& clock);

@@ -7,7 +7,7 @@
 
 namespace pipesim::engine::threaded {
 
-/// Runs in a thread of its own; returns when the run is over, or has failed here. Throws
+/// Runs in its own thread; returns when the run is over, or when it has failed itself. Throws
 /// LeftBehind.
 void RunWorker(RunState& run, int worker, CallGuard& guard);
 

@@ -1,4 +1,4 @@
-// One virtual thread's account: which state it is in since when. Every span ends where the next
+// Accounts for one virtual thread's time: its state and since when. Every span ends where the next
 // begins, so a thread's spans tile its time.
 #pragma once
 
@@ -27,9 +27,9 @@ class Account {
     Close(now);
     span_.state = state;
   }
-  /// So much of the present state was spent without a core.
+  /// Adds time of the present state that was spent without a core.
   void Contended(base::Duration time) { span_.contended += time; }
-  /// What the spans from the present one on belong to.
+  /// Sets the batch of the spans from the present one on.
   void SetBatch(std::int64_t number, std::int32_t samples) {
     span_.batch = number;
     span_.samples = samples;

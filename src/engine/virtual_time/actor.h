@@ -1,4 +1,4 @@
-// A virtual thread, and what it may wait for.
+// A virtual thread, and the kinds of waits.
 #pragma once
 
 #include "engine/virtual_time/processors.h"
@@ -13,7 +13,7 @@ class Actor {
   Actor(const Actor&) = delete;
   Actor& operator=(const Actor&) = delete;
   int id() const { return id_; }
-  /// What it waited for has come, at the run's present time. `contended`: how much of that time its
+  /// The wait is over, at the run's present time. `contended`: the part of the wait in which its
   /// work had no core.
   virtual void Resume(base::Duration contended) = 0;
 
@@ -21,9 +21,9 @@ class Actor {
   int id_;
 };
 
-/// Something that takes a thread's time without any other thread.
+/// A wait that does not depend on another thread.
 struct Wait {
-  /// kNoMore: of one who says what to wait for again and again, that it is done.
+  /// kNoMore: no further waits.
   enum class Kind { kNothing, kUntil, kWork, kNoMore };
   Kind kind = Kind::kNothing;
   base::Instant until{};  ///< kUntil

@@ -27,7 +27,7 @@ void BatchMaker::Begin(const Deal& deal) {
   record_ = {.batch = rank_.dispatcher.NumberOf(deal),
              .worker = record_.worker,
              .samples = batch_.samples};
-  account_.Close(run_.now);  // what was until now belongs to the batch before
+  account_.Close(run_.now);  // the time until now belongs to the previous batch
   account_.SetBatch(record_.batch, batch_.samples);
   stage_ = Stage::kRead;
 }
@@ -50,7 +50,7 @@ Wait BatchMaker::Next(Duration contended) {
     case Stage::kMade:
       break;
   }
-  // Before the batch can be seen: what is known of it must not come after its step.
+  // Recorded before the batch is visible, so that its record precedes that of its step.
   if (rank_.recorder != nullptr) rank_.recorder->Record(record_);
   return {.kind = Wait::Kind::kNoMore};
 }
@@ -95,7 +95,7 @@ Wait BatchMaker::Prepare() {
   return {.kind = Wait::Kind::kWork, .work = run_.PrepareWork(cost, burn_threads_)};
 }
 
-/// The thread was without work meanwhile, which a run's clocks see as no core.
+/// Time without a task, which a real run's clocks would show as time without a core.
 Wait BatchMaker::HandedOver() {
   stage_ = Stage::kRead;
   account_.Contended(handover_);

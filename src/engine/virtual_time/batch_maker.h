@@ -1,5 +1,5 @@
 // Makes one batch in virtual time: reads and prepares its samples chunk by chunk, then collates. A
-// worker does it, or the consumer itself at 0 workers. Says what to wait for; its owner waits.
+// worker does it, or the consumer itself at 0 workers. Returns each wait; its owner waits.
 #pragma once
 
 #include "engine/virtual_time/account.h"
@@ -14,8 +14,8 @@ class BatchMaker {
 
   /// Batch `deal.index` of the present epoch.
   void Begin(const Deal& deal);
-  /// The last wait is over; the next one, or kNoMore: the batch is made. The account is left in
-  /// kCollate.
+  /// Call when the last wait is over. Returns the next one, or kNoMore when the batch is made; then
+  /// the account is left in kCollate.
   Wait Next(base::Duration contended);
   const MadeBatch& batch() const { return batch_; }
 

@@ -18,13 +18,14 @@ struct MadeBatch {
   std::int32_t samples = 0;
 };
 
-/// First in first out, also for writers that find no room. One reader. Wakes nobody: says whom.
+/// First in, first out, also for writers that wait for room. One reader. Returns the threads to
+/// wake; does not wake them.
 class Channel {
  public:
   /// capacity >= 1.
   explicit Channel(std::int64_t capacity) : capacity_(static_cast<std::size_t>(capacity)) {}
 
-  /// False: no room. `writer` stands in line until a Pop releases it, and its batch is then in.
+  /// False: no room. `writer` queues until a Pop releases it; its batch is then in the channel.
   bool Push(const MadeBatch& batch, Actor& writer) {
     if (batches_.size() >= capacity_) {
       blocked_.push_back({batch, &writer});
@@ -49,9 +50,9 @@ class Channel {
     return popped;
   }
 
-  /// The next batch that is pushed is for `reader`, which waits.
+  /// `reader` waits for the next batch.
   void SetReader(Actor* reader) { reader_ = reader; }
-  /// Who waits to read, once; nullptr: nobody.
+  /// The waiting reader, which is then cleared; nullptr: none.
   Actor* ReleaseReader() { return std::exchange(reader_, nullptr); }
 
   std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }

@@ -231,7 +231,7 @@ bool Consumer::Submit() {
                             .meets = step_threads_ > 1}),
                  next);
   }
-  // The host's other work came first; both were slowed alike.
+  // The host's other work came first; contention slowed both alike.
   Instant launch_begin = host_begin_;
   const Duration other = run_.pipeline.host.step;
   if (other > Duration::zero()) {
@@ -292,10 +292,10 @@ bool Consumer::TimePasses() {
   return true;
 }
 
-// It has no limit of its own, so that where nothing costs it time it would train for ever at one
-// instant, while the first waits for a later one: for its workers to start up, for reads that this
-// one finds in the cache. More steps than the window holds were not waiting to be taken: they took
-// no time to make. The rests grow with the run, as the monitor's do: their number is its logarithm.
+// Other accelerators have no step limit. If nothing costs them time, they would train forever at
+// one instant while the first waits for a later one: for its workers to start, or for reads that
+// are cache hits here. More steps at one instant than the window holds mean that batches take no
+// time to make. The pauses grow with the run, like the monitor's, so their number is logarithmic.
 bool Consumer::Rests() {
   constexpr std::int64_t kMostAtOnce = 1000;
   constexpr Duration kLeast = std::chrono::milliseconds(1);

@@ -17,14 +17,14 @@ class Consumer final : public Actor {
   Consumer(VirtualRun& run, Rank& rank, const PinThread* pin, PoolSpin& pool);
 
   void Resume(base::Duration contended) override;
-  /// Since when it waits for any batch to come.
+  /// When it began to wait for a batch; nullopt when it does not.
   std::optional<base::Instant> waits_since() const { return waits_since_; }
   bool asynchronous() const { return device_.has_value(); }
   /// Mean time of a full step that nothing else slows.
   base::Duration FullStep() const;
 
  private:
-  /// Where it goes on. Each phase's function returns false when it waits.
+  /// The next phase. Each phase's function returns false when it must wait.
   enum class Phase {
     kBeginEpoch,
     kLook,
@@ -58,11 +58,11 @@ class Consumer final : public Actor {
   bool EndEpoch();
   bool Finish();
   bool FinishDownTo(std::size_t most);
-  /// Goes to `next` when `wait` is over. False: it waits.
+  /// Continues with `next` when `wait` is over. False: it must wait.
   bool After(const Wait& wait, Phase next);
-  /// Of the first: ends a run that would never end.
+  /// First accelerator only: ends a run in which virtual time no longer advances.
   bool TimePasses();
-  /// Of the others: lets time pass where their steps take none.
+  /// Other accelerators only: lets time advance if their steps take none.
   bool Rests();
 
   VirtualRun& run_;

@@ -12,7 +12,7 @@ class PinThread final : public Actor {
   PinThread(VirtualRun& run, Rank& rank);
 
   void Resume(base::Duration contended) override;
-  /// The run is over: the account covers it to the end.
+  /// Call when the run is over: extends the account to its end.
   void Finish();
   /// Batches it has in hand.
   std::int64_t holds() const { return phase_ == Phase::kTaking ? 0 : 1; }

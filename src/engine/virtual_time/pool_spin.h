@@ -1,5 +1,5 @@
-// What the trainer's pool does between two steps on the CPU: its threads look out for work for a
-// while, each on a core that others want, before they sleep (libgomp's OMP_WAIT_POLICY=default).
+// The trainer's pool between two steps on the CPU: its threads spin for a while, each on a core
+// that other threads may want, before they sleep (libgomp's OMP_WAIT_POLICY=default).
 #pragma once
 
 #include "engine/virtual_time/actor.h"
@@ -15,7 +15,7 @@ class PoolSpin final : public Actor {
 
   /// A step of `threads` threads is over: all but the trainer's own spin from now on.
   void StepEnded(int threads);
-  /// The next step takes them.
+  /// The next step begins and uses the threads.
   void StepBegins();
   void Resume(base::Duration contended) override;
 

@@ -38,7 +38,7 @@ void Processors::Change(const Work& work, int sign) {
   threads_ += sign * work.threads;
   wanted_bytes_per_s_ += sign * work.threads * work.bytes_per_s;
   if (threads_ == 0) {
-    wanted_bytes_per_s_ = 0;  // no rest of rounding
+    wanted_bytes_per_s_ = 0;  // drops the rounding error
     core_.attained = memory_.attained = 0;
   }
   SetRates();
@@ -120,7 +120,7 @@ Processors::Finished Processors::Finish() {
   return finished;
 }
 
-/// Of those that end now, the first: the pools' before the others'.
+/// The first task that ends now; pools come before others.
 int Processors::TakeFirst() {
   const auto due = std::find_if(pools_.begin(), pools_.end(), [this](const Pool& pool) {
     return pool.left < pool.rate * kTicksPerNs / 2;

@@ -14,10 +14,10 @@ namespace pipesim::engine::virtual_time {
 struct Work {
   base::Duration each{};  ///< what each thread needs on a core of its own
   int threads = 1;
-  /// The threads meet at barriers all the time and spin until the last has come: a pool.
+  /// The threads are a pool: they meet at barriers all the time and spin until the last arrives.
   bool meets = false;
-  /// > 0: the threads copy, at this many bytes/s when alone, and share the memory with others that
-  /// do.
+  /// > 0: the threads copy at this many bytes/s when alone and share the memory bandwidth with
+  /// other copying threads.
   double bytes_per_s = 0;
 };
 
@@ -27,23 +27,23 @@ struct Work {
 /// Gallager, IEEE/ACM ToN 1(3), 1993): all of one kind attain at the same rate, so a task's end on
 /// that clock is known when it begins and a change costs O(log n).
 ///
-/// T threads that meet at barriers get on while all of them have a core at once, which of n threads
-/// on C cores they have, as the kernel does not know that they belong together, for
-/// C (C-1) … (C-T+1) / (n (n-1) … (n-T+1)) of the time (Ousterhout, "Scheduling techniques for
-/// concurrent systems", ICDCS 1982); and all the while they hold their share of the cores. They
-/// take no longer than work of w shared out plainly and one turn of all the others' time slices for
-/// the last of them: w n/C + slice (n/C - 1). Few such works run at once: a change costs O(1) each.
+/// T threads that meet at barriers make progress while all T have a core at once. The kernel does
+/// not gang-schedule them, so among n threads on C cores that is C (C-1) … (C-T+1) / (n (n-1) …
+/// (n-T+1)) of the time (Ousterhout, "Scheduling techniques for concurrent systems", ICDCS 1982);
+/// they hold their share of the cores all the time. Upper bound for work w: plain sharing plus one
+/// round of the other threads' time slices for the last thread, w n/C + slice (n/C - 1). Only a few
+/// such tasks run at once; a change costs O(1) for each.
 ///
 /// Not thread-safe.
 class Processors {
  public:
-  /// `cores` and `memory_bytes_per_s`: 0 for no limit. `actors`: who may begin work, from 0 on, one
-  /// task each at a time. `slice`: see above; nullopt: barriers cost nothing.
+  /// `cores` and `memory_bytes_per_s`: 0 for no limit. `actors`: the number of actors, each with at
+  /// most one task at a time. `slice`: see above; nullopt: barriers cost nothing.
   Processors(double cores, double memory_bytes_per_s, int actors,
              std::optional<base::Duration> slice = std::nullopt);
 
   void Begin(int actor, const Work& work, base::Instant now);
-  /// So many more threads want to run (fewer, if negative), and do nothing but that.
+  /// Adds (if negative, removes) threads that spin on a core without a task.
   void Spin(int threads, base::Instant now);
   /// When the first task will end if none is begun before; Instant::max() without any.
   base::Instant next() const { return next_; }
@@ -53,7 +53,7 @@ class Processors {
   };
   /// Ends the first task, at next().
   Finished Finish();
-  /// What the actor's unfinished task has spent without a core by `now` <= next(); 0 without one.
+  /// The actor's unfinished task's time without a core until `now` <= next(); 0 without a task.
   base::Duration ContendedSoFar(int actor, base::Instant now) const;
   /// CPU time of all threads since the start, until `now`.
   base::Duration Used(base::Instant now) const;
@@ -69,7 +69,7 @@ class Processors {
     double rate = 1;
     TimeTree ends;  ///< by attained service
   };
-  /// Work of threads that meet, in ticks that are left at updated_.
+  /// A task of threads that meet at barriers, with the ticks left at updated_.
   struct Pool {
     int actor = 0;
     Work work;
@@ -100,7 +100,7 @@ class Processors {
   std::vector<Pool> pools_;
   base::Instant updated_{}, next_ = base::Instant::max();
   std::int64_t threads_ = 0;   ///< that want to run
-  std::int64_t spinning_ = 0;  ///< of those, without work
+  std::int64_t spinning_ = 0;  ///< threads that spin without a task
   double wanted_bytes_per_s_ = 0;
   double used_ns_ = 0;
 };

@@ -1,6 +1,5 @@
-// One accelerator's own part of a virtual run: its place among the threads, what its workers are
-// dealt, the queues to its consumer, and what is recorded of it. What it shares with the others is
-// in virtual_run.h.
+// The part of a virtual run that belongs to one accelerator: its threads, its dispatcher, the
+// queues to its consumer, and its records. virtual_run.h has the parts shared by all accelerators.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,7 @@ struct Rank {
 
   /// The consumer takes batches from here, at workers > 0.
   Channel& ready_channel() { return pinned ? *pinned : *queue; }
-  /// The running number over all accelerators of one of its workers.
+  /// The number, over all accelerators, of one of its workers.
   int WorkerOfAll(int worker) const { return number * workers + worker; }
   bool is_first() const { return number == 0; }
   void Record(const trace::StepRecord& step);
@@ -27,9 +26,8 @@ struct Rank {
   const int number;
   const int workers;
   const int first_actor;  ///< its consumer; its workers and its pin thread follow
-  /// Of the first rank, which the trace is of: by symmetry it speaks for all. nullptr of the
-  /// others: they are there for the load that they make, and their progress is all that is kept of
-  /// them.
+  /// Set for the first rank only, since by symmetry its trace stands for all. The other ranks
+  /// (nullptr) only produce load and keep their progress.
   trace::TraceBuilder* const recorder;
   trace::Progress progress;             ///< without a recorder
   std::optional<Sampler::Epoch> order;  ///< of the present epoch

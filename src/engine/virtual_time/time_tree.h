@@ -36,15 +36,15 @@ class TimeTree {
     if (popped_ != kNobody) Replay(std::exchange(popped_, kNobody), kNever);
     return nodes_[1].time;
   }
-  /// There is one.
+  /// Requires a pending entry.
   Entry Pop() {
     first_time();
     --size_;
-    // Almost always it waits again at once: its path is replayed then.
+    // The actor almost always waits again at once, so its path is replayed then.
     popped_ = nodes_[1].actor;
     return nodes_[1];
   }
-  /// The actor has none; time < kNever.
+  /// Requires that the actor has no entry, and time < kNever.
   void Push(std::int64_t time, std::int64_t actor) {
     ++size_;
     if (actor == popped_) popped_ = kNobody;
@@ -59,7 +59,7 @@ class TimeTree {
     Entry best{time, actor};
     nodes_[at] = best;
     while (at > 1) {
-      // Of equals the left one wins: a right one must be earlier, its left rival need not be.
+      // On equal times the left entry wins, so a right entry must be strictly earlier.
       const Entry rival = nodes_[at ^ 1];
       const bool loses = rival.time < best.time + static_cast<std::int64_t>(at & 1);
       best.time = loses ? rival.time : best.time;
@@ -72,7 +72,7 @@ class TimeTree {
   std::size_t leaves_;
   std::vector<Entry> nodes_;  ///< 1 is the root, the children of n are 2n and 2n + 1
   std::size_t size_ = 0;
-  std::int64_t popped_ = kNobody;  ///< whose leaf still holds what was popped
+  std::int64_t popped_ = kNobody;  ///< the actor whose leaf still holds the popped entry
 };
 
 }  // namespace pipesim::engine::virtual_time

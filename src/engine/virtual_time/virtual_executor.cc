@@ -52,7 +52,7 @@ class RankThreads {
     ++run_.watchers;
     run_.events.Push(timeout.count(), timeout_.id());
   }
-  /// The run is over: what is recorded covers it to the end.
+  /// Call when the run is over: extends the records to its end.
   void Finish() {
     for (const auto& worker : workers_) worker->Finish();
     if (pin_) pin_->Finish();
@@ -65,7 +65,7 @@ class RankThreads {
     At(actor) = &actor;
     run_.events.Push(after.count(), actor.id());
   }
-  /// Names the batch that its consumer has waited for longest.
+  /// Names the batch that the consumer has waited for longest.
   std::string Missing() const;
 
   VirtualRun& run_;
@@ -155,8 +155,8 @@ class VirtualExecutor final : public Executor {
   }
 
  private:
-  /// A sweep's points and a question's variants mostly have the same samples: the last run's draws
-  /// serve the next.
+  /// The points of a sweep and the variants of a diagnosis mostly have the same samples, so the
+  /// next run reuses the last run's draws.
   KeptDraws DrawsOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
     const auto serve = [&](const base::Distribution& distribution, base::Stage stage,
                            std::shared_ptr<const SampleDraws>& kept) {

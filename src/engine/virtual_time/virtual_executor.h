@@ -9,12 +9,12 @@
 namespace pipesim::engine {
 
 /// Predicts experiments, each Run independently of the others; byte-identical for a seed. Any
-/// thread may call Run, several at once. All costs are the pipeline's; the experiment says what is
-/// loaded, by how many, in which order and for how long. Of run.accelerators the trace is the first
-/// one's, with the progress of the others.
+/// thread may call Run, several at once. Costs come from the pipeline; settings, order and length
+/// of the run from the experiment. The trace is that of the first accelerator, with the progress of
+/// the others.
 ///
-/// Beside Executor: `enough` is asked about every 100 ms of virtual time, in long runs every 128th
-/// of the time so far; on_progress is never called, as there is nothing to wait for.
+/// Differs from Executor's contract: `enough` is asked about every 100 ms of virtual time, in long
+/// runs every 1/128 of the time so far; on_progress is never called.
 std::unique_ptr<Executor> MakeVirtualExecutor();
 
 }  // namespace pipesim::engine

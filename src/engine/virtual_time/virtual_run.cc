@@ -41,7 +41,7 @@ bool CoresSuffice(const spec::Experiment& experiment, const cost::Pipeline& pipe
          (machine.cores == 0 || MostThreads(experiment, pipeline) <= machine.cores);
 }
 
-/// A figure of the trainer's pool, where there is one whose threads spin.
+/// A figure of the trainer's pool; nullopt unless its threads spin.
 std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                                const std::optional<Duration>& figure) {
   const bool spins =

@@ -1,4 +1,4 @@
-// What all virtual threads of one run share, of however many accelerators: the time, the pending
+// The state that the virtual threads of all accelerators of one run share: the time, the pending
 // events, the cores, the storage with its cache, and how a run ends.
 #pragma once
 
@@ -20,9 +20,9 @@
 namespace pipesim::engine::virtual_time {
 
 /// A run ends in two stages, as with threads. End: every consumer finishes the step it is in and
-/// takes no further batch, workers go on. `over`: the first consumer is done, and so is everybody.
-/// A limit of steps or epochs is the first's: the others keep up the load until it has come there.
-/// Threads of the CPU that trains: as many as the step was measured on, or fewer where the
+/// takes no further batch, workers go on. `over`: the first consumer is done, and the run stops.
+/// Limits of steps and epochs apply to the first accelerator; the others keep up their load until
+/// it reaches them. A CPU trains on the threads that the step was measured on, or on fewer if the
 /// experiment limits them.
 int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step);
 
@@ -31,7 +31,7 @@ struct VirtualRun {
   VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
              bool keep_spans);
 
-  /// Resumes `actor` when `wait` is over. False: it is over now, nothing was scheduled.
+  /// Resumes `actor` when `wait` is over. False: it is already over and nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
   /// Likewise, at `when`.
   bool Sleep(const Actor& actor, base::Instant when) {
@@ -39,23 +39,23 @@ struct VirtualRun {
     events.Push(when.time_since_epoch().count(), actor.id());
     return true;
   }
-  /// Ends somebody's wait for another thread: at once, or after what waking it takes.
+  /// Ends a thread's wait for another thread, after the wake-up latency if there is one.
   void Wake(Actor& actor);
   /// Resumes threads in the order of time until `over`.
   void Loop();
 
-  /// The first call says why.
+  /// The first call sets the reason.
   void End(trace::EndReason reason, std::string failure = {});
   bool ending() const { return ended.has_value(); }
-  /// Asked by the monitor: nothing is pending but what the other watchers wait for (a pool that
-  /// spins counts until it sleeps).
+  /// For the monitor: nothing is pending except the other watchers' events (a spinning pool counts
+  /// as pending until it sleeps).
   bool Stuck() const { return events.size() <= watchers && processors.idle(); }
 
   /// Preparing, by each of `threads`; collating, pinning `samples` prepared samples.
   Work PrepareWork(base::Duration cost, int threads) const;
   Work CollateWork(std::int64_t samples) const;
   Work PinWork(std::int64_t samples) const;
-  /// CPU time of all threads so far. On cores that suffice a task counts when it begins.
+  /// CPU time of all threads so far. With cores_suffice a task is counted when it begins.
   base::Duration CpuUsed() const { return cores_suffice ? cpu_used : processors.Used(now); }
 
   struct Ending {
@@ -69,9 +69,9 @@ struct VirtualRun {
   const base::Bytes sample_bytes;   ///< prepared
   const int threads_of_rank;        ///< that may work: consumer, workers, pin thread
   const bool pins;                  ///< batches are copied into page-locked memory
-  /// Of the trainer's pool; nullopt: none that spins, barriers cost nothing.
+  /// Time slice for the trainer's pool; nullopt: no pool spins, barriers cost nothing.
   const std::optional<base::Duration> pool_spin, barrier_slice;
-  const bool cores_suffice;  ///< for every thread at once, and none spins: nobody waits for one
+  const bool cores_suffice;  ///< a core for every thread, and none spins: no waiting
 
   base::Instant now{};
   TimeTree events;

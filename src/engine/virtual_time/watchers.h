@@ -1,5 +1,5 @@
-// Those who look at a virtual run from time to time: readings of its resources, whether it has run
-// long enough, and how long the consumer has waited.
+// Periodic checks of a virtual run: resource samples, whether the run may end, and whether the
+// consumer has waited too long.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 namespace pipesim::engine::virtual_time {
 
 /// Samples resources, asks RunControl::enough and looks at its stop flag: every 100 ms, later every
-/// 128th of the time so far, so that a run is asked a number of times that grows with the logarithm
-/// of its length.
+/// 1/128 of the time so far, so the number of checks grows with the logarithm of the run's length.
 class Monitor final : public Actor {
  public:
   Monitor(VirtualRun& run, const RunControl& control, int id);
@@ -23,8 +22,8 @@ class Monitor final : public Actor {
   const RunControl& control_;
 };
 
-/// Ends the run when the consumer has waited loader.timeout for any one batch; `missing` says which
-/// batch is.
+/// Ends the run when the consumer has waited loader.timeout for one batch; `missing` names that
+/// batch.
 class Timeout final : public Actor {
  public:
   Timeout(VirtualRun& run, const Consumer& consumer, std::function<std::string()> missing, int id);

@@ -10,7 +10,7 @@ class Worker final : public Actor {
   Worker(VirtualRun& run, Rank& rank, int worker);
 
   void Resume(base::Duration contended) override;
-  /// The run is over: the account covers it to the end.
+  /// Call when the run is over: extends the account to its end.
   void Finish();
 
  private:
