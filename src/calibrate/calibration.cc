@@ -17,24 +17,25 @@
 namespace pipesim::calibrate {
 namespace {
 
-// Everything is measured in so many rounds, and what scatters by more than kSettled in a few more.
+// Everything is measured in kRounds rounds; figures that scatter by more than kSettled get up to
+// kMostRounds.
 constexpr int kRounds = 3, kMostRounds = 5;
 constexpr double kSettled = 0.05;
 constexpr double kLongestStep = 1.0;  // s: larger batches are left to extrapolation
 constexpr std::int64_t kLargestBatch = 512;
 
-/// One figure's measurements, or several that one run shows; a call each round.
+/// Measures one figure, or several that one run yields; called once per round.
 struct Probe {
-  std::string what;  ///< shown while it goes on
+  std::string what;  ///< shown while it is measured
   std::function<void()> measure;
-  std::vector<std::vector<double>*> measured{};  ///< where it puts them
+  std::vector<std::vector<double>*> measured{};  ///< where it puts the values
 };
 
-/// A key of the profile, and how its figure comes about.
+/// A key of the profile, and how its figure was obtained.
 struct Shown {
   std::string key, how;
 };
-/// In the order of their keys; null where a run did not show it, empty where it failed.
+/// In the order of their keys; nullopt where a run did not yield the figure, empty if it failed.
 using Values = std::vector<std::optional<double>>;
 
 double SpreadOf(const std::vector<double>& values) {
@@ -46,7 +47,7 @@ bool IsSettled(const Probe& probe) {
                      [](const auto* values) { return SpreadOf(*values) <= kSettled; });
 }
 
-/// What a file shows of a measured number; more digits would be noise.
+/// A measured number as the file shows it; more digits would be noise.
 double Rounded(double value, int digits) {
   if (!(value > 0)) return value;
   const int shift = digits - 1 - static_cast<int>(std::floor(std::log10(value)));
@@ -231,7 +232,7 @@ void Calibration::AddTraining() {
   OnCpu() ? AddCpuRoofline() : AddCopies();
 }
 
-/// How many steps are worth their time, and whether any are, is known from the batch before it.
+/// The smaller batch measured before tells how many steps to run, and whether to run any.
 void Calibration::AddStep(const std::string& model, int threads, std::int64_t batch) {
   const StepKey key{model, threads, batch};
   const auto measure = [this, key] {
@@ -254,7 +255,7 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
                      {&steps_[key]}});
 }
 
-/// On a GPU the host's time is that of launching the step's kernels.
+/// On a GPU the host's time is the launch time of the step's kernels.
 void Calibration::AddHost(const std::string& model, double host_s) {
   if (OnCpu()) {
     hows_["host_step"] = "measured: demands.host_s of steps of one sample";

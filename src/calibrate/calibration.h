@@ -1,5 +1,5 @@
-// What this machine's parts cost, measured: each figure of a machine profile by the code that a run
-// spends it in (short runs of the real pipeline), or by a loop of its own where no run shows it.
+// Measures what the parts of a pipeline cost on this machine: each figure of a machine profile
+// comes from short runs of the real pipeline, or from a separate loop where no run shows it.
 // Decides what to measure and in which order; writes no file and prints nothing.
 #pragma once
 
@@ -18,12 +18,12 @@
 namespace pipesim::calibrate {
 
 struct Plan {
-  /// Whose device, precision, optimizer, batch size and limits are meant, all of them chosen.
+  /// Gives device, precision, optimizer, batch size and limits; the device must be chosen.
   spec::Experiment experiment;
-  std::vector<std::string> models;              ///< whose steps are measured
+  std::vector<std::string> models;              ///< the models whose steps are measured
   std::optional<std::filesystem::path> folder;  ///< of JPEGs: storage is measured on it
   spec::DataFolders data;                       ///< where models and presets are
-  // For the profile to say:
+  // Written into the profile:
   std::string program;  ///< "0.1.0 (a1b2c3d)"
   std::string date;     ///< "2026-01-31"
   std::string gpu;      ///< the name of the experiment's GPU; empty where the CPU trains
@@ -32,16 +32,17 @@ struct Plan {
 struct Control {
   Runner runner;
   const base::StopFlag* stop = nullptr;
-  /// What is being measured, and the share of all measurements that is done.
+  /// What is being measured, and the share of all measurements completed.
   std::function<void(std::string_view doing, double share)> on_progress;
 };
 
-/// Every measurement is made three times in turns, so that a noisy minute does not hit one figure
-/// alone; the median counts. A few minutes. nullopt when `stop` was set. Throws base::ConfigError
-/// for a model that cannot be read, base::EnvironmentError for a folder without samples.
+/// Makes every measurement three times, in rounds, so that a noisy minute is spread over all
+/// figures, and takes the median. Takes a few minutes. nullopt when `stop` was set. Throws
+/// base::ConfigError for a model that cannot be read, base::EnvironmentError for a folder without
+/// samples.
 std::optional<spec::MachineProfile> MeasureMachine(const Plan& plan, const Control& control);
 
-/// `older` with what `newer` measured in place of the same figures and steps.
+/// `older`, with its figures and steps replaced by those that `newer` also has.
 spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfile& newer);
 
 }  // namespace pipesim::calibrate

@@ -27,8 +27,8 @@ double Since(Steady::time_point begin) {
 
 double MedianOf(std::vector<double> values) { return *base::Quantile(std::move(values), 0.5); }
 
-/// In blocks of a fixed size and without aliases, which compilers turn into vector instructions at
-/// any level of optimization.
+/// In blocks of fixed size and without aliasing, so that compilers vectorize it at any optimization
+/// level.
 void Triad(std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c,
            double factor) {
   constexpr std::size_t kBlock = 512;
@@ -38,7 +38,7 @@ void Triad(std::vector<double>& a, const std::vector<double>& b, const std::vect
     const double* __restrict right = c.data() + at;
     for (std::size_t i = 0; i < kBlock; ++i) out[i] = left[i] + factor * right[i];
   }
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // every round is really stored
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps the stores of every round
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ double BurnHandoverSeconds() {
   constexpr base::Duration kShare = std::chrono::microseconds(500);
   engine::threaded::BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
   const base::StopFlag never;
-  team.Burn(kThreads * kShare, never);  // finds out how fast the cores are
+  team.Burn(kThreads * kShare, never);  // calibrates the burn loop
   const auto begin = Steady::now();
   for (int i = 0; i < kTimes; ++i) team.Burn(kThreads * kShare, never);
   return std::max(0.0, Since(begin) / kTimes - base::ToSeconds(kShare));

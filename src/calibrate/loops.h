@@ -1,4 +1,4 @@
-// Loops that show what no run can tell apart: threads starting and waking, burning, memory alone.
+// Loops that measure what a run cannot separate: starting and waking threads, burning, memory.
 // Each call is one measurement.
 #pragma once
 
@@ -15,12 +15,13 @@ double WorkerStartupSeconds();
 /// asleep; median of 200.
 double WakeUpSeconds();
 
-/// What burning on two threads takes beyond each one's share: the second is called for each burn,
-/// and waited for. Mean of 200 burns of 2 x 0.5 ms.
+/// Time that burning on two threads takes beyond each thread's share: waking the second thread for
+/// each burn, and waiting for it. Mean of 200 burns of 2 x 0.5 ms.
 double BurnHandoverSeconds();
 
-/// For how long a thread that lost its core to an equal one waits for its next turn: two that never
-/// sleep on one processor; median of the gaps of more than 0.2 ms. nullopt without one.
+/// The time slice of the scheduler: how long a thread that lost its core waits for its next turn,
+/// with two threads that never sleep on one processor. Median of the gaps of more than 0.2 ms;
+/// nullopt without such a gap.
 std::optional<double> TurnSeconds();
 
 /// a[i] = b[i] + 3 c[i] over three arrays of `arrays` bytes in all for each thread, bytes read and

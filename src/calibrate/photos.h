@@ -1,4 +1,4 @@
-// A folder of pictures to decode where the user names none.
+// A folder of JPEGs to decode when the user names none.
 #pragma once
 
 #include <filesystem>

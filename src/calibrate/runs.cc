@@ -123,7 +123,7 @@ std::optional<ProbeRuns::Reading> ProbeRuns::ColdReading(
 
 std::optional<StepTimes> ProbeRuns::StepOf(const std::string& model, int threads,
                                            std::int64_t batch, double expected_s) const {
-  // A process is slower at first: this is enough to leave that behind.
+  // A process is slower at first; this warm-up is long enough.
   constexpr double kSeconds = 0.5;
   constexpr int kFewest = 8;
   const auto setting = [&](const char* path) { return Change(path, base_.settings.at(path).text); };

@@ -1,5 +1,5 @@
-// Short runs of the real pipeline, each of which shows one part of it. Each call is one
-// measurement; nullopt where the run did not show it (out of memory, no such device).
+// Short runs of the real pipeline that each measure one part. Each call is one measurement; nullopt
+// when the run did not yield it (out of memory, no such device).
 #pragma once
 
 #include <filesystem>
@@ -20,11 +20,11 @@ struct StepTimes {
   double step_s = 0, host_s = 0;
 };
 
-/// Who runs the experiments.
+/// Runs the experiments.
 struct Runner {
-  /// In this process; nullopt: it did not finish.
+  /// Runs in this process; nullopt: the run did not finish.
   std::function<std::optional<measure::Measurement>(spec::Experiment)> here;
-  /// A default experiment with these changes, in a process of its own; nullopt: it did not finish.
+  /// Runs a default experiment with these changes in a child process; nullopt: it did not finish.
   std::function<std::optional<StepTimes>(const std::vector<spec::Override>&)> apart;
 };
 
@@ -39,17 +39,17 @@ class ProbeRuns {
             const base::StopFlag* stop)
       : base_(base), folders_(folders), runner_(runner), stop_(stop) {}
 
-  /// Bytes a second that `workers` together copy into batches, in the CPU time that it takes one.
+  /// Bytes that `workers` together copy into batches per second of one worker's CPU time.
   std::optional<double> CollateBytesPerSecond(int workers) const;
-  /// The same, each batch in newly mapped memory, the copy itself left out.
+  /// Bytes per second of page faults in newly mapped memory, the copy itself excluded.
   std::optional<double> FaultBytesPerSecond() const;
-  /// Of collating a batch whatever its size: 64 samples of a byte.
+  /// The fixed cost of collating a batch: 64 samples of one byte.
   std::optional<double> CollateBatchSeconds() const;
 
   struct Decoding {
     std::optional<double> read_bytes_per_s, decoded_bytes_per_s;
   };
-  /// Stored bytes of JPEG a second of CPU time, files in the page cache.
+  /// Stored JPEG bytes per second of CPU time, with the files in the page cache.
   std::optional<Decoding> DecodeFiles(const std::filesystem::path& folder) const;
   struct Reading {
     double latency_s = 0, bytes_per_s = 0;
@@ -57,21 +57,21 @@ class ProbeRuns {
   /// Files that are not in the page cache: one reader for the latency, sixteen for the bandwidth.
   std::optional<Reading> ColdReading(const std::filesystem::path& folder) const;
 
-  /// Of `model` on the experiment's device, where a step takes about `expected_s` (0: a little).
-  /// Where the CPU trains, in a process of its own as every run is: what an allocator has served
-  /// before shows in a step.
+  /// A step of `model` on the experiment's device; it is expected to take about `expected_s` (0:
+  /// short). If the CPU trains, it runs in a child process like every run, since the state of the
+  /// allocator shows in the step's time.
   std::optional<StepTimes> StepOf(const std::string& model, int threads, std::int64_t batch,
                                   double expected_s) const;
-  /// CPU time of each other thread of LibTorch's pool beyond the step, where the next is 20 ms
-  /// away.
+  /// CPU time that each other thread of LibTorch's pool spends after a step when the next step is
+  /// 20 ms away.
   std::optional<double> PoolSpinSeconds() const;
-  /// FLOPs a second of a training step of wide linear layers on `threads` threads of the CPU.
+  /// FLOPs per second of a training step of wide linear layers on `threads` threads of the CPU.
   std::optional<double> DenseFlopsPerSecond(int threads) const;
 
   struct Copying {
     double h2d_latency_s = 0, h2d_bytes_per_s = 0, pin_bytes_per_s = 0, memory_bytes = 0;
   };
-  /// To the experiment's GPU, from page-locked memory.
+  /// Copies to the experiment's GPU from page-locked memory.
   std::optional<Copying> CopyToDevice() const;
 
  private:

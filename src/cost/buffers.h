@@ -1,5 +1,5 @@
 // How many batches and samples a run keeps in memory at once, by its settings alone. The engines
-// allocate so much, and the memory plan adds it up.
+// allocate these slots, and the memory plan adds them up.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace pipesim::cost {
 
-/// Batches pass through page-locked memory: it was asked for, and the CPU does not train on them
-/// where they are. Of an experiment whose device is chosen.
+/// Whether batches pass through page-locked memory: it was requested, and the CPU does not train on
+/// them in place. The experiment's device must be chosen.
 bool PinsBatches(const spec::Experiment& experiment);
 
-/// Steps that may be submitted and not done, the one about to be submitted included.
+/// The most steps in flight, including the one about to be submitted.
 std::size_t MostInFlight(const spec::Device& device);
 
 struct SlotCounts {
-  /// What workers may hold or have finished, the window; without a pin stage also what is being
-  /// taken and what the trainer has.
+  /// Batches that workers hold or have finished (the window); without a pin stage also the batch
+  /// being taken and the trainer's.
   std::int64_t workers = 0;
-  /// Behind the pin stage: the window, what is being taken, what the trainer has. 0 without one.
+  /// Batches behind the pin stage: the window, the one being taken, the trainer's. 0 without a pin
+  /// stage.
   std::int64_t pinned = 0;
 };
 /// Batches that a run may hold at once.

@@ -1,5 +1,5 @@
 // What workers do to samples on cores: preparing them, collating a batch, copying it into
-// page-locked memory. Each part with the one place of its formula. Never burns, never sleeps.
+// page-locked memory. Each part holds its only formula. Never burns, never sleeps.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Prepare {
   enum class Kind { kNone, kCpu, kWait };
   Kind kind = Kind::kNone;
   base::Drawn<base::Duration> cost;  ///< of one sample, drawn for each
-  /// A worker's threads share it; decoding a sample is one thread's.
+  /// Whether a worker's threads share the work; one thread decodes a whole sample.
   bool divisible = true;
   /// Bytes that one thread writes while it decodes: its share of the memory's bandwidth. 0: the work
   /// stays in caches.
@@ -23,7 +23,7 @@ struct Prepare {
 
   bool operator==(const Prepare&) const = default;
   bool UsesCores() const { return kind == Kind::kCpu; }
-  /// Of a worker that has `worker_threads`, how many prepare a sample together.
+  /// How many of a worker's `worker_threads` prepare a sample together.
   int Threads(int worker_threads) const;
   /// One worker of `threads` threads for `samples` samples.
   double AloneSeconds(double samples, int threads) const;

@@ -13,8 +13,8 @@ struct Machine {
   double cores = 0;
 
   base::Duration worker_startup{};  ///< from the run's begin until a worker's first instruction
-  base::Duration wake_up{};    ///< from what a waiting thread waits for until it runs on a core
-  base::Duration burn_handover{};  ///< each burn of a worker of several threads: calling the others
+  base::Duration wake_up{};  ///< from the event that a thread waits for until it runs on a core
+  base::Duration burn_handover{};  ///< per burn of a worker with several threads: waking the others
 
   /// Of all threads together that copy or decode (collate, pin, cache hits, decoding): bytes of the
   /// samples they write; absent: no limit beyond each thread's own.
@@ -25,9 +25,8 @@ struct Machine {
   /// How long a thread of the pool spins on a core for more work before it sleeps; absent: it sleeps
   /// at once.
   std::optional<base::Duration> pool_spin;
-  /// For how long a thread that lost its core to another waits for its next turn: a barrier of the
-  /// pool waits with it, spinning. Absent: barriers cost nothing, the pool shares cores like
-  /// independent threads.
+  /// How long a thread that lost its core waits for its next turn; a barrier of the pool spins
+  /// until then. Absent: barriers cost nothing, and the pool shares cores like independent threads.
   std::optional<base::Duration> barrier_slice;
 
   bool operator==(const Machine&) const = default;

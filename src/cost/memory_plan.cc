@@ -40,8 +40,8 @@ double OptimizerCopies(spec::Optimizer optimizer) {
   return 0;
 }
 
-/// Activations that the backward pass needs: what each layer wrote, but for what only a ReLU or a
-/// sum took. A ReLU keeps its own result, a sum keeps nothing. Source: PyTorch,
+/// Activations that the backward pass needs: each layer's output, unless only a ReLU or a sum reads
+/// it. A ReLU keeps its own result, a sum keeps nothing. Source: PyTorch,
 /// tools/autograd/derivatives.yaml (threshold_backward(grad, result, 0); add).
 double KeptElements(const std::vector<spec::LayerCost>& layers) {
   double elements = 0;
@@ -53,7 +53,7 @@ double KeptElements(const std::vector<spec::LayerCost>& layers) {
   return elements;
 }
 
-/// The model in the memory that trains it. Weights, gradients and optimizer state are
+/// The model in the memory of the training device. Weights, gradients and optimizer state are
 /// fp32 (bf16 is autocast).
 void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
   const std::vector<spec::LayerCost> layers = CostsOf(experiment.model, experiment.dataset.shape);
@@ -71,7 +71,7 @@ void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
   plan.left_out.emplace_back("gradients of activations, workspaces of LibTorch's libraries");
 }
 
-/// What a described device holds: the model, and a batch for each step in flight.
+/// The memory of a described device: the model, and a batch for each step in flight.
 MemoryPlan PlanDeviceMemory(const Experiment& experiment) {
   MemoryPlan plan;
   AddTraining(plan, experiment);
@@ -82,7 +82,7 @@ MemoryPlan PlanDeviceMemory(const Experiment& experiment) {
 
 using Planner = MemoryPlan (*)(const Experiment&);
 
-/// The largest value in [1, now) with which it fits; 0: none. More always takes more.
+/// The largest value in [1, now) that fits; 0: none. Memory must grow with the value.
 template <class Number, class With>
 Number LargestThatFits(Planner plan, Number now, double free, With&& with) {
   Number fits = 0, too_much = now;
@@ -126,13 +126,13 @@ std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
   return flags;
 }
 
-/// What is asked by part, what is free, what would fit.
+/// The memory needed by part, the free memory, and what would fit.
 std::string RefusalText(const MemoryPlan& plan, double free, const std::string& where,
                         const std::vector<std::string>& fits) {
   std::vector<std::string> parts;
   for (const MemoryPart& part : plan.parts)
     parts.push_back(fmt::format("{} ({})", part.what, base::Amount(part.bytes)));
-  std::string text = fmt::format("not begun, because it would hold {}: {}",
+  std::string text = fmt::format("not started, because it would hold {}: {}",
                                  base::Amount(plan.Total()), base::Join(parts, ", "));
   if (!plan.left_out.empty())
     text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
@@ -167,7 +167,7 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
   Add(plan, "generated samples", static_cast<double>(GeneratedBytes(experiment).count));
   if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
   if (experiment.device.kind == spec::DeviceKind::kCuda)
-    plan.left_out.emplace_back("what CUDA takes for itself");
+    plan.left_out.emplace_back("CUDA's own memory");
   const int accelerators = experiment.run.accelerators;
   if (accelerators == 1) return plan;
   for (MemoryPart& part : plan.parts) {
@@ -198,7 +198,7 @@ std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment, con
 
 base::Bytes StackRoom(const Experiment& experiment) {
   rlimit stack{};
-  // What glibc gives a thread when the limit is infinite (pthread_create(3), x86-64).
+  // glibc's stack size when the limit is infinite (pthread_create(3), x86-64).
   constexpr std::int64_t kWithoutLimit = 2 << 20;
   std::int64_t each = kWithoutLimit;
   if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)

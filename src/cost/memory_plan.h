@@ -1,6 +1,6 @@
-// What memory an experiment will hold, part by part, before anything of it is allocated: so
-// that a run which cannot fit is refused with the reason, and not killed half way. Adds up what is
-// known; what is not is named and left out.
+// The memory that an experiment needs, part by part, before any of it is allocated, so that a run
+// that cannot fit is refused with the reason instead of being killed later. Adds up the known
+// parts; names the others and leaves them out.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,32 @@ namespace pipesim::cost {
 
 struct MemoryPart {
   std::string what;  ///< "7 batches of 1.51 GB"
-  double bytes = 0;  ///< not integer: what is asked for may be beyond any machine
+  double bytes = 0;  ///< a double, since it may exceed any integer type
 };
 
 struct MemoryPlan {
-  std::vector<MemoryPart> parts;      ///< in the order a reader wants them; none is 0
-  std::vector<std::string> left_out;  ///< what has no known size
+  std::vector<MemoryPart> parts;      ///< in the order of the report; none is 0
+  std::vector<std::string> left_out;  ///< parts of unknown size
   double Total() const;
 };
 
-/// Of an experiment whose device is chosen (not kAuto). An upper bound of its parts: every slot of
-/// the batch pool is counted as filled, as it is in a run that training holds back. Of several
-/// accelerators each holds as much.
+/// The experiment's device must be chosen (not kAuto). An upper bound: every slot of the batch pool
+/// counts as filled, as in a compute-bound run. With several accelerators, each holds as much.
 MemoryPlan PlanMemory(const spec::Experiment& experiment);
 
-/// Why the experiment cannot run within `bound`: what it asks for by part, what is free and by
-/// which limit, and the largest batch and window that would fit, as flags. nullopt: it fits.
+/// Why the experiment cannot run within `bound`: the memory it needs by part, the free memory and
+/// which limit sets it, and flags for the largest batch and window that would fit. nullopt: it
+/// fits.
 std::optional<std::string> MemoryRefusal(const spec::Experiment& experiment,
                                          const base::MemoryBound& bound);
 
 /// The same for the memory of the device that `step` describes, in predictions: weights,
 /// gradients, optimizer state, activations and `in_flight` input batches. nullopt: it fits, or
-/// nothing is known of the device's memory.
+/// the device's memory is unknown.
 std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment,
                                                const Step& step);
 
-/// Address space of thread stacks, which counts as data although nearly none of it is ever used.
+/// Address space of thread stacks. It counts as data although little of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);
 
 }  // namespace pipesim::cost

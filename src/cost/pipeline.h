@@ -1,7 +1,7 @@
-// What every part of a pipeline costs, in one value: made before a prediction (predict/resolve.h) and
-// from a finished run (measure/fit.h), edited by what-ifs, run by the virtual engine, spent by the
-// emulated parts of the threaded one, asked by measure and diagnose. Each part is a small type with
-// the one place of its formula; what the user asked for stays in spec::Experiment.
+// What every part of a pipeline costs, in one value: made before a prediction (predict/resolve.h)
+// and from a finished run (measure/fit.h), edited by what-ifs, run by the virtual engine, used by
+// the emulated parts of the threaded engine, by measure and by diagnose. Each part is a small type
+// that holds the only copy of its formula; what the user asked for stays in spec::Experiment.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace pipesim::cost {
 struct Samples {
   base::Drawn<base::Bytes> stored;  ///< what storage delivers
   base::Bytes prepared;             ///< what prepare makes of it
-  /// Share of reads that storage serves, the cache the rest, where a run has shown it.
+  /// Share of reads that storage serves, where a run has measured it; a cache serves the rest.
   double miss_fraction = 1;
 
   bool operator==(const Samples&) const = default;
 };
 
-/// The training loop's own work, launches not counted.
+/// The training loop's own work, without launches.
 struct Host {
   base::Duration step{};       ///< each step
-  base::Duration read_back{};  ///< each result that is read back, once its step is done
+  base::Duration read_back{};  ///< each read-back of a result, once its step is done
 
   bool operator==(const Host&) const = default;
 };
@@ -49,9 +49,9 @@ struct Pipeline {
   bool operator==(const Pipeline&) const = default;
 };
 
-/// What the experiment itself says: emulated storage, preparing, device and preset; all else is
-/// free. Cores are as many as it limits the run to; 0 where it does not. Throws
-/// std::invalid_argument as Roofline does.
+/// The costs that the experiment itself states: emulated storage, prepare, device and preset; all
+/// else is free. Cores are its limit; 0 without a limit. Throws std::invalid_argument like
+/// Roofline.
 Pipeline Stated(const spec::Experiment& experiment);
 
 /// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of

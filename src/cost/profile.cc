@@ -67,7 +67,7 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
   if (!figures.fp32_gflops || !figures.memory_bandwidth) return std::nullopt;
   std::optional<double> all_bytes_per_s;
   if (const auto& all = figures.memory_bandwidth_all_cores) all_bytes_per_s = all->value.per_s;
-  // No core adds to the memory's bandwidth once all of them share it.
+  // More cores do not add memory bandwidth once all cores share it.
   const int sharing = std::min(threads, std::max(1, static_cast<int>(profile.cores)));
   spec::DevicePreset cpu;
   cpu.name = profile.cpu.empty() ? "cpu" : profile.cpu;
@@ -80,7 +80,7 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
   if (const auto& cached = figures.cache_bandwidth)
     cpu.cache_bandwidth = {cached->value.per_s * sharing};
   cpu.launch = DurationOf(figures.operation);
-  cpu.efficiency = 1;  // what dense products reached, not a peak
+  cpu.efficiency = 1;  // measured with dense products, not a peak
   return cpu;
 }
 

@@ -10,24 +10,25 @@
 
 namespace pipesim::cost {
 
-/// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the training
-/// loop's own work. What the profile does not know stays as it is. `machine.cores` too.
+/// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the
+/// training loop's own work. Figures that the profile lacks, and `machine.cores`, stay unchanged.
 void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
              Pipeline& pipeline);
 
-/// The profile's steps of this very training: model, sample shape, precision, optimizer, `device`
-/// and `threads`. Ascending; empty when it has none.
+/// The profile's steps of exactly this training: model, sample shape, precision, optimizer,
+/// `device` and `threads`. Ascending; empty when it has none.
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
                                      const spec::Experiment& experiment, spec::DeviceId device,
                                      int threads);
 
 /// The profile's CPU with `threads` of its cores as a device for the roofline: dense products as
-/// fast as they were measured. Between one core and all of them speed goes linearly, beyond them on
-/// at the rate of a core. nullopt where the profile lacks fp32_gflops or memory_bandwidth.
+/// fast as they were measured. Speed is interpolated linearly between one core and all cores, and
+/// grows by one core's speed beyond. nullopt where the profile lacks fp32_gflops or
+/// memory_bandwidth.
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads);
 
-/// Puts the profile's GPU into `pipeline` as far as it is not the step's own time: launches, copies,
-/// memory, name.
+/// Puts the profile's GPU into `pipeline`, except for the step's time: launches, copies, memory,
+/// name.
 void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
             Pipeline& pipeline);
 

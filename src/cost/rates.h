@@ -10,7 +10,7 @@ namespace pipesim::cost {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-/// How often something that takes `seconds` happens each second; unlimited when it takes no time.
+/// The rate of a service that takes `seconds`; unlimited when it takes no time.
 inline double PerSecond(double seconds) { return seconds > 0 ? 1 / seconds : kNoLimit; }
 
 /// A rate whose service takes `factor` times as long; 0 makes it free, so the limit goes.

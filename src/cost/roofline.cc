@@ -24,7 +24,7 @@ constexpr int kInputAndLossLaunches = 3 + 2 + 3;
 
 constexpr double kMasterBytes = 4;  // parameters are updated in fp32 at any precision
 
-// What the optimizers do in PyTorch's multi-tensor form: elementwise kernels over all parameters.
+// PyTorch's multi-tensor optimizers: elementwise kernels over all parameters.
 struct Update {
   int passes;      // arrays of the parameters' size read or written
   int operations;  // kernels, as long as one covers all parameters
@@ -55,7 +55,7 @@ double ElementBytes(const spec::Training& training) {
   return training.precision == spec::Precision::kBf16 ? 2 : 4;
 }
 
-/// A layer, and how often a step goes through it or something as large.
+/// A layer, and how many passes of its size a step makes.
 struct PassedLayer {
   spec::LayerCost cost;
   int times = 1;

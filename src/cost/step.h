@@ -1,5 +1,5 @@
-// The training step of a pipeline: what it costs at any batch size, and the server that engines ask.
-// Never sleeps.
+// The training step of a pipeline: what it costs at any batch size, and the server that engines
+// use. Never sleeps.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Step {
   std::optional<StepTable> one_thread;
   /// Host time to launch one step on an asynchronous device.
   base::Duration launch{};
-  // The device beside its speed:
+  // The device, apart from its speed:
   std::string device_name;
   std::optional<base::Bytes> device_memory;
 
@@ -48,12 +48,12 @@ struct Step {
   /// The same on `on_threads` threads of the CPU. Fewer than `threads` take at most threads /
   /// on_threads times as long, and no longer than one thread is known to take; more gain nothing.
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;
-  /// Every step takes `factor` times as long; its launches stay.
+  /// Every step takes `factor` times as long; launches do not change.
   Step Scaled(double factor) const;
 };
 
-/// What the experiment itself says: a stated cost or a preset's roofline on an emulated device; free
-/// where it says nothing. Throws std::invalid_argument when a layer does not fit its input.
+/// The step that the experiment states: a cost or a preset's roofline on an emulated device; free
+/// if it states neither. Throws std::invalid_argument when a layer does not fit its input.
 Step StatedStepOf(const spec::Experiment& experiment);
 /// Host time to launch one eager step, or its graph.
 base::Duration LaunchTime(const spec::Experiment& experiment, base::Duration each);
@@ -61,7 +61,7 @@ base::Duration LaunchTime(const spec::Experiment& experiment, base::Duration eac
 /// Answers what each step of a run takes. Thread-safe.
 class StepServer {
  public:
-  /// Of accelerator `rank`, whose draws are its own.
+  /// The server of accelerator `rank`, which has its own draws.
   StepServer(const Step& step, std::int64_t batch_size, std::uint64_t seed, int rank = 0);
   /// Time of step `number` (the draw's key) of `samples` samples.
   base::Duration Time(std::int64_t number, std::int64_t samples) const;

@@ -1,15 +1,15 @@
-// The storage of a pipeline: what a read costs, and the server that both engines ask. The one place
-// of its formula. Never sleeps, knows no threads.
+// The storage of a pipeline: what a read costs, and the server that both engines use. The only
+// place of its formula. Never sleeps, knows no threads.
 //
 // Service of one request of n reads and b bytes at time t, first in first out:
 //   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of
 //   reads: one every 1 / iops, so that it limits many readers and costs a slow one nothing; once
 //   the bytes are served, a queue-depth slot is held for the summed latency; the request is done
-//   when that is over and the last read, started at its pace, has had its own latency.
-// The clocks come first because requests reach them in the order of their time: with drawn latencies
-// in front, a long one would keep the clocks idle for everything requested later, and every request
-// would wait for the slowest before it. What comes first in a cycle does not change its rate.
-// Throughput of W readers that each read one sample after another:
+//   when the slot is released and the last read, started at its pace, has had its own latency.
+// The clocks come first because requests reach them in the order of their time: with drawn
+// latencies in front, a long one would keep the clocks idle for everything requested later, and
+// every request would wait for the slowest before it. The order of the stages does not change the
+// rate. Throughput of W readers that each read one sample after another:
 //   min(bandwidth, IOPS × size, queue depth × size / latency,
 //       W × size / (latency + size / bandwidth)).
 #pragma once
@@ -51,14 +51,14 @@ struct Storage {
   double MostPerSecond(double reads, double bytes) const;
   /// CPU time of `reads` reads and of copying `hit_bytes` out of the cache.
   double CpuSeconds(double reads, double hit_bytes) const;
-  /// Every service takes `factor` times as long: 0 is free and unlimited, 1/2 twice as fast. CPU time
-  /// stays.
+  /// Every service takes `factor` times as long: 0 is free and unlimited, 1/2 twice as fast. CPU
+  /// time does not change.
   Storage Scaled(double factor) const;
-  /// The CPU time of reading takes `factor` times as long, all else stays.
+  /// The CPU time of reading times `factor`; nothing else changes.
   Storage WithCpuScaled(double factor) const;
 };
 
-/// What the experiment says of an emulated storage; real files cost what a profile or a run says.
+/// The experiment's emulated storage. The costs of real files come from a profile or a run.
 Storage StatedStorage(const spec::Storage& storage);
 
 struct ReadRequest {
@@ -98,8 +98,8 @@ class ServiceClock {
 class StorageServer {
  public:
   explicit StorageServer(const Storage& storage);
-  /// When the request is done. Requests are served in call order; one that is earlier than the last
-  /// is served as if it came with it.
+  /// When the request is done. Requests are served in call order; one with an earlier time than the
+  /// last is served as if it came at the same time.
   base::Instant Serve(const ReadRequest& request);
   const StorageUse& use() const { return use_; }
 

@@ -1,6 +1,6 @@
 // The bounds of design section 2 on a pipeline's mean costs. Each is a rate in batches/s that no
-// pipeline of these costs can exceed; the lowest is the prediction. They hold no variation, no order
-// of arrival, no contention.
+// pipeline of these costs can exceed; the lowest is the prediction. They ignore variation, order of
+// arrival and contention.
 #include <algorithm>
 
 #include "cost/rates.h"
@@ -11,7 +11,7 @@ namespace {
 
 using cost::PerSecond;
 
-/// What one batch of a variant takes of each part, alone, in seconds.
+/// The time in seconds that each part of a variant takes for one batch, without contention.
 class BatchCosts {
  public:
   explicit BatchCosts(const Variant& variant)
@@ -36,7 +36,7 @@ class BatchCosts {
     return cpu;
   }
 
-  /// The training thread's own chain: one step after another.
+  /// The training thread's serial work: one step after another.
   double Consumer() const {
     double chain = Host();
     if (v_.on_cpu()) chain += Transfer() + Step();
@@ -46,8 +46,8 @@ class BatchCosts {
     return chain;
   }
 
-  /// The device's own chain: launching runs beside it (kernels start as they are launched), the
-  /// copy only where it may overlap and a second buffer is there.
+  /// The device's serial work. Launching overlaps it (kernels start as they are launched); the copy
+  /// overlaps it only if overlap is on and there is a second buffer.
   double Device() const {
     if (v_.on_cpu()) return 0;
     const bool copy_in_line = !v_.settings.transfer.overlap || v_.settings.in_flight <= 1;
@@ -84,7 +84,7 @@ class BatchCosts {
     return base::ToSeconds(
         p().step.MeanOn(v_.settings.loader.batch_size, v_.ComputeThreads()));
   }
-  /// Every sync_every-th step the host waits for what of the step outlasts its launch, and reads.
+  /// Every sync_every-th step the host waits for the part of the step after its launch, and reads.
   double Sync() const {
     const double waits = std::max(0.0, Step() - base::ToSeconds(p().step.launch));
     return (waits + base::ToSeconds(p().host.read_back)) /

@@ -22,13 +22,13 @@ void AddShare(Clauses& clauses, std::string field, double seconds, double wall_s
               std::string_view before, std::string_view after);
 /// How long training waits for data.
 void AddStarved(Clauses& clauses, const measure::Measurement& measurement);
-/// A time of the workers; at 0 workers the training loop loads by itself, and it is of its time.
+/// A share of the workers' time; at 0 workers, of the training loop's time, which then loads.
 void AddLoadingPart(Clauses& clauses, const measure::Measurement& measurement, std::string field,
                     double seconds, std::string_view what);
 /// "BEFORE +0.3 %", pointing at the row of the what-if table.
 void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
              std::string_view before);
-/// What the setting that the decision names gains.
+/// The gain of the decision's setting.
 void AddSettingGain(Clauses& clauses, const Findings& findings);
 /// The host's own work, as a share of each step.
 void AddHostWork(Clauses& clauses, const measure::Measurement& measurement);

@@ -7,7 +7,7 @@
 namespace pipesim::diagnose {
 namespace {
 
-/// Of each accelerator's share.
+/// The whole cores in each accelerator's share.
 int WholeCores(const Variant& v) {
   return std::max(1, static_cast<int>(std::min(v.cores() / v.settings.accelerators, 1e6)));
 }
@@ -18,7 +18,7 @@ Variant WithThreads(Variant v, int workers, int threads) {
   return v;
 }
 
-/// What steps of the CPU lost to waiting for a core, seconds of the measured window.
+/// Seconds of the measured window that CPU steps lost waiting for a core.
 double LostInSteps(const measure::Measurement& measurement) {
   const double compute_s = measurement.consumer.compute_s;
   if (measurement.effective.device_asynchronous) return 0;
@@ -37,9 +37,9 @@ Variant Uncontended(Variant v, const measure::Measurement& measurement) {
   return v;
 }
 
-/// The most workers beside `threads` of the trainer's: at least one, so that loading still runs
-/// beside training; never more than now. All of them where a pool becomes a single thread, since
-/// what is lost then is what its threads lose waiting for one another.
+/// The most workers beside `threads` trainer threads: at least one, so that loading still overlaps
+/// training, and no more than now. Keeps all workers when the pool shrinks to one thread, since the
+/// loss came from the pool's threads waiting for one another.
 int MostWorkersBeside(const Variant& now, int threads) {
   const bool pool_goes = threads == 1 && now.ComputeThreads() > 1;
   const int workers = now.settings.loader.workers;

@@ -8,7 +8,7 @@
 namespace pipesim::diagnose {
 namespace {
 
-/// Both infinite counts as a tie: neither leaves anything that limits.
+/// Two infinite gains are a tie.
 bool IsTie(double larger, double smaller, double tie) {
   if (std::isinf(larger)) return std::isinf(smaller);
   return larger - smaller < tie;
@@ -25,8 +25,8 @@ double BestPairGain(const Variant& now, const Predictor& predict) {
   return best;
 }
 
-/// Twice the workers that were found to be enough, unless that loses: just enough of them would
-/// stand as a part that limits alike, and hide what is next.
+/// Twice the enough workers, unless that is slower: with just enough, the workers would still limit
+/// about as much as the next part and hide it.
 Variant WithAmpleWorkers(const Variant& enough, const Predictor& predict) {
   Variant ample = enough;
   ample.settings.loader.workers *= 2;
@@ -84,7 +84,7 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   }
   decision.gain = BestPairGain(now, predict);
   decision.verdict = Verdict::kBalanced;
-  // Not even a pair: three or more parts limit alike, which is balanced all the more.
+  // No pair gains either: three or more parts limit equally, so the verdict is balanced.
   decision.tie = decision.gain < thresholds.pair_gain_for_balanced;
   return decision;
 }

@@ -1,5 +1,5 @@
-// The decision of design section 2 over one now: settings first, then demands. Looks at
-// nothing but predictions; what a measurement adds (contention, doubt) comes on top of it.
+// The decision of design section 2: settings first, then demands. Uses predictions only; contention
+// and doubt, which need measurements, are added elsewhere.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace pipesim::diagnose {
 
-/// One thing that could be the bottleneck: what taking it out of the way gains, and how.
+/// One possible bottleneck: the gain of removing it, and the change that does.
 struct Candidate {
   Verdict verdict = Verdict::kInconclusive;
   double gain = 0;
@@ -22,8 +22,8 @@ struct Decision {
   std::optional<Verdict> verdict;
   double gain = 0;   ///< of what the verdict names; for kBalanced, of the best pair
   bool tie = false;  ///< another demand is within the tie
-  /// cpu-contention from what was measured: its gain is no prediction, and the predictor leaves out
-  /// what it costs.
+  /// The verdict is cpu-contention by measurement: its gain is not predicted, since the predictor
+  /// leaves contention out.
   bool measured = false;
   /// The setting that the verdict names; only for loader-bound and cpu-contention.
   std::optional<SettingGain> setting;
@@ -36,9 +36,9 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
 /// Every demand made free in turn, the largest gain first; of equal ones, in the order of kDemands.
 std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict);
 
-/// The verdict once what `decision` names is out of the way; a loader setting is followed until it
-/// no longer is the bottleneck. nullopt when nothing known limits then, or the decision names
-/// nothing.
+/// The verdict after the bottleneck of `decision` is removed; a loader setting is increased until
+/// it is no longer the bottleneck. nullopt when nothing known limits then, or the decision has no
+/// verdict.
 std::optional<Verdict> SecondVerdict(const Decision& decision, const Variant& now,
                                      const Predictor& predict, const Thresholds& thresholds);
 

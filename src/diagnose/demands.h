@@ -13,17 +13,17 @@ inline constexpr std::array kDemands = {Demand::kStorage, Demand::kLoadingCpu, D
 
 Verdict VerdictOf(Demand demand);
 
-/// The variant with this demand times `factor`; 0 makes it free, limits included. A demand that is
-/// not there (kLaunch on a CPU) changes nothing.
+/// The variant with this demand times `factor`; 0 makes it free, limits included. Does nothing for
+/// a demand that the variant lacks (kLaunch on a CPU).
 Variant Scaled(Variant variant, Demand demand, double factor);
 inline Variant Free(const Variant& variant, Demand demand) {
   return Scaled(variant, demand, 0);
 }
 
-/// The variant holds some of this demand.
+/// Whether the variant has this demand.
 bool IsThere(const Variant& variant, Demand demand);
 
-/// Free storage, loading work and copies: the ceiling that the training itself sets.
+/// With free storage, loading work and copies: the upper bound set by training alone.
 Variant FreeData(const Variant& variant);
 
 }  // namespace pipesim::diagnose

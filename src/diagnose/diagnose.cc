@@ -19,8 +19,8 @@ Confidence ConfidenceOf(Verdict verdict, const Doubt& doubt) {
   return doubt.weak ? Confidence::kLow : Confidence::kHigh;
 }
 
-/// One clause about the demands that are there and would not gain enough by being free, even at the
-/// upper end of the interval. None while the predictor itself is in doubt.
+/// One clause about the present demands whose removal would not gain enough, even at the upper end
+/// of the interval. None if the predictor itself is in doubt.
 std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (const auto& missing : doubt.missing) {
     const bool blind = missing.signal == "diagnosis.model_error" ||

@@ -72,7 +72,7 @@ struct Diagnosis {
   Confidence confidence = Confidence::kNone;
   std::optional<Side> side;  ///< certain even when the verdict is not
   std::optional<Verdict> second;
-  std::string headline;  ///< one clause a stranger understands
+  std::string headline;  ///< one clause for readers who do not know pipesim
   std::vector<Evidence> evidence;
   std::vector<std::string> ruled_out;
   /// When inconclusive: the verdicts still open, the leading one first.
@@ -99,8 +99,8 @@ struct Thresholds {
 };
 
 /// `pipeline`: what the run's parts cost, which `predict` runs again with changes.
-/// `quick` answers the hundreds of questions that decide nothing (what limits after each change,
-/// the interval of each gain); if empty, `predict` answers them.
+/// `quick` answers the hundreds of predictions that do not decide the verdict (the limit after each
+/// change, the interval of each gain); if empty, `predict` does.
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const cost::Pipeline& pipeline, const Predictor& predict,
                    const Thresholds& thresholds = {}, const Predictor& quick = {});

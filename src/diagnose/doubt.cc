@@ -73,7 +73,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
 }
 
 /// Launch gaps inside a measured step last at most as long as the host's own time per step. If the
-/// verdict is the same with a step that much shorter, it stands; else step and launch are both
+/// verdict is the same with a step shorter by that time, it stands; else step and launch are both
 /// open.
 void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto& device = q.measurement.device;
@@ -109,8 +109,8 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
   return open;
 }
 
-/// Settings come before demands, whatever these gain: measured contention is decided if its gain
-/// still counts at the far end of the interval.
+/// Settings come before demands, whatever the demands gain: measured contention is certain if its
+/// gain still counts at the far end of the interval.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto half_width = RelativeHalfWidth(q.measurement);
   if (!half_width) {
@@ -177,7 +177,7 @@ std::optional<measure::Interval> GainInterval(const Question& q, const Change& c
   auto gain = [&](const Variant& s) { return Gain(q.quick(s), q.quick(change(s))); };
   double low = gain(q.now), high = low;
   const double predicted = Gain(q.predict(q.now), q.predict(change(q.now)));
-  // The quick predictor gives the width of the interval, the other one its place.
+  // The quick predictor gives the width of the interval, the other predictor its centre.
   const double shift = std::isfinite(predicted) && std::isfinite(low) ? predicted - low : 0;
   for (const Demand demand : kDemands) {
     // A demand cannot be below zero, so the interval ends at ±99 %.

@@ -1,4 +1,4 @@
-// What evidence is missing, and whether that leaves the verdict open.
+// Finds missing evidence, and whether it leaves the verdict open.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// All that a verdict's page may use for its sentences.
+// The inputs for the sentences of a verdict's page.
 #pragma once
 
 #include <optional>

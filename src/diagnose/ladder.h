@@ -1,4 +1,5 @@
-// The ladder that practitioners climb: is the GPU full, else the CPU, else the storage?
+// The order in which practitioners check resources: is the GPU full, else the CPU, else the
+// storage?
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What every part of the diagnosis looks at: one run, its costs, and the predictor to ask.
+// The inputs of every part of the diagnosis: one run, its costs, and the predictors.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Question {
   const measure::Measurement& measurement;
   const Variant& now;  ///< the run as it was
   const Predictor& predict;
-  const Predictor& quick;  ///< for what limits after a change, and for how sure a gain is
+  const Predictor& quick;  ///< for the next limit after a change, and for the interval of a gain
   const Thresholds& thresholds;
 };
 
@@ -35,8 +35,8 @@ inline std::optional<double> RelativeHalfWidth(const measure::Measurement& measu
   return (interval->high - interval->low) / 2 / *rate;
 }
 
-/// Threads that can be runnable at once: of each accelerator the workers', the pin thread and the
-/// trainer's own (one that only dispatches, where the device is not a CPU).
+/// Threads that can be runnable at once: for each accelerator its workers' threads, the pin thread
+/// and the trainer's (only one, which dispatches, where the device is not a CPU).
 inline int RunnableThreads(const Variant& variant) {
   const int trainer = std::max(1, variant.ComputeThreads());
   return variant.settings.accelerators *
@@ -44,7 +44,7 @@ inline int RunnableThreads(const Variant& variant) {
           (variant.HasPinThread() ? 1 : 0) + trainer);
 }
 
-/// More of them than there are cores; never where cores are not limited.
+/// Whether more threads than cores can be runnable; false where cores are not limited.
 inline bool Oversubscribed(const Variant& variant) {
   return variant.cores() > 0 && RunnableThreads(variant) > variant.cores();
 }

@@ -1,5 +1,5 @@
-// What several verdicts' remedies are made of: a row of the what-if table, a setting, and the same
-// in PyTorch's words.
+// Parts of the verdicts' remedies: a row of the what-if table, a setting, and the same settings in
+// PyTorch.
 #pragma once
 
 #include <string>

@@ -24,12 +24,12 @@ struct Setting {
 int MostWorkers(const Variant& now);
 
 Setting Workers(const Variant& now, int workers);
-/// Nothing to prefetch at 0 workers: nullopt.
+/// nullopt at 0 workers, which do not prefetch.
 std::optional<Setting> Prefetch(const Variant& now, int prefetch_factor);
-/// shared dispatch, completion order, persistent workers: where they are not what the run had.
+/// Shared dispatch, completion order, persistent workers; without those that the run already had.
 std::vector<Setting> OtherLoaderSettings(const Variant& now);
 
-/// More workers, as many as gain and no more; nullopt when none do.
+/// The fewest additional workers that reach `share` of the best rate; nullopt without any to try.
 std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict, double share);
 /// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
 /// others.
@@ -41,7 +41,7 @@ struct SettingGain {
   Setting setting;
   double gain = 0;
 };
-/// The first of `settings` that reaches `share` of the best one's prediction; nullopt without any.
+/// The first of `settings` that reaches `share` of the best predicted rate; nullopt without any.
 std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings,
                                             const Variant& now, const Predictor& predict,
                                             double share);

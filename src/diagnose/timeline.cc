@@ -22,7 +22,7 @@ Timeline TimelineOf(const measure::Measurement& measurement) {
     if (d->launch_s) {
       timeline.parts.push_back({Side::kHost, "device.launch_s", *d->launch_s});
       timeline.parts.push_back({Side::kCompute, "device.busy_s", d->busy_s});
-    }  // else busy holds both, and is evidence of neither
+    }  // else busy includes both and is evidence for neither
     return timeline;
   }
   const auto& c = measurement.consumer;

@@ -1,5 +1,4 @@
-// Where a step's time went, on the one clock that tells it best: the device's own, else the
-// training thread's.
+// Where a step's time went, by the best clock available: the device's, else the training thread's.
 #pragma once
 
 #include <optional>
@@ -27,7 +26,7 @@ Timeline TimelineOf(const measure::Measurement& measurement);
 /// The side that takes more than `share` of the timeline, if one does.
 std::optional<Side> CertainSide(const Timeline& timeline, double share);
 
-/// The verdicts whose time shows on this side alone, in the order of the decision.
+/// The verdicts whose time shows only on this side, in the order of the decision.
 std::vector<Verdict> VerdictsOf(Side side);
 std::string_view ToText(Side side);  ///< "input", "transfer", "host", "compute"
 

@@ -47,9 +47,9 @@ enum class Side { kInput, kTransfer, kHost, kCompute };
 
 enum class LadderResource { kTrainer, kCores, kStorage };
 
-/// What a verdict says. Made from constants and functions without state; valid for ever.
+/// What a verdict says. Made from constants and stateless functions; has static lifetime.
 struct VerdictPage {
-  std::string (*headline)(const Findings&);  ///< one clause that a stranger understands
+  std::string (*headline)(const Findings&);  ///< one clause for readers who do not know pipesim
   /// The two or three numbers that decide, each with its JSON field. For kInconclusive: what is
   /// certain, and why the rest is open.
   std::vector<Evidence> (*evidence)(const Findings&);
@@ -57,7 +57,7 @@ struct VerdictPage {
   // The explanation: `pipesim explain NAME` and docs/verdicts.md.
   std::string_view meaning;                   ///< one or two sentences
   std::string_view decided;                   ///< the rule that names the verdict
-  std::span<const std::string_view> signs;    ///< what a report shows then
+  std::span<const std::string_view> signs;    ///< how it shows in a report
   std::span<const std::string_view> flags;    ///< fixes as flags of pipesim, the cheapest first
   std::span<const std::string_view> pytorch;  ///< the same in a PyTorch program
 };

@@ -74,7 +74,7 @@ void AddLoaderSettings(std::vector<Row>& rows, const Question& q) {
   if (auto prefetch = Prefetch(q.now, 2 * q.now.settings.loader.prefetch_factor)) {
     rows.push_back({*prefetch, Takes::kFlag, false, true});
   }
-  // A predictor that cannot see these settings has nothing to say about them.
+  // Leave out settings that do not affect the predictor.
   const double now = q.predict(q.now);
   for (auto& other : OtherLoaderSettings(q.now)) {
     if (q.predict(other.change(q.now)) == now) continue;

@@ -9,7 +9,7 @@
 namespace pipesim::diagnose {
 
 /// Largest gain first. Empty when the run has no throughput to compare with. samples_per_s is the
-/// measured rate × (1 + gain), so that what the model misses of this run cancels out.
+/// measured rate × (1 + gain), so that the model's error on this run cancels out.
 std::vector<WhatIf> WhatIfs(const Question& question, const Decision& decision);
 
 /// The row of this text, and its place in the table; nullopt when there is none.

@@ -1,15 +1,15 @@
-// Runs of several accelerators: what all of them do together, where the trace is of the first one
-// alone and holds no more than the progress of the others.
+// The total rate of several accelerators: the trace is that of the first, with only the progress of
+// the others.
 #pragma once
 
 #include "measure/measurement.h"
 
 namespace pipesim::measure {
 
-/// How many times the first accelerator's rate all of them together have in the window: each one's
-/// own rate counted over whole periods of its own steps (PeriodSteps), so that where the window
-/// cuts their steps does not show. One that has no whole step in the window counts as the first. 1
-/// in a run of one.
+/// The total rate of all accelerators in the window over the first one's. Each rate is counted over
+/// whole periods of the accelerator's own steps (PeriodSteps), so it does not depend on where the
+/// window cuts them. An accelerator without a whole step in the window counts like the first. 1
+/// with one accelerator.
 double AllOverFirst(const trace::RunTrace& trace, const Window& window,
                     const spec::Experiment& experiment);
 

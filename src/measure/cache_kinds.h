@@ -17,8 +17,8 @@ std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
                                        const trace::EpochRecord& epoch,
                                        const spec::Storage& storage);
 
-/// All kinds of the run, in order; the last is the steady one. Empty where no cache's hits are
-/// known or no epoch is whole.
+/// All kinds of the run, in order; the last is the steady one. Empty if no cache hits are known or
+/// no epoch is whole.
 std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace, const spec::Experiment& experiment);
 
 /// The epochs to measure: those of the last kind, if kinds differ or there is an emulated cache

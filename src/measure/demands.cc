@@ -52,7 +52,7 @@ void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& wi
   demands.bytes = demands.reads * bytes_per_read;
   demands.read_cpu_s = MeanSeconds(trace, Series::kReadCpuTime, window);
   if (storage.present) {
-    // The measured time cannot say: it holds the waiting behind other workers.
+    // The measured time cannot be used: it includes waiting behind other workers.
     demands.read_s =
         storage.AloneSeconds(demands.reads, demands.bytes) + demands.read_cpu_s.value_or(0);
   } else {
@@ -68,7 +68,7 @@ void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& 
       MeanSeconds(trace, Series::kPrepareTime, window);
 }
 
-/// What was measured of full steps after the run, for the mean batch.
+/// The full steps measured after the run, scaled to the mean batch.
 std::optional<double> Alone(const Demands& demands, const spec::Experiment& experiment,
                             const std::optional<Duration>& full_step) {
   if (!full_step) return std::nullopt;
@@ -76,9 +76,9 @@ std::optional<double> Alone(const Demands& demands, const spec::Experiment& expe
          static_cast<double>(experiment.loader.batch_size);
 }
 
-/// CPU time of training steps: what the process used beyond loading, over the `steps` that it paid
-/// for, those of all accelerators. The threads of a compute pool are seen by no span; wall time ×
-/// threads bounds them from above and stands in without counters.
+/// CPU time of a training step: the process's CPU time beyond loading, over `steps`, the steps of
+/// all accelerators. Threads of a compute pool record no spans; wall time × threads is an upper
+/// bound, used when there are no counters.
 void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
                     const std::optional<CounterMoves>& moves, double steps, double window_s,
                     const spec::Experiment& experiment) {
@@ -119,7 +119,7 @@ void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& windo
   }
 }
 
-/// Copies: timed by the device where it has a clock; else what the consumer waited for them.
+/// Copies: timed by the device if it has a clock, else the consumer's wait for them.
 std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& window,
                                   double steps) {
   const bool own_clock = trace.effective.device_asynchronous;

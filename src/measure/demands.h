@@ -1,4 +1,4 @@
-// What one batch asks of each part of the pipeline, free of contention and waiting.
+// The demand of one batch on each part of the pipeline, without contention and waiting.
 #pragma once
 
 #include "cost/storage.h"
@@ -7,10 +7,9 @@
 
 namespace pipesim::measure {
 
-/// All demands are those of a batch of `batch_samples` samples: the mean batch of the window, so
-/// that costs per batch and costs per sample need not be told apart. A part that the pipeline does
-/// not have asks 0.
-/// `storage`: the emulated one; real files are as the trace says.
+/// All demands are those of a batch of `batch_samples` samples, the mean batch of the window, so
+/// costs per batch and per sample need not be separated. 0 for a part that the pipeline does not
+/// have. `storage`: the emulated storage; for real files the trace is used.
 Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
                   const spec::Experiment& experiment, const cost::Storage& storage,
                   const Consumer& consumer, const std::optional<CounterMoves>& moves);

@@ -11,8 +11,9 @@ struct EpochResult {
   double samples_per_s = 0;
   double time_to_first_batch_s = 0;
   double starved_fraction = 0;
-  /// Of its reads. Emulated: counted, nullopt without a cache. Real files: of their bytes, those
-  /// that were not fetched from a block device; nullopt where the kernel does not say.
+  /// Share of the epoch's reads that hit the cache. Emulated: counted, nullopt without a cache.
+  /// Real files: the share of bytes not read from a block device; nullopt if the kernel does not
+  /// count.
   std::optional<double> cache_hit_fraction;
 };
 
@@ -22,8 +23,8 @@ struct EpochRange {
   bool operator==(const EpochRange&) const = default;
 };
 
-/// Neighbouring whole epochs of one kind: their hit fractions are within 5 points of the last's,
-/// and what chance leaves open.
+/// Neighbouring whole epochs of one kind: their hit fractions are within 5 points, plus four
+/// standard errors, of the last epoch's.
 struct EpochKind {
   EpochRange epochs;
   double hit_fraction = 0;   ///< of the last

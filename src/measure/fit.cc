@@ -14,8 +14,8 @@ using trace::Series;
 
 Drawn<Duration> Fixed(double seconds) { return {Distribution::Fixed(seconds * 1e9)}; }
 
-/// What one sample takes when batches of `samples` took the values of `series`, but `mean_s` on
-/// average: independent draws for each sample make batches vary as the measured ones did.
+/// The cost of one sample, if batches of `samples` vary like `series` with the mean `mean_s`:
+/// independent draws for each sample make batches vary like the measured ones.
 Drawn<Duration> EachSample(const trace::RunTrace& trace, Series series, double mean_s,
                            double samples) {
   const trace::Reservoir& reservoir = trace.series[static_cast<std::size_t>(series)];
@@ -116,7 +116,7 @@ class Fitting {
           {d_.batch_samples, base::FromSeconds(*d_.step_one_thread_s)}});
   }
 
-  /// What reading a result takes beyond waiting for the steps in flight.
+  /// The time of a read-back beyond waiting for the steps in flight.
   void FitReadingBack() {
     const std::int64_t every = experiment_.training.sync_every;
     if (every <= 0 || !d_.sync_s || !d_.step_s || !m_.effective.device_asynchronous) return;

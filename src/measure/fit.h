@@ -6,9 +6,9 @@
 
 namespace pipesim::measure {
 
-/// `given`: the costs that the run was given; its emulated parts are exact and stay. Everything that
-/// was done for real gets what the run measured: of `measurement.demands`, free of contention and
-/// waiting, spread as the batches of `trace` were. What was not measured stays free.
+/// `given`: the costs that the run was given; those of emulated parts are exact and stay. Real
+/// parts get the measured costs: the means of `measurement.demands`, without contention and
+/// waiting, with the variation of the batches in `trace`. Parts that were not measured stay free.
 cost::Pipeline Fit(const trace::RunTrace& trace, const Measurement& measurement,
                    const spec::Experiment& experiment, const cost::Pipeline& given);
 

@@ -1,5 +1,5 @@
-// What a run measured, in the report's own terms: rates with their interval, three partitions that
-// close, resources, demands. Made from a RunTrace alone; holds no verdict.
+// The measurements of a run in the report's terms: rates with their interval, three partitions that
+// add up to the wall time, resources, demands. Computed from a RunTrace; contains no verdict.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct StepTime {
   std::optional<double> p50_s, p95_s, p99_s;  ///< nullopt with fewer steps than the quantile needs
 };
 
-/// What was read back of the training loss (model.sync_every), warm-up included.
+/// The training loss as read back (model.sync_every), warm-up included.
 struct Loss {
   std::int64_t readings = 0;
   std::int64_t first_step = 0, last_step = 0;  ///< from 0
@@ -82,7 +82,7 @@ struct Workers {
   double wall_s = 0, startup_s = 0, read_s = 0, prepare_s = 0, collate_s = 0, contended_s = 0,
          blocked_on_consumer_s = 0, blocked_on_order_s = 0, idle_s = 0, other_s = 0;
   std::vector<std::string> unmeasured;  ///< "contended": could not be read; counted under prepare
-  std::vector<Workers> each;            ///< a worker each, for --full; theirs are empty
+  std::vector<Workers> each;  ///< one entry per worker, for --full; empty in those entries
 };
 struct Queue {
   std::int64_t capacity = 0;
@@ -125,9 +125,9 @@ struct Resources {
   std::optional<double> throttled_fraction;
 };
 
-/// What one batch of one accelerator asks of each part, free of contention and waiting: the ground
-/// that predictions and interventions stand on. nullopt where it could not be measured, 0 where the
-/// pipeline has no such part.
+/// The demand of one batch of one accelerator on each part, without contention and waiting: the
+/// basis of predictions and interventions. nullopt if it could not be measured, 0 if the pipeline
+/// has no such part.
 struct Demands {
   std::int64_t batch_samples = 0;    ///< mean size of the measured batches, rounded
   std::optional<double> read_s;      ///< one worker alone waits for storage
@@ -165,8 +165,8 @@ struct Measurement {
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 
-/// `pipeline`: the costs that the run was given, of which its emulated storage is asked. Never throws
-/// on a short or failed run: what could not be measured is nullopt, and a warning says so.
+/// `pipeline`: the costs that the run was given; only its emulated storage is used. Does not throw
+/// on a short or failed run: a value that could not be measured is nullopt, with a warning.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
                     const cost::Pipeline& pipeline);
 

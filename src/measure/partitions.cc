@@ -79,8 +79,8 @@ Workers LoadingOfConsumer(const trace::RunTrace& trace, const Window& window) {
   return own;
 }
 
-/// Events around a step cannot see the gaps between its kernels: what the device computes is the
-/// undisturbed time of a step, and the rest of the bracket waits for the host to launch.
+/// Events around a step do not show the gaps between its kernels: the device computes for the
+/// undisturbed time of a step and waits for launches during the rest of the bracket.
 void SplitBracket(Device& device, double bracket_s, double gaps_s, double steps,
                   std::optional<Duration> undisturbed) {
   if (!undisturbed) {

@@ -103,7 +103,8 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
   if (moves.process_cpu_s) r.cores_used = *moves.process_cpu_s / moves.covered_s;
   if (r.cores_used && r.cores > 0) r.cpu_utilization = *r.cores_used / r.cores;
   if (moves.process_cpu_s && moves.machine_cpu_s) {
-    // The machine's counter moves in scheduler ticks, the process's does not: never below none.
+    // The machine's counter has the resolution of scheduler ticks, the process's does not: clamp at
+    // 0.
     r.foreign_cores =
         std::max(0.0, (*moves.machine_cpu_s - *moves.process_cpu_s) / moves.covered_s);
   }
@@ -158,8 +159,8 @@ std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& 
 
 std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,
                                    base::Instant to) {
-  // Reading rates change between samples: with five inside, what lies beyond the outer two is a
-  // third of the interval at most.
+  // Read rates change between samples: with five inside, the parts beyond the outer two are at most
+  // a third of the interval.
   constexpr std::ptrdiff_t kLeastInside = 5;
   const std::vector<ResourceSample>& samples = trace.resources;
   const auto earlier = [](const ResourceSample& sample, base::Instant at) {

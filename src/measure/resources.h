@@ -1,5 +1,5 @@
-// What the process and the machine consumed during the window, from the counters sampled along the
-// run. Knows no thread states.
+// The resources that the process and the machine used during the window, from the counters sampled
+// during the run. Does not use thread states.
 #pragma once
 
 #include "cost/storage.h"
@@ -7,8 +7,8 @@
 
 namespace pipesim::measure {
 
-/// How far the counters moved between the window's borders, by linear interpolation. `covered_s` is
-/// the part of the window that the samples cover; rates are over it.
+/// The increase of the counters over the window, by linear interpolation. `covered_s` is the part
+/// of the window that the samples cover; rates are over it.
 struct CounterMoves {
   double covered_s = 0;
   std::optional<double> process_cpu_s, machine_cpu_s, throttled_s, worker_wait_s, swapped_in_pages;
@@ -25,7 +25,7 @@ struct CounterMoves {
 std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window);
 
 /// Bytes that this process made the kernel fetch from block devices between two instants. nullopt
-/// where that is not read, or fewer than five samples lie between.
+/// if the kernel does not count them, or with fewer than five samples between the instants.
 std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,
                                    base::Instant to);
 

@@ -22,7 +22,7 @@ constexpr Duration kLeastStall = std::chrono::milliseconds(500);  // five readin
 constexpr int kStallOfUsual = 5;                                  // times the usual gap
 constexpr double kStallUse = 0.1;                                 // of a core, meanwhile
 
-/// What every check looks at; a check adds at most one warning.
+/// The inputs of every check. A check adds at most one warning.
 struct Case {
   const trace::RunTrace& trace;
   const spec::Experiment& experiment;
@@ -202,7 +202,7 @@ Found CheckColdCache(const Case& c) {
   return warnings::ColdCache{};
 }
 
-/// Real files: the page cache was not in the state that was asked for.
+/// Real files: the page cache was not in the requested state.
 Found CheckPageCache(const Case& c) {
   const std::optional<double>& cached = c.measured.resources.page_cached_fraction;
   if (!cached || c.experiment.storage.direct) return std::nullopt;

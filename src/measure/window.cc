@@ -14,7 +14,7 @@ using trace::Checkpoint;
 /// With fewer means of five, MSER-5 finds its smallest spread by chance and cuts half of a steady
 /// run.
 constexpr std::size_t kLeastForMser = 50;
-/// An epoch is taken as the period when cutting part of one off costs at most a tenth of the run.
+/// An epoch is the period if cutting off part of an epoch costs at most a tenth of the run.
 constexpr std::int64_t kEpochsForPeriod = 10;
 
 std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
@@ -29,8 +29,8 @@ std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
 
 /// The mark that ends the warm-up of `warmup: auto`. The first interval always goes when there is
 /// another: it holds the filling of the pipeline. Then MSER-5 says how much more, at most half of
-/// the intervals and never past the last one of the first epoch: what later epochs do at their
-/// start belongs to the measurement. A first epoch that is shorter than the warm-up is all of it.
+/// the intervals and never past the last one of the first epoch: the starts of later epochs
+/// belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
 std::size_t AutomaticStart(const std::vector<Checkpoint>& marks) {
   const std::vector<double> seconds = SecondsPerStep(marks);
   const std::size_t filling = std::min<std::size_t>(1, seconds.size() / 2);
@@ -64,8 +64,8 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
                         [&](const trace::EpochRecord& each) { return each.epoch == index; });
   };
   const base::Instant begin = std::max(marks[start].at, record(epochs.first)->begin);
-  // In a very long run only the first epochs have records: the later ones are taken to be like the
-  // last of these.
+  // In a very long run only the first epochs have records; later epochs are assumed to be like the
+  // last recorded one.
   const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
   const base::Instant end = all_recorded ? record(epochs.last)->end : marks.back().at;
   const auto from = std::find_if(marks.begin(), marks.end(),

@@ -1,5 +1,4 @@
-// Where the measured part of a run begins and ends, and the steps inside it. Knows nothing of what
-// is measured there.
+// The begin and the end of the measured part of a run, and the steps inside it. Does not measure.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +16,9 @@ std::vector<trace::Checkpoint> Marks(const trace::RunTrace& trace);
 /// (the loader restarts at each border), else one batch of every worker.
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps);
 
-/// The last of `marks` a whole number of periods after marks[start]; the last of all when not one
-/// period fits. Where only every `stride`-th step was kept, the first mark after a whole number:
-/// the odd steps are then less than one in 2,048.
+/// The last of `marks` that is a whole number of periods after marks[start]; the last mark if no
+/// period fits. Where only every `stride`-th step was kept, the first mark after a whole number of
+/// periods; the extra steps are then less than one in 2,048.
 std::size_t WholePeriodsEnd(const std::vector<trace::Checkpoint>& marks, std::size_t start,
                             std::int64_t period, std::int64_t stride);
 

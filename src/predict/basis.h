@@ -1,5 +1,5 @@
-// What predictions rest on beside the experiments themselves: a machine profile, a measured run, the
-// machine at hand. Plain data; who reads the files is elsewhere.
+// The inputs of a prediction besides the experiment: a machine profile, a measured run, this
+// machine. Plain data; the files are read elsewhere.
 #pragma once
 
 #include <map>
@@ -13,13 +13,12 @@
 
 namespace pipesim::predict {
 
-/// A finished run, as its report keeps it: the experiment, and what its parts were measured to take.
+/// A finished run, as its report keeps it: the experiment, and the measured demands of its parts.
 /// Demands are seconds of one batch of `batch_samples`; nullopt where the report has none.
 struct MeasuredRun {
   std::string source;  ///< the report's file
-  /// The settings that the report's user made (and what was counted in a folder of samples), with
-  /// their origins: read again, they give its experiment. Defaults, models and presets come from
-  /// this program's own.
+  /// The user's settings in the report (and the counts of a folder of samples), with their origins:
+  /// read again, they give the same experiment. Defaults, models and presets are this program's.
   std::vector<spec::Override> settings;
   std::map<std::string, std::string> texts;  ///< every setting of the run as the report spells it
 
@@ -40,7 +39,7 @@ struct MeasuredRun {
 
 struct Basis {
   spec::MachineProfile profile;
-  /// It was asked for: its cores and memory are meant, not this machine's.
+  /// The user named the profile, so its cores and memory apply, not this machine's.
   bool profile_is_named = false;
   std::optional<MeasuredRun> run;  ///< its demands come before the profile's figures
   double cores_here = 1;

@@ -15,7 +15,7 @@ namespace {
 
 using spec::Experiment;
 
-/// The memory that a run of it would have.
+/// The memory that a run would have.
 std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
   if (!basis.profile_is_named) return base::Tightest(basis.memory_here);
   const auto& memory = basis.profile.figures.memory;
@@ -34,7 +34,7 @@ Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved) {
   return experiment;
 }
 
-/// Why a run of it would not fit, the device asked first.
+/// Why a run would not fit into memory; checks the device first.
 std::optional<std::string> OutOfMemory(const Experiment& chosen, const Resolved& resolved,
                                        const Basis& basis) {
   if (auto refusal = cost::DeviceMemoryRefusal(chosen, resolved.pipeline.step)) return refusal;
@@ -61,13 +61,13 @@ trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, cons
   return engine::MakeVirtualExecutor()->Run(chosen, resolved.pipeline, control);
 }
 
-/// The engine knows one asynchronous device, the described one.
+/// The engine has only the emulated asynchronous device.
 void NameDevice(trace::Effective& effective, const spec::Device& device) {
   if (device.kind != spec::DeviceKind::kCuda || !effective.device.IsChosen()) return;
   effective.device = device.Id();
 }
 
-/// One run of it, without its diagnosis.
+/// One run, without its diagnosis.
 measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
                              const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);
@@ -75,7 +75,7 @@ measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
   const trace::RunTrace trace = Execute(chosen, resolved, basis, stop);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
-  // Nothing stops virtual time: readings of a long run only come further and further apart.
+  // Virtual time never stalls; in a long run the samples just get further apart.
   std::erase_if(measurement.warnings,
                 [](const measure::Warning& one) { return one.code == "stalled"; });
   measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
@@ -83,8 +83,8 @@ measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
   return measurement;
 }
 
-/// Each seed's run, on all cores. oneTBB orders what its bodies read and write before what comes
-/// after them; the counter says so once more for the thread sanitizer, which cannot see into libtbb.
+/// Runs each seed, on all cores. oneTBB orders the memory accesses of its bodies before the code
+/// after the loop; the counter repeats this for the thread sanitizer, which cannot see into libtbb.
 std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Basis& basis,
                                            const base::StopFlag* stop) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
@@ -101,7 +101,7 @@ std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const B
   return runs;
 }
 
-/// The median of several; the first that did not finish, if any.
+/// The median of several runs; the first unfinished run, if any.
 void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
   const auto ended = std::find_if(runs.begin(), runs.end(), [](const auto& run) {
     return !measure::Finished(run.result);

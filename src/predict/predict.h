@@ -1,6 +1,6 @@
-// Experiments answered in virtual time: what each part costs is resolved, then the virtual engine
-// runs the pipeline, and the result is measured and diagnosed as of any run. Loads no LibTorch,
-// prints nothing.
+// Predicts an experiment in virtual time: resolves the cost of each part, runs the pipeline in the
+// virtual engine, and measures and diagnoses the result like any run. Loads no LibTorch, prints
+// nothing.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ struct Prediction {
 };
 
 /// run.repeats times with seeds seed, seed + 1, ... side by side on all cores: the repeat of median
-/// throughput. The same for the same experiment and basis, on any number of threads and any machine.
-/// Throws base::ConfigError for a part that has no cost, with the remedy.
+/// throughput. Deterministic for an experiment and a basis, on any number of threads and any
+/// machine. Throws base::ConfigError, with the remedy, for a part of unknown cost.
 Prediction Predict(const spec::Experiment& experiment, const Basis& basis,
                    const base::StopFlag* stop);
 

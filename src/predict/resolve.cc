@@ -54,7 +54,8 @@ class Lookup {
 
  private:
   const MeasuredRun* run() const { return basis_.run ? &*basis_.run : nullptr; }
-  /// The run's demand `value`, if the settings that it hangs on are still the run's.
+  /// The run's demand `value`, if the experiment has the run's values of the settings it depends
+  /// on.
   std::optional<double> Measured(std::optional<double> MeasuredRun::* value,
                                  const std::vector<std::string>& depends_on) {
     if (run() == nullptr || !(run()->*value) || !run()->SameIn(asked_, depends_on))
@@ -65,7 +66,7 @@ class Lookup {
   void Warn(std::string code, std::string text) {
     out_.warnings.push_back({std::move(code), std::move(text)});
   }
-  /// Of one read in the run.
+  /// The demand of one read in the run.
   std::optional<double> MeasuredReadSeconds() {
     const auto batch_s = Measured(&MeasuredRun::read_s, {"storage", "dataset.sample_bytes"});
     if (!batch_s || run()->reads <= 0) return std::nullopt;
@@ -151,7 +152,8 @@ void Lookup::FindStorage() {
   }
 }
 
-/// Reading what is in the page cache is work: a cache that holds all. False: its cost is not known.
+/// Files that are all in the page cache: reading them takes CPU time only. False: its cost is
+/// unknown.
 bool Lookup::FindCachedReads() {
   const double sample_bytes = asked_.dataset.sample_bytes.in_units.Mean();
   const auto read_s = MeasuredReadSeconds();
@@ -315,7 +317,7 @@ void Lookup::FindDevice() {
   if (run() == nullptr || run()->device != out.Id()) return;
   const auto host_s = Measured(&MeasuredRun::host_s, {"model", "device.emulated"});
   if (!host_s) return;
-  // What was measured holds the launches; the engine adds those that it knows of itself.
+  // The measured time includes the launches; the engine adds its own, so subtract those.
   const Duration known = out_.pipeline.step.launch;
   out_.pipeline.host.step = std::max(Duration::zero(), base::FromSeconds(*host_s) - known);
 }

@@ -1,5 +1,5 @@
-// What an experiment's parts cost in a prediction: from the experiment, the measured run, the
-// profile, in this order. One place decides; engines only spend.
+// Resolves the costs of a prediction: from the experiment, the measured run, the profile, in this
+// order. All such decisions are made here.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace pipesim::predict {
 
-/// Which basis the figures have, for the report.
+/// The sources of the figures, for the report.
 struct Notes {
   std::string profile;         ///< the machine profile: a name or a path
-  std::string profile_source;  ///< whose figures it holds
+  std::string profile_source;  ///< the machine of its figures
   std::string from;            ///< the report whose measured demands were used; empty: none
   double cores = 0;
   std::string cores_from;  ///< "limits.cpus", "this machine", ...
@@ -28,7 +28,7 @@ struct Resolved {
   std::vector<measure::Warning> warnings;
 };
 
-/// Throws base::ConfigError for what has no cost, with the remedy.
+/// Throws base::ConfigError, with the remedy, for a part of unknown cost.
 Resolved Resolve(const spec::Experiment& experiment, const Basis& basis);
 
 }  // namespace pipesim::predict

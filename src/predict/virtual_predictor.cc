@@ -36,8 +36,8 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
   return experiment;
 }
 
-/// The steps after which the run's rate would be known to kNoise: half-widths shrink with the square
-/// root of the steps. Never more than the run itself had, but for few.
+/// The steps after which the rate's half-width is kNoise; it shrinks with the square root of the
+/// steps. No more than the run itself had, but at least kFewestSteps.
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
   const auto half = diagnose::RelativeHalfWidth(measurement);
@@ -45,11 +45,11 @@ double StepsToRank(const measure::Measurement& measurement) {
   return std::max(kFewestSteps, std::min(wanted, had));
 }
 
-/// Of a step and its batch on every accelerator, what the engine spends on it.
+/// The engine's own time for a step and its batch on every accelerator.
 double SecondsOfStep(const Experiment& experiment, const cost::Pipeline& pipeline) {
-  // Only the order of magnitude counts. tests/bench/virtual_bench on a busy core of an AMD EPYC has
-  // 0.1 us an event and 0.1 us a first draw; measuring each run, and steps of more events than these,
-  // take the rest.
+  // Only the order of magnitude counts. tests/bench/virtual_bench on a busy core of an AMD EPYC
+  // measured 0.1 us per event and 0.1 us per first draw; the rest is for measuring each run and for
+  // steps with more events.
   constexpr double kEvent_s = 0.3e-6, kDraw_s = 0.1e-6;
   const auto batch = static_cast<double>(experiment.loader.batch_size);
   const auto chunk = static_cast<double>(cost::ChunkSamples(experiment, pipeline));
@@ -69,7 +69,7 @@ class VirtualPredictor {
       : experiment_(experiment),
         stop_(stop),
         least_(StepsToRank(measurement)) {
-    experiment_.settings.clear();  // nobody reads them here, and each variant copies the rest
+    experiment_.settings.clear();  // not read here, and each variant copies the experiment
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.warmup = experiment.run.warmup;
@@ -89,10 +89,10 @@ class VirtualPredictor {
   }
 
  private:
-  /// Fewer steps a variant where all that a diagnosis asks would take more than about a second.
+  /// Reduces the steps of each variant if the whole diagnosis would take more than about a second.
   void FitIntoTime(const Variant& now) {
     constexpr double kLongest_s = 1;
-    // Some numbers of workers, the most among them, and some sixty other changes.
+    // About 20 worker counts, up to the largest, and about 60 other changes.
     constexpr double kCounts = 20, kOthers = 60;
     const auto steps = [&](int workers) {
       spec::Loader loader = now.settings.loader;
@@ -105,7 +105,7 @@ class VirtualPredictor {
     if (takes_s > kLongest_s) share_ = kLongest_s / takes_s;
   }
 
-  /// As many as a gain beyond noise needs, the start included; at least kFewestWindows windows and
+  /// Enough steps to tell a gain from noise, start included; at least kFewestWindows windows and
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
     const auto wanted = static_cast<std::int64_t>(least_);
@@ -113,20 +113,20 @@ class VirtualPredictor {
                                                   loader.Window(), loader.workers));
   }
 
-  /// Steps on the stock that the start built up: the first window, the first cycle, and the steps that
-  /// the device takes in before it is full.
+  /// Steps to leave out at the start: the first window, the first cycle, and the steps that fill
+  /// the device.
   std::int64_t StartOf(const spec::Loader& loader) const {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// Over whole cycles of all workers, or epochs, in which bursts even out, once the first stock is
-  /// used up.
+  /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts
+  /// even out.
   double Run(const Variant& variant) const {
     Experiment experiment = WithSettings(experiment_, variant.settings);
     const spec::Loader& loader = experiment.loader;
     const auto affordable = static_cast<std::int64_t>(
         share_ * static_cast<double>(StepsOf(loader) - StartOf(loader)));
-    // Loading starts anew each epoch: whole epochs, where some fit.
+    // Loading restarts each epoch, so use whole epochs if any fit.
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     const bool by_epochs = epoch > 0 && epoch <= affordable;
     const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);

@@ -1,5 +1,5 @@
-// What-ifs in virtual time: a changed pipeline is run as the original was. Exact where bounds on
-// means are not: variation, order, prefetch, contention.
+// Predicts what-ifs by running the changed pipeline in virtual time. Unlike bounds on means, this
+// includes variation, order, prefetch and contention.
 #pragma once
 
 #include "base/clock.h"
@@ -8,11 +8,10 @@
 
 namespace pipesim::predict {
 
-/// Predictor for the diagnosis of a run, real or predicted, that took `pipeline`'s costs and was
-/// measured as `measurement` says. Each variant is run once, over as many steps as a gain beyond
-/// noise needs and about a second for all of a diagnosis allows. Where bounds know no limit there is
-/// none. `stop`: no more engine runs, bounds answer. Not
-/// thread-safe; several may be used side by side.
+/// Predictor for the diagnosis of a real or predicted run with the costs `pipeline` and the result
+/// `measurement`. Runs each variant once, with enough steps to tell a gain from noise, but no more
+/// than about a second allows for the whole diagnosis. Infinite where the bounds are. Once `stop`
+/// is set, it answers with bounds. Not thread-safe; several may be used side by side.
 diagnose::Predictor PredictInVirtualTime(const spec::Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,

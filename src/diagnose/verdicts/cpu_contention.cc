@@ -29,7 +29,7 @@ std::string Headline(const Findings& found) {
                      Training(q), base::Percent(TrainerContendedShare(q.measurement)));
 }
 
-/// What sharing cores does to the steps of a CPU.
+/// The effect of shared cores on the CPU's steps.
 void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
   if (m.effective.device_asynchronous) return;
   const auto& alone_s = m.demands.step_s;

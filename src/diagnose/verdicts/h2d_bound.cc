@@ -46,7 +46,7 @@ Recommendation Remedy(const Findings& found) {
     return FromRow("fewer bytes to copy (uint8 samples, cast on the device); free copies",
                    found.what_if, kFreeCopies);
   }
-  // How fast pinned copies would be here was not measured: free ones are only a ceiling.
+  // The speed of pinned copies was not measured here; free copies are only an upper bound.
   spec::Loader loader = q.experiment.loader;
   loader.pin_memory = true;
   return {.text = "pinned memory: copies from it are faster and run beside the step",

@@ -28,9 +28,9 @@ int MostThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeli
   return ranks * (experiment.loader.workers * worker + step + pins);
 }
 
-// Predictions are made by the thousand, many at once: touching 4,096 buckets for each of 64 workers
-// (47 MB) costs more than simulating. A window's edges then fall into buckets of 1/256 of the run
-// or less, of which they count their share.
+// Thousands of predictions are made, many at once: writing 4,096 buckets for each of 64 workers
+// (47 MB) costs more than the simulation. With 512, a bucket is at most 1/256 of the run, and the
+// buckets at a window's edges count in proportion.
 constexpr std::size_t kBuckets = 512;
 
 double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }

@@ -69,7 +69,7 @@ struct VirtualRun {
   const base::Bytes sample_bytes;   ///< prepared
   const int threads_of_rank;        ///< that may work: consumer, workers, pin thread
   const bool pins;                  ///< batches are copied into page-locked memory
-  /// Time slice for the trainer's pool; nullopt: no pool spins, barriers cost nothing.
+  /// Of the trainer's pool (cost::Machine); nullopt: no pool spins, barriers cost nothing.
   const std::optional<base::Duration> pool_spin, barrier_slice;
   const bool cores_suffice;  ///< a core for every thread, and none spins: no waiting
 
