@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/drawn.h"
+
 namespace pipesim::cost {
 namespace {
 
@@ -9,10 +11,7 @@ using namespace std::chrono_literals;
 using base::Bytes;
 using base::BytesPerSecond;
 using base::Duration;
-
-base::Drawn<Duration> Fixed(Duration cost) {
-  return {base::Distribution::Fixed(static_cast<double>(cost.count()))};
-}
+using tests::Fixed;
 
 std::int64_t Chunk(const spec::Experiment& experiment) {
   return ChunkSamples(experiment, Stated(experiment));

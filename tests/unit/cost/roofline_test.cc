@@ -20,7 +20,7 @@ spec::Layer Linear(std::int64_t out) {
 spec::Model TwoLinears() {
   return {.name = "two", .source = "", .layers = {Linear(2000), Linear(2000)}};
 }
-const spec::Shape kInput = {1000};
+const spec::Shape kFeatures = {1000};
 
 // Memory is so fast that FLOPs alone count, or the other way round.
 spec::DevicePreset ComputeBound() {
@@ -41,13 +41,13 @@ spec::DevicePreset MemoryBound() {
 
 double Seconds(const spec::DevicePreset& device, std::int64_t samples,
                const spec::Training& training = {}) {
-  return base::ToSeconds(EstimateStep(TwoLinears(), kInput, training, device, samples).device);
+  return base::ToSeconds(EstimateStep(TwoLinears(), kFeatures, training, device, samples).device);
 }
 
 TEST(Roofline, CountsForwardAndBothGradients) {
   // Per sample 2 × 1000 × 2000 FLOPs forward in the first layer and 2 × 2000 × 2000 in the second;
   // the first layer's input needs no gradient: 2 × 4e6 + 3 × 8e6 = 32e6, at half of 1e12 a second.
-  const StepEstimate step = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 100);
+  const StepEstimate step = EstimateStep(TwoLinears(), kFeatures, {}, ComputeBound(), 100);
   EXPECT_NEAR(step.flops / 100, 32e6, 0.01e6);  // biases add 0.02 %
   EXPECT_NEAR(base::ToSeconds(step.device), 100 * 32e6 / 0.5e12, 0.001 * 100 * 32e6 / 0.5e12);
 }
@@ -90,7 +90,7 @@ TEST(Roofline, ArraysThatTheCachesHoldMoveAtTheirBandwidth) {
   cached.cache_bandwidth = {4e9};
   const auto slower = [&](const spec::Model& model) {
     const auto seconds = [&](const spec::DevicePreset& device) {
-      return base::ToSeconds(EstimateStep(model, kInput, {}, device, 1).device);
+      return base::ToSeconds(EstimateStep(model, kFeatures, {}, device, 1).device);
     };
     return seconds(MemoryBound()) / seconds(cached);
   };
@@ -102,22 +102,22 @@ TEST(Roofline, ArraysThatTheCachesHoldMoveAtTheirBandwidth) {
 }
 
 TEST(Roofline, TheHostPaysForEachLaunchWhateverTheBatch) {
-  const StepEstimate small = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 1);
-  const StepEstimate large = EstimateStep(TwoLinears(), kInput, {}, ComputeBound(), 4096);
+  const StepEstimate small = EstimateStep(TwoLinears(), kFeatures, {}, ComputeBound(), 1);
+  const StepEstimate large = EstimateStep(TwoLinears(), kFeatures, {}, ComputeBound(), 4096);
   EXPECT_EQ(small.host, large.host);
   EXPECT_EQ(small.host, microseconds(5) * small.launches);
   EXPECT_GT(small.launches, 0);
   spec::Training adam;
   adam.optimizer = spec::Optimizer::kAdam;
   // adam's seven kernels in place of sgd's one
-  EXPECT_EQ(EstimateStep(TwoLinears(), kInput, adam, ComputeBound(), 1).launches,
+  EXPECT_EQ(EstimateStep(TwoLinears(), kFeatures, adam, ComputeBound(), 1).launches,
             small.launches + 6);
 }
 
 TEST(Roofline, MoreParametersThanOneKernelCoversTakeAnother) {
   const auto launches = [](std::int64_t out) {
     const spec::Model model{.name = "one", .source = "", .layers = {Linear(out)}};
-    return EstimateStep(model, kInput, {}, ComputeBound(), 1).launches;
+    return EstimateStep(model, kFeatures, {}, ComputeBound(), 1).launches;
   };
   EXPECT_EQ(launches(21'000), launches(20'000) + 1);  // 320 × 65,536 = 20.97 M parameters
 }
@@ -133,7 +133,7 @@ RC_GTEST_PROP(Roofline, GrowsWithTheBatchAndBatchesAreNeverDearerTogether, ()) {
 TEST(Roofline, ALayerThatDoesNotFitIsRefused) {
   spec::Model images = TwoLinears();
   images.layers.front().kind = spec::LayerKind::kBatchNorm2d;  // wants channels, rows and columns
-  EXPECT_THROW(EstimateStep(images, kInput, {}, ComputeBound(), 1), std::invalid_argument);
+  EXPECT_THROW(EstimateStep(images, kFeatures, {}, ComputeBound(), 1), std::invalid_argument);
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "support/drawn.h"
+
 namespace pipesim::cost {
 namespace {
 
 using base::Duration;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using tests::Fixed;
 
 const spec::Shape kInput = {1000};
 
@@ -34,10 +37,6 @@ spec::Experiment Emulated() {
                       .layers = {{.kind = spec::LayerKind::kLinear, .out = 2000},
                                  {.kind = spec::LayerKind::kLinear, .out = 2000}}};
   return experiment;
-}
-
-base::Drawn<Duration> Fixed(Duration cost) {
-  return {base::Distribution::Fixed(static_cast<double>(cost.count()))};
 }
 
 Step Costing(Step::Cost cost, int threads = 0) {

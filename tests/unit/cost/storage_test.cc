@@ -9,6 +9,7 @@
 #include <queue>
 
 #include "base/random.h"
+#include "support/drawn.h"
 
 namespace pipesim::cost {
 namespace {
@@ -19,6 +20,7 @@ using base::Instant;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using tests::Fixed;
 
 Storage Disk() {
   Storage storage;
@@ -77,10 +79,6 @@ RC_GTEST_PROP(StorageThroughput, IsTheSmallestOfItsLimits, ()) {
   const double actual = ReadsPerSecond(storage, readers, size, latency);
   RC_LOG() << "expected " << expected << " reads/s, got " << actual;
   RC_ASSERT(std::abs(actual / expected - 1) < 0.005);
-}
-
-base::Drawn<Duration> Fixed(Duration time) {
-  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
 }
 
 /// A storage that at most 512 readers fill with reads of 64 KiB to 1 MiB.

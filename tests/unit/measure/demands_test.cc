@@ -45,9 +45,6 @@ TEST(Demands, PutWaitingPreparationApartFromCpuWork) {
   EXPECT_EQ(*d.prepare_cpu_s, 0);
 }
 
-/// 64 reads of 1,000 bytes a batch; the run's 30 ms contain the wait behind other workers.
-Pipeline Reading() { return {.workers = 4, .read = Ms(30), .forward = Ms(1)}; }
-
 TEST(Demands, OfEmulatedReadingAreThoseOfOneWorkerAlone) {
   spec::Experiment experiment = ExperimentOf(Reading());
   experiment.storage.latency = {base::Distribution::Fixed(100e3)};

@@ -7,19 +7,17 @@
 
 #include "base/stats.h"
 #include "measured.h"
+#include "support/drawn.h"
 
 namespace pipesim::measure {
 namespace {
 
 using tests::ExperimentOf;
+using tests::Fixed;
 using tests::Ms;
 using tests::Pipeline;
 using tests::TraceOf;
 using trace::Series;
-
-base::Drawn<Duration> Fixed(Duration time) {
-  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
-}
 
 /// Measured as the run was given `given`, then fitted.
 cost::Pipeline Fitted(const trace::RunTrace& trace, const spec::Experiment& experiment,

@@ -13,4 +13,9 @@ inline Measurement Measured(const tests::Pipeline& pipeline) {
   return Measured(tests::TraceOf(pipeline), tests::ExperimentOf(pipeline));
 }
 
+/// 64 reads of 1,000 bytes a batch; the run's 30 ms contain the wait behind other workers.
+inline tests::Pipeline Reading() {
+  return {.workers = 4, .read = tests::Ms(30), .forward = tests::Ms(1)};
+}
+
 }  // namespace pipesim::measure

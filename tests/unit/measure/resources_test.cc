@@ -14,8 +14,6 @@ using tests::Ms;
 using tests::Pipeline;
 using tests::TraceOf;
 
-Pipeline Reading() { return {.workers = 4, .read = Ms(30), .forward = Ms(1)}; }
-
 Resources With(const EvenUse& use, const spec::Experiment& experiment, int readings = 21) {
   trace::RunTrace trace = TraceOf(Reading());
   AddUse(trace, use, readings);

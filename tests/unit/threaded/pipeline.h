@@ -14,6 +14,7 @@
 
 #include "engine/threaded/thread_timer.h"
 #include "engine/threaded/threaded_executor.h"
+#include "support/drawn.h"
 
 namespace pipesim::engine {
 
@@ -21,13 +22,11 @@ using namespace std::chrono_literals;
 using base::Bytes;
 using base::Duration;
 using base::Instant;
+using tests::Fixed;
 using trace::EndReason;
 using trace::Role;
 using trace::State;
 
-inline base::Drawn<Duration> Fixed(Duration time) {
-  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
-}
 inline base::Drawn<Bytes> FixedBytes(std::int64_t bytes) {
   return {base::Distribution::Fixed(static_cast<double>(bytes))};
 }

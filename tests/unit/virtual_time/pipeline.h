@@ -7,6 +7,7 @@
 
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/measurement.h"
+#include "support/drawn.h"
 
 namespace pipesim::engine {
 
@@ -14,13 +15,11 @@ using namespace std::chrono_literals;
 using base::Bytes;
 using base::Duration;
 using base::Instant;
+using tests::Fixed;
 using trace::EndReason;
 using trace::Role;
 using trace::State;
 
-inline base::Drawn<Duration> Fixed(Duration time) {
-  return {base::Distribution::Fixed(static_cast<double>(time.count()))};
-}
 inline base::Drawn<Duration> Exponential(Duration mean) {
   return {{.kind = base::DistributionKind::kExponential,
            .mean = static_cast<double>(mean.count()),
