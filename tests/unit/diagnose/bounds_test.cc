@@ -57,7 +57,8 @@ TEST(Bounds, AcceleratorsMultiplyWhatIsTheirOwnAndDivideWhatTheyShare) {
 
 TEST(Bounds, WorkersShareTheLoading) {
   Variant v = Empty();
-  v.pipeline.storage = {.present = true, .latency = Fixed(10ms)};
+  v.pipeline.storage.present = true;
+  v.pipeline.storage.latency = Fixed(10ms);
   SetPrepare(v, kWait, 20ms);
   v.pipeline.collate.batch = 10ms;
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 4 / 0.040);  // workers / cycle
@@ -167,7 +168,9 @@ TEST(Bounds, PinningIsAStageOfItsOwnBesideWorkers) {
 
 TEST(Bounds, FasterStorageDoesNotShortenTheCpuPartOfReads) {
   Variant v = Empty();
-  v.pipeline.storage = {.present = true, .latency = Fixed(6ms), .read_cpu = 4ms};
+  v.pipeline.storage.present = true;
+  v.pipeline.storage.latency = Fixed(6ms);
+  v.pipeline.storage.read_cpu = 4ms;
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 4 / 0.010);
   EXPECT_DOUBLE_EQ(PredictByBounds(Free(v, Demand::kStorage)), 4 / 0.004);
 }

@@ -261,6 +261,32 @@ TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
   EXPECT_EQ(pipeline.storage.latency.Mean(), 2ms);
 }
 
+/// 2 workers that decode 3 x 8 x 8 bytes out of 10 kB at 50 MB/s: 0.2 ms a sample, 0.96 MB/s each.
+spec::Experiment TwoWorkersDecode() {
+  return Read(
+      "storage: {kind: files, path: /nowhere}\nmodel: linear\nprepare: decode\n"
+      "dataset: {samples: 6400, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n"
+      "loader: {workers: 2}\ndevice: {emulated: {base: 1us}}\nrun: {steps: 200}\n");
+}
+constexpr const char* kDecoding = "figures:\n  decode_bandwidth: {value: 50MB/s, how: m}\n";
+
+TEST(Prediction, DecodingCostsAThreadItsShareOfTheMemorysBandwidth) {
+  const cost::Prepare prepare = Resolve(TwoWorkersDecode(), FreeMachine(kDecoding)).pipeline.prepare;
+  EXPECT_TRUE(prepare.UsesCores());
+  EXPECT_EQ(prepare.cost.Mean(), 200us);
+  EXPECT_EQ(prepare.Threads(4), 1);
+  EXPECT_DOUBLE_EQ(prepare.memory_bytes_per_s, 192 / 200e-6);
+}
+
+TEST(Prediction, WorkersThatDecodeShareTheMemory) {
+  const auto rate = [](const std::string& figures) {
+    const Basis basis = FreeMachine(kDecoding + figures);
+    return *Predict(TwoWorkersDecode(), basis, nullptr).measurement.result.samples_per_s;
+  };
+  EXPECT_NEAR(rate(""), 2 / 200e-6, 1);  // workers / cost
+  EXPECT_NEAR(rate("  collate_bandwidth_all_cores: {value: 1MB/s, how: m}\n"), 1e6 / 192, 1);
+}
+
 TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
   const auto experiment = Read(
       "storage: {kind: files, path: /nowhere, cache: warm}\nmodel: linear\ndevice: rtx-4060\n"
