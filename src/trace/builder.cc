@@ -1,7 +1,6 @@
 #include "trace/builder.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -71,11 +70,11 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   epochs_.Add(trace_.epochs, batch);
   // The batch was done when the last span before its record ended; without workers the consumer
   // made it.
-  std::optional<Instant> at = EndOf(Role::kWorker, batch.worker);
-  if (!at) at = EndOf(Role::kConsumer, 0);
-  batches_.Offer(rank_(batch.batch), batch.batch, at.value_or(trace_.begin), Count(batch.read),
-                 Count(batch.read_cpu), Count(batch.prepare), Count(batch.collate),
-                 Count(batch.contended));
+  const ThreadTotals* maker = FindTotals(Role::kWorker, batch.worker);
+  if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
+  const Instant at = maker == nullptr ? trace_.begin : maker->end;
+  batches_.Offer(rank_(batch.batch), batch.batch, at, Count(batch.read), Count(batch.read_cpu),
+                 Count(batch.prepare), Count(batch.collate), Count(batch.contended));
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {
@@ -94,7 +93,6 @@ void TraceBuilder::RecordBadSample(DataFault fault) {
 }
 
 RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure) {
-  AddAllStays();
   trace_.end = end;
   trace_.end_reason = reason;
   trace_.failure = std::move(failure);
@@ -125,50 +123,19 @@ TraceBuilder::Slot& TraceBuilder::MakeSlot(Role role, std::uint16_t index) {
   return slots[index];
 }
 
-std::optional<Instant> TraceBuilder::EndOf(Role role, std::uint16_t index) const {
+const ThreadTotals* TraceBuilder::FindTotals(Role role, std::uint16_t index) const {
   const std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
-  if (slots.size() <= index || slots[index].place == Slot::kNowhere) return std::nullopt;
-  const Slot& slot = slots[index];
-  if (slot.waiting == 0) return trace_.threads[slot.place].end;
-  return std::max(slot.stays[slot.waiting - 1].end, trace_.begin);
+  if (slots.size() <= index || slots[index].place == Slot::kNowhere) return nullptr;
+  return &trace_.threads[slots[index].place];
 }
 
-void TraceBuilder::AddStays(Slot& slot) {
+void TraceBuilder::AddTime(Slot& slot, const Span& span) {
   ThreadTotals& totals = trace_.threads[slot.place];
-  for (std::size_t i = 0; i < slot.waiting; ++i) {
-    const Stay& stay = slot.stays[i];
-    // The usual case: the whole stay lies in the bucket of the last one.
-    if (slot.from <= stay.begin() && stay.end <= slot.to) [[likely]] {
-      AddToBucket(totals, slot.bucket, stay.state, stay.time, stay.contended);
-      totals.end = std::max(totals.end, stay.end);
-    } else {
-      AddTime(slot, stay);
-    }
-  }
-  slot.waiting = 0;
-}
-
-void TraceBuilder::AddAllStays() {
-  for (std::vector<Slot>& slots : slots_) {
-    for (Slot& slot : slots) {
-      if (slot.waiting > 0) AddStays(slot);
-    }
-  }
-}
-
-void TraceBuilder::Grow(std::vector<Duration>& times, std::size_t bucket) {
-  constexpr std::size_t kLeastRoom = 64;  // a long run needs it at once, and is spared the copies
-  times.reserve(kLeastRoom);
-  times.resize(std::bit_ceil(bucket + 1));
-}
-
-void TraceBuilder::AddTime(Slot& slot, const Stay& stay) {
-  ThreadTotals& totals = trace_.threads[slot.place];
-  const Instant begin = std::max(stay.begin(), trace_.bucket_origin);
+  const Instant begin = std::max(span.begin, trace_.bucket_origin);
   totals.begin = std::min(totals.begin, begin);
-  totals.end = std::max(totals.end, stay.end);
-  if (begin >= stay.end) return;
-  const Duration to = stay.end - trace_.bucket_origin;
+  totals.end = std::max(totals.end, span.end);
+  if (begin >= span.end) return;
+  const Duration to = span.end - trace_.bucket_origin;
   while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
   if (begin < slot.from || slot.to < begin) {
     const Duration width = trace_.bucket_width;
@@ -176,38 +143,38 @@ void TraceBuilder::AddTime(Slot& slot, const Stay& stay) {
     slot.from = trace_.bucket_origin + width * static_cast<std::int64_t>(slot.bucket);
     slot.to = slot.from + width;
   }
-  AddToBuckets(slot, stay, begin);
+  AddToBuckets(slot, span, begin);
 }
 
-void TraceBuilder::AddToBuckets(Slot& slot, const Stay& stay, Instant begin) {
+void TraceBuilder::AddToBuckets(Slot& slot, const Span& span, Instant begin) {
   ThreadTotals& totals = trace_.threads[slot.place];
   const auto for_each_piece = [&](const auto& add) {
-    for (Instant at = begin; at < stay.end;) {
+    for (Instant at = begin; at < span.end;) {
       if (at == slot.to) {
         ++slot.bucket;
         slot.from = slot.to;
         slot.to += trace_.bucket_width;
       }
-      const Instant until = std::min(stay.end, slot.to);
+      const Instant until = std::min(span.end, slot.to);
       add(at, until);
       at = until;
     }
   };
-  if (stay.contended == Duration::zero()) {
+  if (span.contended == Duration::zero()) {
     return for_each_piece(
-        [&](Instant at, Instant until) { TimeAt(totals, slot.bucket, stay.state) += until - at; });
+        [&](Instant at, Instant until) { TimeAt(totals, slot.bucket, span.state) += until - at; });
   }
   // Contention is spread evenly. Its running total is what is rounded, so the parts add up to it
   // exactly and none exceeds its bucket's share.
-  const double per_ns = Count(stay.contended) / Count(stay.time);
+  const double per_ns = Count(span.contended) / Count(span.end - span.begin);
   const auto contended_until = [&](Instant when) {
-    if (when == stay.end) return stay.contended;
-    return Duration(std::llround(per_ns * Count(when - stay.begin())));
+    if (when == span.end) return span.contended;
+    return Duration(std::llround(per_ns * Count(when - span.begin)));
   };
   Duration contended_before = contended_until(begin);
   for_each_piece([&](Instant at, Instant until) {
     const Duration contended = contended_until(until) - contended_before;
-    AddToBucket(totals, slot.bucket, stay.state, until - at, contended);
+    AddToBucket(totals, slot.bucket, span.state, until - at, contended);
     contended_before += contended;
   });
 }
