@@ -29,7 +29,7 @@ std::string ContentOf(const fs::path& file) {
   return text.str();
 }
 
-TEST(Calibrate, WritesAProfileThatPredictReads) {
+TEST(CalibratedProfile, IsReadByPredict) {
   if (support::kSanitized) GTEST_SKIP() << "nobody asks what a sanitized build's parts cost";
   const fs::path file = TestFolder() / "machine.yaml";
   const CommandResult result =

@@ -247,7 +247,7 @@ int StartGreedyNeighbour(const MemoryCgroup& group) {
   }
 }
 
-TEST(RunProcess, AnOomKillIsReportedAsOutOfMemory) {
+TEST(OomKill, IsReportedAsOutOfMemory) {
   const MemoryCgroup group;
   if (!group.usable()) GTEST_SKIP() << "no memory cgroup of version 1 may be made here";
   int neighbour = 0;
