@@ -93,7 +93,6 @@ struct Thresholds {
   double tie = 0.05;
   double model_error = 0.10;
   double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks
-  std::int64_t min_steps = 30;
   double side_share = 0.5;     ///< of the timeline: more than all the other sides together
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
 };

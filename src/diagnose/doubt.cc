@@ -28,15 +28,6 @@ void AddMissingDemands(const Question& q, Doubt& doubt) {
        "demands.prepare_cpu_s", "the time of prepare");
 }
 
-void AddFewSteps(const Question& q, Doubt& doubt) {
-  const auto& result = q.measurement.result;
-  if (result.steps >= q.thresholds.min_steps) return;
-  doubt.missing.push_back(
-      {"result.steps", fmt::format("{} measured step{} (at least {} are needed)", result.steps,
-                                   result.steps == 1 ? "" : "s", q.thresholds.min_steps)});
-  doubt.undecided = doubt.needs_steps = true;
-}
-
 /// The part of `error` that contention does not explain. The model leaves contention out; without
 /// it, the run would be up to `left_out` faster than measured.
 double BeyondContention(double error, double left_out) {
@@ -112,13 +103,13 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
 /// Settings come before demands, whatever the demands gain: measured contention is certain if its
 /// gain still counts at the far end of the interval.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
-  const auto half_width = RelativeHalfWidth(q.measurement);
+  const auto half_width = RelativeHalfWidth(q.measurement.result);
   if (!half_width) {
-    if (q.measurement.result.steps >= q.thresholds.min_steps) {
-      doubt.missing.push_back(
-          {"result.samples_per_s_interval", "the throughput's interval is unknown"});
-      doubt.weak = true;
-    }
+    const std::int64_t steps = q.measurement.result.steps;
+    doubt.missing.push_back({"result.samples_per_s_interval",
+                             fmt::format("{} measured step{} no interval", steps,
+                                         steps == 1 ? " shows" : "s show")});
+    doubt.undecided = doubt.needs_steps = true;
     return;
   }
   if (*half_width <= q.thresholds.rank_interval) return;
@@ -172,7 +163,7 @@ std::optional<double> ModelError(const Question& q) {
 }
 
 std::optional<measure::Interval> GainInterval(const Question& q, const Change& change) {
-  const auto half_width = RelativeHalfWidth(q.measurement);
+  const auto half_width = RelativeHalfWidth(q.measurement.result);
   if (!half_width) return std::nullopt;
   auto gain = [&](const Variant& s) { return Gain(q.quick(s), q.quick(change(s))); };
   double low = gain(q.now), high = low;
@@ -194,7 +185,6 @@ std::optional<measure::Interval> GainInterval(const Question& q, const Change& c
 
 Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   Doubt doubt;
-  AddFewSteps(q, doubt);
   AddWideInterval(decision, q, doubt);
   AddMissingDemands(q, doubt);
   AddModelError(decision, q, doubt);

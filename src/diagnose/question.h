@@ -27,14 +27,6 @@ inline double Gain(double before, double after) {
   return after / before - 1;
 }
 
-/// Half-width of the throughput's interval over the throughput; nullopt when it has none.
-inline std::optional<double> RelativeHalfWidth(const measure::Measurement& measurement) {
-  const auto& interval = measurement.result.samples_per_s_interval;
-  const auto rate = measurement.result.samples_per_s;
-  if (!interval || !rate || !(*rate > 0)) return std::nullopt;
-  return (interval->high - interval->low) / 2 / *rate;
-}
-
 /// Threads that can be runnable at once: for each accelerator its workers' threads, the pin thread
 /// and the trainer's (only one, which dispatches, where the device is not a CPU).
 inline int RunnableThreads(const Variant& variant) {

@@ -27,7 +27,7 @@ std::optional<double> RateIn(const Window& window, const trace::Progress& progre
 
 double AllOverFirst(const trace::RunTrace& trace, const Window& window,
                     const spec::Experiment& experiment) {
-  const double first = SamplesPerSecond(window);
+  const double first = DeliveredPerSecond(window);
   double sum = 1;
   for (const trace::Progress& other : trace.others) {
     const auto rate = RateIn(window, other, experiment);

@@ -76,8 +76,8 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
     interval->low *= all;
     interval->high *= all;
   }
-  result.steps_per_s = static_cast<double>(result.steps) / result.measured_s;
   result.step_time = StepTimes(trace, window);
+  result.steps_per_s = 1 / result.step_time->mean_s;
 }
 
 /// At 0 workers there is no queue, so its occupancy is unknown.

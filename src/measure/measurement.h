@@ -165,6 +165,14 @@ struct Measurement {
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 
+/// Half-width of the throughput's interval over the throughput; nullopt when it has none.
+std::optional<double> RelativeHalfWidth(const Result& result);
+
+/// The steps of a run, warm-up included, after which the interval would be ± `share` of the
+/// throughput: its width shrinks with the square root of the measured steps. Rounded up to two
+/// digits. nullopt without an interval.
+std::optional<std::int64_t> StepsForInterval(const Result& result, double share);
+
 /// `pipeline`: the costs that the run was given; only its emulated storage is used. Does not throw
 /// on a short or failed run: a value that could not be measured is nullopt, with a warning.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
@@ -183,12 +191,21 @@ std::optional<trace::EndReason> StopReason(const trace::RunTrace& trace, base::I
 /// whole, it is the last whole epochs with equal hit fractions: a cold epoch does not predict a
 /// warm one, nor a part of an epoch the whole (window.cc). `warmup: auto` is MSER-5 over the times
 /// between steps: at least the first step (the pipeline fills), at most half of the run, and never
-/// beyond the first epoch. nullopt when no step was finished after the warm-up.
+/// beyond the first epoch. A run that mostly waited for its first batches and has not seen every
+/// worker deliver after that is measured from its begin. nullopt when no step was finished after the
+/// warm-up.
 struct Window {
   base::Instant from, to;
   std::int64_t first_step = 0, last_step = 0;  ///< measured steps are (first_step, last_step]
-  std::int64_t samples = 0;
+  std::int64_t samples = 0;          ///< delivered to training
+  std::int64_t loaded = 0;           ///< read and prepared meanwhile
   std::optional<EpochRange> epochs;  ///< where the window is made of whole epochs
+  /// Loading limits: the rate's precision is that of `loaded`, which grows evenly where batches
+  /// arrive in bursts.
+  bool by_loading = false;
+  /// The samples that the rate counts: `samples`, or `loaded` where what was delivered came from
+  /// stock, or went into it.
+  std::int64_t counted = 0;
 };
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);

@@ -17,18 +17,63 @@ constexpr std::int64_t kMostBatches = 30;
 constexpr std::size_t kLeastBatchesToCheck = 10;
 constexpr double kSecondsPerNs = 1e-9;
 
-double Rate(const trace::Checkpoint& from, const trace::Checkpoint& to) {
-  return static_cast<double>(to.samples - from.samples) / base::ToSeconds(to.at - from.at);
+/// What was loaded until a moment.
+struct Loaded {
+  base::Instant at;
+  std::int64_t samples = 0;
+};
+
+/// Readings inside the window: the monitor's, which do not depend on deliveries, or, in a window
+/// with few of those, one a step.
+std::vector<Loaded> LoadedIn(const trace::RunTrace& trace, const Window& window) {
+  constexpr std::size_t kEnough = 10;
+  std::vector<Loaded> readings;
+  const auto add = [&](base::Instant at, std::int64_t samples) {
+    if (at >= window.from && at <= window.to) readings.push_back({at, samples});
+  };
+  for (const trace::ResourceSample& sample : trace.resources) add(sample.at, sample.loaded);
+  if (readings.size() >= kEnough) return readings;
+  readings.clear();
+  for (const trace::Checkpoint& mark : Marks(trace)) add(mark.at, mark.loaded);
+  return readings;
+}
+
+/// Rates of at most `most` groups of about equal time: what is loaded grows with time, not with
+/// steps.
+std::vector<double> LoadingRates(const trace::RunTrace& trace, const Window& window,
+                                 std::int64_t most) {
+  const base::Duration each = (window.to - window.from) / most;
+  std::vector<double> rates;
+  std::optional<Loaded> from;
+  for (const Loaded& to : LoadedIn(trace, window)) {
+    if (from && (to.at - from->at < each || to.at == from->at)) continue;
+    if (from)
+      rates.push_back(static_cast<double>(to.samples - from->samples) /
+                      base::ToSeconds(to.at - from->at));
+    from = to;
+  }
+  return rates;
+}
+
+/// Rates of at most `most` groups of whole periods; of single steps where not two periods fit.
+std::vector<double> DeliveryRates(const trace::RunTrace& trace, const Window& window,
+                                  std::int64_t period, std::int64_t most) {
+  std::vector<trace::Checkpoint> borders = GroupBorders(trace, window, period, most);
+  if (borders.size() < 3) borders = GroupBorders(trace, window, 1, most);
+  std::vector<double> rates;
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    const trace::Checkpoint &from = borders[i - 1], &to = borders[i];
+    if (to.at > from.at)
+      rates.push_back(static_cast<double>(to.samples - from.samples) /
+                      base::ToSeconds(to.at - from.at));
+  }
+  return rates;
 }
 
 std::vector<double> BatchRates(const trace::RunTrace& trace, const Window& window,
                                std::int64_t period, std::int64_t most) {
-  const std::vector<trace::Checkpoint> borders = GroupBorders(trace, window, period, most);
-  std::vector<double> rates;
-  for (std::size_t i = 1; i < borders.size(); ++i) {
-    if (borders[i].at > borders[i - 1].at) rates.push_back(Rate(borders[i - 1], borders[i]));
-  }
-  return rates;
+  return window.by_loading ? LoadingRates(trace, window, most)
+                           : DeliveryRates(trace, window, period, most);
 }
 
 /// Beyond two standard errors of a sequence without correlation (1 / sqrt n).
@@ -39,6 +84,10 @@ bool NeighboursCorrelated(const std::vector<double>& rates) {
 }  // namespace
 
 double SamplesPerSecond(const Window& window) {
+  return static_cast<double>(window.counted) / base::ToSeconds(window.to - window.from);
+}
+
+double DeliveredPerSecond(const Window& window) {
   return static_cast<double>(window.samples) / base::ToSeconds(window.to - window.from);
 }
 
@@ -56,6 +105,23 @@ std::optional<Interval> RateInterval(const trace::RunTrace& trace, const Window&
                   .high = rate + *half,
                   .level = kLevel,
                   .method = fmt::format("batch means ({})", rates.size())};
+}
+
+std::optional<double> RelativeHalfWidth(const Result& result) {
+  const std::optional<Interval>& interval = result.samples_per_s_interval;
+  const std::optional<double>& rate = result.samples_per_s;
+  if (!interval || !rate || !(*rate > 0)) return std::nullopt;
+  return (interval->high - interval->low) / 2 / *rate;
+}
+
+std::optional<std::int64_t> StepsForInterval(const Result& result, double share) {
+  const std::optional<double> half = RelativeHalfWidth(result);
+  if (!half || result.steps == 0) return std::nullopt;
+  const double ratio = std::max(1.0, *half / share);
+  const double steps = static_cast<double>(result.steps) * ratio * ratio +
+                       static_cast<double>(result.warmup_steps);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(steps)) - 1));
+  return static_cast<std::int64_t>(std::min(std::ceil(steps / unit) * unit, 1e15));
 }
 
 std::vector<trace::Sampled> ValuesIn(const trace::RunTrace& trace, trace::Series series,
@@ -83,8 +149,9 @@ StepTime StepTimes(const trace::RunTrace& trace, const Window& window) {
   const auto quantile = [&seconds](double q, std::size_t least) {
     return seconds.size() >= least ? base::Quantile(seconds, q) : std::nullopt;
   };
-  return {.mean_s = base::ToSeconds(window.to - window.from) /
-                    static_cast<double>(window.last_step - window.first_step),
+  const double steps = static_cast<double>(window.last_step - window.first_step) *
+                       SamplesPerSecond(window) / DeliveredPerSecond(window);
+  return {.mean_s = base::ToSeconds(window.to - window.from) / steps,
           .p50_s = quantile(0.50, 2),
           .p95_s = quantile(0.95, 20),
           .p99_s = quantile(0.99, 100)};

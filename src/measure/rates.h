@@ -7,8 +7,11 @@
 
 namespace pipesim::measure {
 
-/// Samples per second of the window. 0 when no sample was trained in it.
+/// Samples per second of the window, in steady state (Window::counted). 0 when no sample was trained
+/// in it.
 double SamplesPerSecond(const Window& window);
+/// What training took, from stock too.
+double DeliveredPerSecond(const Window& window);
 
 /// The 95 % interval around it by batch means: rates of at most 30 consecutive batches of whole
 /// periods, fewer and longer ones while neighbours are correlated. nullopt when not two batches

@@ -21,20 +21,17 @@ struct NothingMeasured {
   double ran_s = 0;
   std::optional<double> warmup_s;  ///< steps were finished, but all inside this warm-up
 };
-struct FewSteps {
-  static constexpr std::string_view kCode = "few-steps";
-  std::int64_t steps = 0, needed = 0;
-  trace::EndReason stopped_by = trace::EndReason::kEnough;
-  /// What the limit that ended the run should have been: steps for kSteps, seconds for kDuration
-  /// and kMaxDuration.
-  std::optional<std::int64_t> enough_steps;
-  std::optional<double> enough_s;
+/// What training took was not what was loaded meanwhile, and the rate counts the latter.
+struct Stock {
+  static constexpr std::string_view kCode = "stock";
+  double delivered_per_s = 0, loaded_per_s = 0;
 };
 struct MaxDuration {
   static constexpr std::string_view kCode = "max-duration";
   double max_duration_s = 0;
   double max_noise = 0;
   std::optional<double> noise;
+  std::optional<std::int64_t> enough_steps;  ///< StepsForInterval
 };
 struct ForeignCpu {
   static constexpr std::string_view kCode = "foreign-cpu";
@@ -100,14 +97,14 @@ struct Stalled {
 };
 
 using Facts =
-    std::variant<std::monostate, NothingMeasured, FewSteps, MaxDuration, ForeignCpu, Throttled,
-                 Swap, MixedCache, ColdCache, PageCache, Drift, Bursts, PartialBatch, BadSamples,
+    std::variant<std::monostate, NothingMeasured, Stock, MaxDuration, ForeignCpu, Throttled, Swap,
+                 MixedCache, ColdCache, PageCache, Drift, Bursts, PartialBatch, BadSamples,
                  LateWakeups, UnseenContention, LaunchUnmeasured, Stalled>;
 
 }  // namespace warnings
 
 struct Warning {
-  std::string code;            ///< "partial-batch", "foreign-cpu", "few-steps", ...
+  std::string code;            ///< "partial-batch", "foreign-cpu", "stock", ...
   std::string text = {};       ///< one or two sentences, of a warning without facts
   warnings::Facts facts = {};  ///< what was measured
 

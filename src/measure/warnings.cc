@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "measure/accelerators.h"
 #include "measure/cache_kinds.h"
 #include "measure/rates.h"
 #include "measure/window.h"
@@ -11,7 +12,7 @@
 namespace pipesim::measure {
 namespace {
 
-constexpr std::int64_t kFewSteps = 30;         // design section 2: fewer decide nothing
+constexpr std::int64_t kStepsForDrift = 30;    // halves of fewer differ by chance
 constexpr double kForeignShareOfCores = 0.10;  // of the allowed cores
 constexpr double kDrift = 0.05;                // between the halves of the window
 constexpr double kThrottled = 0.01;            // of the window; what shows in a rate of +-1 %
@@ -31,29 +32,13 @@ struct Case {
   const Measurement& measured;
 };
 
-std::optional<double> RelativeHalfWidth(const Result& result) {
-  if (!result.samples_per_s_interval || !result.samples_per_s || *result.samples_per_s <= 0) {
-    return std::nullopt;
-  }
-  const Interval& interval = *result.samples_per_s_interval;
-  return (interval.high - interval.low) / 2 / *result.samples_per_s;
-}
-
 using Found = std::optional<Warning>;
 
-/// Suggests twice the steps that are needed, since the warm-up may take half.
-Found CheckSteps(const Case& c) {
-  const Result& result = c.measured.result;
-  if (result.steps >= kFewSteps) return std::nullopt;
-  warnings::FewSteps few{.steps = result.steps,
-                         .needed = kFewSteps,
-                         .stopped_by = result.stopped_by,
-                         .enough_steps = result.warmup_steps + 2 * kFewSteps};
-  if (result.step_time) {
-    const bool with_warmup = result.stopped_by == trace::EndReason::kMaxDuration;
-    few.enough_s = (with_warmup ? result.warmup_s : 0) + result.step_time->mean_s * 2 * kFewSteps;
-  }
-  return few;
+Found CheckStock(const Case& c) {
+  if (c.window.counted == c.window.samples) return std::nullopt;
+  const double all = AllOverFirst(c.trace, c.window, c.experiment);
+  return warnings::Stock{.delivered_per_s = all * DeliveredPerSecond(c.window),
+                         .loaded_per_s = all * SamplesPerSecond(c.window)};
 }
 
 Found CheckLastBatch(const Case& c) {
@@ -90,7 +75,7 @@ Found CheckDrift(const Case& c) {
   const std::int64_t period = PeriodSteps(c.experiment, c.measured.result.steps);
   const std::vector<trace::Checkpoint> halves = GroupBorders(c.trace, c.window, period, 2);
   const std::optional<double> noise = RelativeHalfWidth(c.measured.result);
-  if (halves.size() < 3 || c.measured.result.steps < kFewSteps || !noise) return std::nullopt;
+  if (halves.size() < 3 || c.measured.result.steps < kStepsForDrift || !noise) return std::nullopt;
   const auto rate = [&halves](std::size_t i) {
     return static_cast<double>(halves[i].samples - halves[i - 1].samples) /
            base::ToSeconds(halves[i].at - halves[i - 1].at);
@@ -177,7 +162,8 @@ Found CheckMaxDuration(const Case& c) {
   if (noise && *noise <= run.max_noise) return std::nullopt;
   return warnings::MaxDuration{.max_duration_s = base::ToSeconds(run.max_duration),
                                .max_noise = run.max_noise,
-                               .noise = noise};
+                               .noise = noise,
+                               .enough_steps = StepsForInterval(c.measured.result, run.max_noise)};
 }
 
 Found CheckLaunch(const Case& c) {
@@ -237,7 +223,7 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
     return warnings;
   }
   constexpr std::array kChecks = {
-      &CheckSteps,   &CheckMaxDuration, &CheckForeignCpu, &CheckThrottling,
+      &CheckStock,   &CheckMaxDuration, &CheckForeignCpu, &CheckThrottling,
       &CheckSwap,    &CheckEpochs,      &CheckColdCache,  &CheckPageCache,
       &CheckDrift,   &CheckBursts,      &CheckLastBatch,  &CheckBadSamples,
       &CheckWakeups, &CheckContention,  &CheckLaunch,     &CheckStalls};

@@ -1,6 +1,7 @@
 #include "measure/window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/stats.h"
@@ -40,20 +41,41 @@ std::size_t AutomaticStart(const std::vector<Checkpoint>& marks) {
   return std::min(std::max(filling, settled), std::max(filling, epoch_end));
 }
 
+/// Training mostly waited until the first of `marks` after the begin, and since then not every
+/// worker has delivered: what was delivered is the stock that the wait built up.
+bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
+                   const spec::Experiment& experiment) {
+  if (experiment.loader.workers == 0) return false;
+  const Checkpoint& first = marks[1];
+  if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
+  const Duration starved = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved,
+                                         trace.begin, first.at);
+  return 2 * starved > first.at - trace.begin;
+}
+
 std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from) {
   const auto first = std::find_if(marks.begin(), marks.end(),
                                   [from](const Checkpoint& mark) { return mark.at >= from; });
   return static_cast<std::size_t>(first - marks.begin());
 }
 
+std::size_t Start(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
+                  const spec::Experiment& experiment) {
+  if (experiment.run.warmup) return StatedStart(marks, trace.begin + *experiment.run.warmup);
+  return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(marks);
+}
+
 std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
   if (to.at <= from.at || to.steps <= from.steps) return std::nullopt;
+  const std::int64_t samples = to.samples - from.samples;
   return Window{.from = from.at,
                 .to = to.at,
                 .first_step = from.steps,
                 .last_step = to.steps,
-                .samples = to.samples - from.samples,
-                .epochs = {}};
+                .samples = samples,
+                .loaded = to.loaded - from.loaded,
+                .epochs = {},
+                .counted = samples};
 }
 
 /// The part of these epochs after the warm-up, which ends at marks[start].
@@ -76,6 +98,34 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   std::optional<Window> window = Between(*from, *--to);
   if (window) window->epochs = epochs;
   return window;
+}
+
+/// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window, the
+/// difference is the change of what is in stock and in work. Where workers wait for room, training
+/// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
+/// it used up stock instead.
+void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
+  // Of a thread's time: more than the moments in which the two sides of a full or an empty queue
+  // pass each other, less than what shows in a rate.
+  constexpr double kWaits = 0.02;
+  // Of the samples: below it, deliveries are exact enough, and exact over whole cycles.
+  constexpr double kDiffers = 0.01;
+  const bool not_counted = window.loaded <= 0;
+  if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
+  const double wall_s = base::ToSeconds(window.to - window.from);
+  const auto share = [&](trace::Role role, trace::State state, int threads) {
+    return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) /
+           (wall_s * threads);
+  };
+  if (share(trace::Role::kWorker, trace::State::kBlockedOnConsumer, experiment.loader.workers) >=
+      kWaits)
+    return;
+  const auto delivered = static_cast<double>(window.samples);
+  const double more = static_cast<double>(window.loaded) - delivered;
+  const bool starved = share(trace::Role::kConsumer, trace::State::kStarved, 1) >= kWaits;
+  if (!starved && more > -kDiffers * delivered) return;
+  window.by_loading = true;
+  if (std::abs(more) > kDiffers * delivered) window.counted = window.loaded;
 }
 
 }  // namespace
@@ -109,9 +159,7 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment) {
   const std::vector<Checkpoint> marks = Marks(trace);
   if (marks.size() < 2) return std::nullopt;
-  const std::size_t start = experiment.run.warmup
-                                ? StatedStart(marks, trace.begin + *experiment.run.warmup)
-                                : AutomaticStart(marks);
+  const std::size_t start = Start(trace, marks, experiment);
   if (start + 1 >= marks.size()) return std::nullopt;
   if (const auto epochs = EpochsToJudge(trace, experiment)) {
     if (auto window = OfEpochs(trace, marks, start, *epochs)) return window;
@@ -119,7 +167,9 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   const std::int64_t steps = marks.back().steps - marks[start].steps;
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),
                                           std::max<std::int64_t>(1, trace.checkpoint_stride));
-  return Between(marks[start], marks[end]);
+  std::optional<Window> window = Between(marks[start], marks[end]);
+  if (window) ChooseCount(trace, experiment, *window);
+  return window;
 }
 
 double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
@@ -131,7 +181,8 @@ double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experime
   const std::size_t end =
       WholePeriodsEnd(marks, static_cast<std::size_t>(from - marks.begin()), cycle,
                       std::max<std::int64_t>(1, trace.checkpoint_stride));
-  const std::optional<Window> window = Between(*from, marks[end]);
+  std::optional<Window> window = Between(*from, marks[end]);
+  if (window) ChooseCount(trace, experiment, *window);
   return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "cost/memory_plan.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/repeats.h"
+#include "predict/effort.h"
 #include "predict/virtual_predictor.h"
 
 namespace pipesim::predict {
@@ -50,13 +51,53 @@ trace::RunTrace TraceOfRefusal(std::string why) {
   return trace;
 }
 
+/// A prediction of automatic length goes on until its throughput is this exact: well below the gain
+/// that counts, and below what two predictions may differ by.
+constexpr double kNoise = 0.005;
+/// Of one core, for one repeat.
+constexpr double kLongest_s = 0.5;
+
+/// The steps of an automatic length: at least the start's stock and two cycles of all workers, at
+/// most what the time allows.
+struct StepRange {
+  std::int64_t least = 0, most = 0;
+};
+StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline) {
+  const spec::Loader& loader = experiment.loader;
+  const double affordable = kLongest_s / SecondsOfStep(experiment, pipeline);
+  return {.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
+          .most = static_cast<std::int64_t>(affordable)};
+}
+
+/// Virtual time costs nothing, so runs' limit of 60 s does not apply.
+std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
+                                           const Experiment& exact, const StepRange& steps) {
+  if (trace.steps >= steps.most) return trace::EndReason::kEnough;
+  if (trace.steps < steps.least) return std::nullopt;
+  return measure::StopReason(trace, now, exact);
+}
+
+/// The experiment with the limits of a prediction of automatic length.
+Experiment WithOwnLimits(Experiment experiment) {
+  spec::Run& run = experiment.run;
+  run.max_noise = std::min(run.max_noise, kNoise);
+  if (experiment.settings["run.max_duration"].origin == spec::Origin::kDefault)
+    run.max_duration = base::Duration::max();
+  return experiment;
+}
+
 trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, const Basis& basis,
                         const base::StopFlag* stop) {
   if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
   engine::RunControl control;
   control.stop = stop;
+  const spec::Run& run = chosen.run;
+  const bool automatic = !run.duration && !run.steps && !run.epochs;
+  const Experiment exact = automatic ? WithOwnLimits(chosen) : chosen;
+  const StepRange steps = AutomaticSteps(chosen, resolved.pipeline);
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-    return measure::StopReason(trace, now, chosen);
+    return automatic ? LongEnough(trace, now, exact, steps)
+                     : measure::StopReason(trace, now, exact);
   };
   return engine::MakeVirtualExecutor()->Run(chosen, resolved.pipeline, control);
 }

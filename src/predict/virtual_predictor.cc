@@ -9,6 +9,7 @@
 #include "diagnose/question.h"
 #include "diagnose/settings.h"
 #include "engine/virtual_time/virtual_executor.h"
+#include "predict/effort.h"
 
 namespace pipesim::predict {
 namespace {
@@ -40,26 +41,9 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
 /// steps. No more than the run itself had, but at least kFewestSteps.
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
-  const auto half = diagnose::RelativeHalfWidth(measurement);
+  const auto half = measure::RelativeHalfWidth(measurement.result);
   const double wanted = half ? had * std::pow(*half / kNoise, 2) : 0;
   return std::max(kFewestSteps, std::min(wanted, had));
-}
-
-/// The engine's own time for a step and its batch on every accelerator.
-double SecondsOfStep(const Experiment& experiment, const cost::Pipeline& pipeline) {
-  // Only the order of magnitude counts. tests/bench/virtual_bench on a busy core of an AMD EPYC
-  // measured 0.1 us per event and 0.1 us per first draw; the rest is for measuring each run and for
-  // steps with more events.
-  constexpr double kEvent_s = 0.3e-6, kDraw_s = 0.1e-6;
-  const auto batch = static_cast<double>(experiment.loader.batch_size);
-  const auto chunk = static_cast<double>(cost::ChunkSamples(experiment, pipeline));
-  const cost::Storage& storage = pipeline.storage;
-  int draws = 0;
-  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), storage.latency.IsFixed(),
-                           storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
-    draws += fixed ? 0 : 1;
-  return experiment.run.accelerators *
-         ((5 + 2 * std::ceil(batch / chunk)) * kEvent_s + draws * batch * kDraw_s);
 }
 
 class VirtualPredictor {
@@ -72,7 +56,6 @@ class VirtualPredictor {
     experiment_.settings.clear();  // not read here, and each variant copies the experiment
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
-    experiment_.run.warmup = experiment.run.warmup;
     experiment_.run.accelerators = experiment.run.accelerators;
     FitIntoTime(diagnose::VariantOf(experiment, pipeline));
   }
@@ -121,7 +104,7 @@ class VirtualPredictor {
 
   /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts
   /// even out.
-  double Run(const Variant& variant) const {
+  double Run(const Variant& variant) {
     Experiment experiment = WithSettings(experiment_, variant.settings);
     const spec::Loader& loader = experiment.loader;
     const auto affordable = static_cast<std::int64_t>(
@@ -135,12 +118,14 @@ class VirtualPredictor {
     experiment.run.steps = start + std::max(affordable, 2 * cycle);
     engine::RunControl control;
     control.stop = stop_;
-    const auto trace = engine::MakeVirtualExecutor()->Run(experiment, variant.pipeline, control);
+    const auto trace = executor_->Run(experiment, variant.pipeline, control);
     return measure::SteadySamplesPerSecond(trace, experiment, start, cycle);
   }
 
   Experiment experiment_;
   const base::StopFlag* stop_;
+  // One for all variants, which mostly draw the same costs.
+  std::unique_ptr<engine::Executor> executor_ = engine::MakeVirtualExecutor();
   double least_;
   double share_ = 1;
   std::vector<std::pair<Variant, double>> known_;

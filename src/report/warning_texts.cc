@@ -46,18 +46,6 @@ std::string Kinds(const std::vector<measure::EpochKind>& kinds) {
   return text;
 }
 
-/// The flag that would have let the run go on.
-std::string LongerRun(const warnings::FewSteps& w) {
-  const bool steps = w.stopped_by == trace::EndReason::kSteps && w.enough_steps;
-  if (steps) return fmt::format(" --steps {} would do.", *w.enough_steps);
-  if (!w.enough_s) return "";
-  if (w.stopped_by == trace::EndReason::kDuration)
-    return fmt::format(" --duration {} would do.", FlagSeconds(*w.enough_s));
-  if (w.stopped_by == trace::EndReason::kMaxDuration)
-    return fmt::format(" --max-duration {} would do.", FlagSeconds(*w.enough_s));
-  return "";
-}
-
 /// One overload a kind of warning.
 struct Wording {
   std::string operator()(std::monostate) const { return ""; }
@@ -68,17 +56,19 @@ struct Wording {
     return fmt::format("Nothing was measured: no step was finished{} in {}.", after, Time(w.ran_s));
   }
 
-  std::string operator()(const warnings::FewSteps& w) const {
-    return fmt::format("Only {} {} measured; at least {} are needed to tell causes apart.{}",
-                       w.steps, w.steps == 1 ? "step was" : "steps were", w.needed, LongerRun(w));
+  std::string operator()(const warnings::Stock& w) const {
+    return fmt::format(
+        "Training took {:.3g} samples/s meanwhile and {:.3g} were loaded: the rest {} stock. The "
+        "throughput counts what was loaded, which lasts.",
+        w.delivered_per_s, w.loaded_per_s,
+        w.delivered_per_s > w.loaded_per_s ? "came from" : "went into");
   }
 
   std::string operator()(const warnings::MaxDuration& w) const {
-    return fmt::format(
-        "{} passed before the interval was within {}{}. --max-duration {} gives it more time.",
-        Time(w.max_duration_s), Noise(w.max_noise),
-        w.noise ? fmt::format(" (it is {})", Noise(*w.noise)) : "",
-        FlagSeconds(w.max_duration_s * 2));
+    return fmt::format("{} passed before the interval was within {}{}.{}", Time(w.max_duration_s),
+                       Noise(w.max_noise),
+                       w.noise ? fmt::format(" (it is {})", Noise(*w.noise)) : "",
+                       w.enough_steps ? fmt::format(" --steps {} would do.", *w.enough_steps) : "");
   }
 
   std::string operator()(const warnings::ForeignCpu& w) const {

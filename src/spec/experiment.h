@@ -175,8 +175,8 @@ struct Run {
   /// batch_size apply to each. They exchange no gradients. More than one in predict only.
   int accelerators = 1;
   // duration: auto runs until all three of these hold, or for max_duration.
-  Duration min_duration = std::chrono::seconds(10);
-  std::int64_t min_steps = 30;
+  Duration min_duration = std::chrono::seconds(5);
+  std::int64_t min_steps = 1;
   double max_noise = 0.02;  ///< half-width of the 95 % interval over the mean
   Duration max_duration = std::chrono::seconds(60);
 };

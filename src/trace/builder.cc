@@ -61,7 +61,11 @@ void TraceBuilder::Record(const StepRecord& step) {
   last_done_ = step.done;
   if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) {
     KeepCheckpoint(
-        {.steps = trace_.steps, .samples = trace_.samples, .epoch = step.epoch, .at = step.done},
+        {.steps = trace_.steps,
+         .samples = trace_.samples,
+         .epoch = step.epoch,
+         .at = step.done,
+         .loaded = step.loaded},
         trace_.checkpoint_stride, trace_.progress);
   }
 }

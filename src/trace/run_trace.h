@@ -37,6 +37,7 @@ struct Checkpoint {
   std::int64_t samples = 0;  ///< likewise
   std::int64_t epoch = 0;
   base::Instant at;
+  std::int64_t loaded = 0;  ///< StepRecord::loaded
 };
 
 /// Progress of another accelerator, kept like the consumer's own.
@@ -98,6 +99,7 @@ struct ResourceSample {
   base::Bytes storage_bytes;
   base::Duration storage_bandwidth_busy{};
   base::Duration storage_iops_busy{};
+  std::int64_t loaded = 0;                       ///< StepRecord::loaded at this moment
   std::optional<base::Bytes> fetched;            ///< by this process from block devices
   std::optional<base::DiskCounters> disk;        ///< of the real files' disk, since boot
   std::optional<base::Duration> throttled;       ///< by the cgroup

@@ -70,6 +70,9 @@ struct StepRecord {
   base::Instant done;          ///< the consumer turns to the next batch
   base::Duration starved{};    ///< waited for this batch
   std::optional<double> loss;  ///< if it was read back
+  /// Samples read and prepared for this accelerator until then, this batch's and those of batches
+  /// that are not delivered or not yet finished included; 0: not counted.
+  std::int64_t loaded = 0;
 };
 
 /// Costs of one worker's batch, summed over its samples.

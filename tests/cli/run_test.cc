@@ -72,10 +72,17 @@ TEST(Verdict, AFullQueueIsComputeBound) {
   EXPECT_EQ(Verdict(ran), "compute-bound");
 }
 
-TEST(Verdict, TooFewStepsAreInconclusiveAndReportWhatWouldDecide) {
+TEST(Verdict, AFewEvenStepsDecide) {
   const Ran ran = RunEmulated(
       "5ms", {"--workers", "2", "--batch", "8", "--set", "prepare={kind: wait, cost: 10ms}",
               "--set", "storage=none", "--steps", "12"});
+  EXPECT_EQ(Verdict(ran), "loader-bound");
+}
+
+TEST(Verdict, OneStepIsInconclusiveAndReportsWhatWouldDecide) {
+  const Ran ran = RunEmulated(
+      "5ms", {"--workers", "2", "--batch", "8", "--set", "prepare={kind: wait, cost: 10ms}",
+              "--set", "storage=none", "--steps", "1"});
   EXPECT_EQ(Verdict(ran), "inconclusive");
   EXPECT_EQ(ran.result.exit_code, 0);
   EXPECT_THAT(ran.report["diagnosis"]["recommendation"]["argv"].dump(), HasSubstr("--steps"));

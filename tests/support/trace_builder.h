@@ -110,7 +110,7 @@ class PipelineRecorder {
   void Schedule() {
     std::vector<Instant> free(free_.size(), Begin() + p_.startup);
     Instant done = Begin(), epoch_begin = Begin();
-    for (std::int64_t k = 0; k < p_.steps; ++k) {
+    for (std::int64_t k = 0; k < p_.steps + p_.Window(); ++k) {
       if (InEpoch(k) == 0) epoch_begin = done;
       Instant& own = free[static_cast<std::size_t>(WorkerOf(k))];
       Times t;
@@ -169,6 +169,20 @@ class PipelineRecorder {
     Add(Role::kWorker, worker, State::kBlockedOnConsumer, at, until, -1);
   }
 
+  /// Samples loaded when step k is done, those of unfinished batches included.
+  std::int64_t Loaded(std::int64_t k) const {
+    const Instant now = batches_[static_cast<std::size_t>(k)].done;
+    std::int64_t loaded = trained_;
+    for (std::int64_t j = k + 1; j <= k + p_.Window() && j < std::ssize(batches_); ++j) {
+      const Times& t = batches_[static_cast<std::size_t>(j)];
+      if (t.start >= now) continue;
+      const double share =
+          t.ready <= now ? 1 : base::ToSeconds(now - t.start) / base::ToSeconds(p_.WorkerTime());
+      loaded += std::llround(share * Samples(j));
+    }
+    return loaded;
+  }
+
   std::int32_t Occupancy(std::int64_t k) const {
     const Instant taken = batches_[static_cast<std::size_t>(k)].taken;
     std::int32_t made = 0;
@@ -199,6 +213,7 @@ class PipelineRecorder {
     }
     next(State::kSync, State::kDeviceSync, p_.sync);
     const std::int32_t occupancy = loads_itself ? 0 : Occupancy(k);
+    trained_ += Samples(k);
     builder_.Record(trace::StepRecord{.step = k,
                                       .batch = k,
                                       .epoch = k / p_.epoch_batches,
@@ -207,7 +222,8 @@ class PipelineRecorder {
                                       .taken = t.taken,
                                       .done = t.done,
                                       .starved = t.taken - begin,
-                                      .loss = std::nullopt});
+                                      .loss = std::nullopt,
+                                      .loaded = Loaded(k)});
   }
 
   void Device(State state, Instant begin, Instant end, std::int64_t batch) {
@@ -242,7 +258,8 @@ class PipelineRecorder {
   const Pipeline& p_;
   trace::TraceBuilder builder_;
   std::vector<Instant> free_;  ///< the end of each worker's recorded time
-  std::vector<Times> batches_;
+  std::vector<Times> batches_;  ///< also of those in work when the last step ends
+  std::int64_t trained_ = 0;    ///< samples
 };
 
 inline trace::RunTrace TraceOf(const Pipeline& pipeline) {

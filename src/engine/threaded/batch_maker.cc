@@ -79,6 +79,7 @@ bool BatchMaker::ReadAndPrepare(const Task& task, std::int64_t position, std::in
         run_.source != nullptr ? 1 : std::min(chunk_samples_, samples - done);
     if (!Emulate(task, order, position + done, chunk)) return false;
     done += chunk;
+    run_.loaded.fetch_add(chunk, std::memory_order_relaxed);
     if (stop_.IsSet()) return false;
   }
   return true;

@@ -115,6 +115,7 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
   if (read_back || !asynchronous_) record.loss = FinishDownTo(0);
   timer_.Enter(State::kHost);
   record.done = timer_.begun();
+  record.loaded = run_.loaded.load(std::memory_order_relaxed);
   timer_.SetBatch(-1, 0);
   sink_->Record(record);
 }

@@ -108,7 +108,8 @@ void Monitor::CheckTimeout(Instant now) {
 }
 
 void Monitor::SampleResources(Instant now) {
-  const trace::ResourceSample sample = resources_.Read(now, run_.storage.use());
+  trace::ResourceSample sample = resources_.Read(now, run_.storage.use());
+  sample.loaded = run_.loaded.load(std::memory_order_relaxed);
   run_.rings.With([&](trace::TraceBuilder& builder) { builder.Record(sample); });
 }
 

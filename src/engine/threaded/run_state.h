@@ -85,6 +85,7 @@ struct RunState {
 
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: stop waiting for the device
+  std::atomic<std::int64_t> loaded{0};  ///< samples read and prepared so far, bad ones included
   /// When (clock ticks) the consumer began to wait for a result; 0: it does not wait.
   std::atomic<base::Duration::rep> consumer_waits_since{0};
 

@@ -1,6 +1,7 @@
 #include "engine/virtual_time/batch_maker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipesim::engine::virtual_time {
 
@@ -24,6 +25,7 @@ void BatchMaker::Begin(const Deal& deal) {
   position_ = deal.index * run_.experiment.loader.batch_size;
   left_ = std::min(run_.experiment.loader.batch_size, run_.samples_per_epoch - position_);
   batch_.samples = static_cast<std::int32_t>(left_);
+  loaded_ = 0;
   record_ = {.batch = rank_.dispatcher.NumberOf(deal),
              .worker = record_.worker,
              .samples = batch_.samples};
@@ -55,7 +57,13 @@ Wait BatchMaker::Next(Duration contended) {
   return {.kind = Wait::Kind::kNoMore};
 }
 
+void BatchMaker::CountLoaded() {
+  const std::int64_t loaded = batch_.samples - left_;
+  rank_.loaded += loaded - std::exchange(loaded_, loaded);
+}
+
 Wait BatchMaker::Read() {
+  CountLoaded();
   const std::int64_t samples = std::min(chunk_samples_, left_);
   demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position_, samples,
                                 run_.cache ? &*run_.cache : nullptr);
@@ -104,6 +112,7 @@ Wait BatchMaker::HandedOver() {
 }
 
 Wait BatchMaker::Collate() {
+  CountLoaded();
   stage_ = Stage::kCollate;
   account_.Enter(State::kCollate, run_.now);
   const Wait wait{.kind = Wait::Kind::kWork, .work = run_.CollateWork(batch_.samples)};

@@ -26,6 +26,7 @@ class BatchMaker {
   Wait Prepare();
   Wait HandedOver();
   Wait Collate();
+  void CountLoaded();
 
   VirtualRun& run_;
   Rank& rank_;
@@ -35,6 +36,7 @@ class BatchMaker {
   base::Duration handover_;  ///< between them, each time they burn
   MadeBatch batch_;
   std::int64_t position_ = 0, left_ = 0;  ///< of samples not yet read
+  std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
   ChunkDemand demand_;  ///< of the present chunk
   trace::BatchRecord record_;

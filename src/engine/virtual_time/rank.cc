@@ -23,8 +23,8 @@ void Rank::Record(const trace::StepRecord& step) {
   samples_ += step.samples;
   if ((steps_ & (progress.stride - 1)) != 0) return;
   trace::KeepCheckpoint(
-      {.steps = steps_, .samples = samples_, .epoch = step.epoch, .at = step.done}, progress.stride,
-      progress.kept);
+      {.steps = steps_, .samples = samples_, .epoch = step.epoch, .at = step.done, .loaded = loaded},
+      progress.stride, progress.kept);
 }
 
 }  // namespace pipesim::engine::virtual_time

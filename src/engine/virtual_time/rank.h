@@ -30,6 +30,7 @@ struct Rank {
   /// (nullptr) only produce load and keep their progress.
   trace::TraceBuilder* const recorder;
   trace::Progress progress;             ///< without a recorder
+  std::int64_t loaded = 0;              ///< samples read and prepared so far
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
   Dispatcher dispatcher;
   std::optional<Channel> queue;   ///< behind the workers, if there are any

@@ -35,6 +35,7 @@ void Monitor::SampleResources() {
   sample.storage_bytes = use.bytes;
   sample.storage_bandwidth_busy = use.bandwidth_busy;
   sample.storage_iops_busy = use.iops_busy;
+  sample.loaded = run_.ranks.front().loaded;
   run_.builder.Record(sample);
 }
 

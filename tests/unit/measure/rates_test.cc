@@ -74,8 +74,8 @@ TEST(Interval, OfAnEvenRunIsTheRateItself) {
   EXPECT_NEAR(result.samples_per_s_interval->high, *result.samples_per_s, 1e-6);
 }
 
-TEST(Interval, IsNotThereForOneCycle) {
-  const Pipeline pipeline{.workers = 4, .steps = 6, .prepare = Ms(40), .forward = Ms(1)};
+TEST(Interval, IsNotThereForOneStep) {
+  const Pipeline pipeline{.workers = 4, .steps = 2, .prepare = Ms(1), .forward = Ms(40)};
   EXPECT_FALSE(Measured(pipeline).result.samples_per_s_interval);
 }
 

@@ -23,6 +23,7 @@ Pipeline Even(std::int64_t steps) { return {.workers = 1, .steps = steps, .forwa
 struct Asked {
   std::optional<Duration> duration{}, warmup{};
   std::optional<std::int64_t> steps{}, epochs{};
+  std::int64_t min_steps = 1;
   double max_noise = 0.02;
   Duration max_duration = seconds(60);
 };
@@ -34,23 +35,32 @@ std::optional<EndReason> AskAtEnd(const Pipeline& pipeline, const Asked& asked) 
   experiment.run.warmup = asked.warmup;
   experiment.run.steps = asked.steps;
   experiment.run.epochs = asked.epochs;
+  experiment.run.min_steps = asked.min_steps;
   experiment.run.max_noise = asked.max_noise;
   experiment.run.max_duration = asked.max_duration;
   return StopReason(trace, trace.end, experiment);
 }
 
-TEST(StopReason, AutoWaitsForTenSecondsOfMeasurement) {
-  // The first step is warm-up: 10 s are full with step 101.
-  EXPECT_EQ(AskAtEnd(Even(100), {}), std::nullopt);
-  EXPECT_EQ(AskAtEnd(Even(101), {}), EndReason::kEnough);
+TEST(StopReason, AutoWaitsForFiveSecondsOfMeasurement) {
+  // The first step is warm-up: 5 s are full with step 51.
+  EXPECT_EQ(AskAtEnd(Even(50), {}), std::nullopt);
+  EXPECT_EQ(AskAtEnd(Even(51), {}), EndReason::kEnough);
 }
 
-TEST(StopReason, AutoWaitsForEnoughSteps) {
-  Pipeline pipeline = Even(25);
-  pipeline.forward = seconds(1);
-  EXPECT_EQ(AskAtEnd(pipeline, {}), std::nullopt);
-  pipeline.steps = 35;
+TEST(StopReason, AutoNeedsFewStepsWhereTheyAgree) {
+  Pipeline pipeline = Even(2);
+  pipeline.forward = seconds(6);
+  EXPECT_EQ(AskAtEnd(pipeline, {}), std::nullopt);  // one measured step has no interval
+  pipeline.steps = 3;
   EXPECT_EQ(AskAtEnd(pipeline, {}), EndReason::kEnough);
+  EXPECT_EQ(AskAtEnd(pipeline, {.min_steps = 3}), std::nullopt);
+}
+
+TEST(StopReason, AutoIsNotHeldUpByBursts) {
+  // Eight workers finish together once a second; two bursts are no interval of steps, but what they
+  // load grows evenly.
+  const Pipeline bursts{.workers = 8, .steps = 50, .prepare = seconds(1), .forward = Ms(1)};
+  EXPECT_EQ(AskAtEnd(bursts, {}), EndReason::kEnough);
 }
 
 TEST(StopReason, AutoWaitsForANarrowInterval) {
@@ -63,7 +73,7 @@ TEST(StopReason, AutoWaitsForANarrowInterval) {
 TEST(StopReason, AutoEndsAtMaxDuration) {
   EXPECT_EQ(AskAtEnd(Even(400), {.max_noise = -1}), std::nullopt);
   EXPECT_EQ(AskAtEnd(Even(600), {.max_noise = -1}), EndReason::kMaxDuration);
-  EXPECT_EQ(AskAtEnd(Even(100), {.max_duration = seconds(5)}), EndReason::kMaxDuration);
+  EXPECT_EQ(AskAtEnd(Even(40), {.max_duration = seconds(3)}), EndReason::kMaxDuration);
 }
 
 TEST(StopReason, ADurationCountsFromTheEndOfTheWarmUp) {

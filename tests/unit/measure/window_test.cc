@@ -40,6 +40,41 @@ TEST(Window, HoldsWholeCyclesSoThatBurstsDoNotBiasTheRate) {
   }
 }
 
+TEST(Window, CountsWhatIsLoadedWhereTrainingUsesUpStock) {
+  // The first step holds up training until 32 batches are in stock; later ones take 1 ms.
+  Pipeline pipeline = Starving();
+  pipeline.prefetch_factor = 8;
+  pipeline.steps = 20;
+  pipeline.extra = [](std::int64_t step) { return Ms(step == 0 ? 400 : 0); };
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->samples, 16 * 64);
+  EXPECT_LT(window->counted, 3 * 64);
+}
+
+TEST(Window, CountsDeliveriesWhereTrainingLimits) {
+  // Workers of 10 ms fill the window while steps of 20 ms go on: more is loaded than delivered.
+  const Pipeline pipeline{
+      .workers = 4, .prefetch_factor = 8, .steps = 40, .prepare = Ms(10), .forward = Ms(20)};
+  const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_FALSE(window->by_loading);
+  EXPECT_EQ(window->counted, window->samples);
+}
+
+TEST(Window, ARunThatSawOnlyItsFirstBatchesCountsFromItsBegin) {
+  // Eight workers take 10 s for a batch; their first eight are trained on in 8 ms.
+  const Pipeline pipeline{
+      .workers = 8, .steps = 8, .prepare = std::chrono::seconds(10), .forward = Ms(1)};
+  const trace::RunTrace trace = TraceOf(pipeline);
+  const auto window = MeasuredWindow(trace, ExperimentOf(pipeline));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->from, trace.begin);
+  EXPECT_TRUE(window->by_loading);
+  const double per_s = SamplesPerSecondOfAll(trace, *window, ExperimentOf(pipeline));
+  EXPECT_NEAR(per_s, 8 * 64 / 10.0, 0.01 * per_s);
+}
+
 TEST(Window, BeginsAfterTheStatedWarmUp) {
   const Pipeline pipeline{.workers = 1, .steps = 100, .prepare = Ms(1), .forward = Ms(10)};
   spec::Experiment experiment = ExperimentOf(pipeline);
@@ -102,9 +137,7 @@ TEST(Window, StaysWithinOneKeptStepOfWholeCyclesInALongRun) {
 }
 
 TEST(Window, TakesEverythingWhenNotOneCycleFits) {
-  Pipeline pipeline = Starving();
-  pipeline.workers = 64;
-  pipeline.steps = 10;
+  const Pipeline pipeline{.workers = 64, .steps = 10, .prepare = Ms(1), .forward = Ms(10)};
   const auto window = MeasuredWindow(TraceOf(pipeline), ExperimentOf(pipeline));
   ASSERT_TRUE(window);
   EXPECT_EQ(window->first_step, 1);

@@ -20,35 +20,18 @@ TEST(WarningText, SaysWhyNothingWasMeasured) {
             "Nothing was measured: no step was finished after the warm-up of 3.6e+03 s in 2 s.");
 }
 
-TEST(WarningText, NamesTheFlagThatGivesMoreSteps) {
-  warnings::FewSteps few{.steps = 8,
-                         .needed = 30,
-                         .stopped_by = EndReason::kSteps,
-                         .enough_steps = 61,
-                         .enough_s = 2.1};
-  const std::string only =
-      "Only 8 steps were measured; at least 30 are needed to tell causes apart.";
-  EXPECT_EQ(WarningText(few), only + " --steps 61 would do.");
-  few.stopped_by = EndReason::kDuration;
-  EXPECT_EQ(WarningText(few), only + " --duration 3s would do.");
-  few.stopped_by = EndReason::kMaxDuration;
-  EXPECT_EQ(WarningText(few), only + " --max-duration 3s would do.");
-  few.stopped_by = EndReason::kEpochs;
-  EXPECT_EQ(WarningText(few), only);
-  few.enough_s = {};
-  few.stopped_by = EndReason::kDuration;
-  few.steps = 1;
-  EXPECT_EQ(WarningText(few),
-            "Only 1 step was measured; at least 30 are needed to tell causes apart.");
+TEST(WarningText, SaysWhatTheThroughputCountsWhereStockChanges) {
+  EXPECT_EQ(WarningText(warnings::Stock{.delivered_per_s = 512, .loaded_per_s = 86.5}),
+            "Training took 512 samples/s meanwhile and 86.5 were loaded: the rest came from stock. "
+            "The throughput counts what was loaded, which lasts.");
 }
 
 TEST(WarningText, SaysHowWideTheIntervalStillIs) {
-  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.02, 0.034}),
-            "60 s passed before the interval was within 2.0 % (it is 3.4 %). --max-duration 120s "
-            "gives it more time.");
-  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.1, {}}),
-            "60 s passed before the interval was within 10 %. --max-duration 120s gives it more "
-            "time.");
+  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.02, 0.034, 1200}),
+            "60 s passed before the interval was within 2.0 % (it is 3.4 %). --steps 1200 would "
+            "do.");
+  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.1, {}, {}}),
+            "60 s passed before the interval was within 10 %.");
 }
 
 TEST(WarningText, NamesWhatTheMachineTookAway) {
