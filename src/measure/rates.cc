@@ -70,10 +70,14 @@ std::vector<double> DeliveryRates(const trace::RunTrace& trace, const Window& wi
   return rates;
 }
 
+/// Whole cycles are exact, so deliveries are taken where there are enough of them.
 std::vector<double> BatchRates(const trace::RunTrace& trace, const Window& window,
                                std::int64_t period, std::int64_t most) {
-  return window.by_loading ? LoadingRates(trace, window, most)
-                           : DeliveryRates(trace, window, period, most);
+  const std::int64_t cycles = (window.last_step - window.first_step) / period;
+  const bool few = cycles < static_cast<std::int64_t>(kLeastBatchesToCheck);
+  if (window.by_loading && (few || window.counted != window.samples))
+    return LoadingRates(trace, window, most);
+  return DeliveryRates(trace, window, period, most);
 }
 
 /// Beyond two standard errors of a sequence without correlation (1 / sqrt n).
