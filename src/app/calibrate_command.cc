@@ -11,7 +11,6 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
-#include "app/repeats.h"
 #include "app/session.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"

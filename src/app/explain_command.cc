@@ -15,8 +15,8 @@ std::string Wrapped(std::string_view text, std::string_view first, std::string_v
   return base::Join(report::Wrap(std::string(first) + std::string(text), 79, rest), "\n") + "\n";
 }
 
-std::string List(std::string_view title, std::span<const std::string_view> items) {
-  if (items.empty()) return "";
+std::string List(std::string_view title, std::initializer_list<std::string_view> items) {
+  if (items.size() == 0) return "";
   std::string text = fmt::format("\n{}\n", title);
   for (std::string_view item : items) text += Wrapped(item, "  - ", "    ");
   return text;

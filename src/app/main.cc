@@ -1,10 +1,64 @@
-// The entry point. The work is done in the folders beside it:
+// The entry point: finds the command and calls it. The work is done in the folders beside it:
 // arguments -> experiment -> run -> measurement -> diagnosis -> report.
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <clocale>
+#include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
-#include "app/program.h"
+#include "app/build_info.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
+
+namespace pipesim::app {
+namespace {
+
+using base::ExitCode;
+
+ExitCode Dispatch(const std::vector<std::string>& words) {
+  if (words.empty()) return PrintOut(WelcomeText()), ExitCode::kOk;
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
+    return PrintOut(OverviewText()), ExitCode::kOk;
+  if (words[0] == "--version")
+    return PrintOut(fmt::format("pipesim {} ({}, {})\n", kVersion, kCommit, kBuild)), ExitCode::kOk;
+
+  const Arguments arguments = ParseArguments(words);
+  if (arguments.Has("help")) return PrintOut(HelpText(*arguments.command)), ExitCode::kOk;
+  return arguments.command->function(arguments);
+}
+
+ExitCode Fail(ExitCode code, std::string_view text) {
+  fmt::print(stderr, "pipesim: {}\n", text);
+  return code;
+}
+
+/// Turns every exception into a message and an exit code.
+ExitCode Main(const std::vector<std::string>& words) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("pipesim"));
+  spdlog::set_pattern("pipesim: %l: %v");
+  try {
+    return Dispatch(words);
+  } catch (const base::ConfigError& error) {
+    fmt::print(stderr, "{}", base::FormatProblems(error.problems()));
+    return ExitCode::kConfiguration;
+  } catch (const base::UsageError& error) {
+    return Fail(ExitCode::kUsage, error.what());
+  } catch (const base::EnvironmentError& error) {
+    return Fail(ExitCode::kConfiguration, error.what());
+  } catch (const std::bad_alloc&) {
+    return Fail(ExitCode::kRunFailed, "out of memory");
+  } catch (const std::exception& error) {
+    return Fail(ExitCode::kInternal, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+}  // namespace pipesim::app
 
 int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");

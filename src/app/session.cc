@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "app/repeats.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"
@@ -236,7 +235,14 @@ report::RunReport RunRepeats(const Experiment& experiment, const engine::RunCont
     runs.push_back(RunOnce(seeded, control));
     if (!measure::Finished(runs.back().measurement.result)) return runs.back();
   }
-  return MedianOf(std::move(runs));
+  if (runs.size() == 1) return std::move(runs.front());
+  std::vector<measure::Result> results;
+  for (const report::RunReport& run : runs) results.push_back(run.measurement.result);
+  measure::Repeats repeats = measure::SumUp(results);
+  report::RunReport& median = runs[repeats.median];
+  median.measurement.result = std::move(repeats.result);
+  median.repeats = std::move(repeats.slowest_first);
+  return std::move(median);
 }
 
 }  // namespace pipesim::app

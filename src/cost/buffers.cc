@@ -4,9 +4,12 @@
 
 namespace pipesim::cost {
 
+bool PinsBatches(const spec::Loader& loader, bool trains_on_cpu) {
+  return loader.pin_memory && !trains_on_cpu;
+}
+
 bool PinsBatches(const spec::Experiment& experiment) {
-  const spec::DeviceId device = experiment.device.Id();
-  return experiment.loader.pin_memory && (device.IsCuda() || device.IsEmulated());
+  return PinsBatches(experiment.loader, experiment.device.Id().IsCpu());
 }
 
 std::size_t MostInFlight(const spec::Device& device) {

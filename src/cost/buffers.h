@@ -10,7 +10,9 @@
 namespace pipesim::cost {
 
 /// Whether batches pass through page-locked memory: it was requested, and the CPU does not train on
-/// them in place. The experiment's device must be chosen.
+/// them in place.
+bool PinsBatches(const spec::Loader& loader, bool trains_on_cpu);
+/// The experiment's device must be chosen.
 bool PinsBatches(const spec::Experiment& experiment);
 
 /// The most steps in flight, including the one about to be submitted.

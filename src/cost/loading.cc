@@ -1,6 +1,7 @@
 #include "cost/loading.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cost/rates.h"
 
@@ -8,6 +9,13 @@ namespace pipesim::cost {
 
 using base::Bytes;
 using base::Duration;
+
+Prepare Prepare::Decoding(base::Drawn<Duration> cost, Bytes prepared) {
+  const double sample_s = cost.in_units.Mean() * 1e-9;
+  Prepare decoding{.kind = Kind::kCpu, .cost = std::move(cost), .divisible = false};
+  if (sample_s > 0) decoding.memory_bytes_per_s = static_cast<double>(prepared.count) / sample_s;
+  return decoding;
+}
 
 int Prepare::Threads(int worker_threads) const {
   return UsesCores() && divisible ? std::max(1, worker_threads) : 1;

@@ -21,6 +21,9 @@ struct Prepare {
   /// stays in caches.
   double memory_bytes_per_s = 0;
 
+  /// Decoding real files to `prepared` bytes each.
+  static Prepare Decoding(base::Drawn<base::Duration> cost, base::Bytes prepared);
+
   bool operator==(const Prepare&) const = default;
   bool UsesCores() const { return kind == Kind::kCpu; }
   /// How many of a worker's `worker_threads` prepare a sample together.

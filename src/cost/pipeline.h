@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "cost/loading.h"
 #include "cost/machine.h"
-#include "cost/source.h"
 #include "cost/step.h"
 #include "cost/storage.h"
 #include "spec/experiment.h"

@@ -10,8 +10,8 @@ namespace {
 std::uint64_t Key(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 }  // namespace
 
-Bytes SampleBytes(const spec::Dataset& dataset, std::uint64_t seed, std::int64_t sample) {
-  return dataset.sample_bytes.Draw(base::KeyedStream(seed, base::Stage::kSampleSize, Key(sample)));
+Bytes StoredBytes(const base::Drawn<Bytes>& stored, std::uint64_t seed, std::int64_t sample) {
+  return stored.Draw(base::KeyedStream(seed, base::Stage::kSampleSize, Key(sample)));
 }
 
 RecencyList::RecencyList(std::size_t samples)
@@ -47,36 +47,37 @@ void SampleBag::Remove(std::uint32_t sample) {
 }
 
 std::optional<SampleCache> SampleCache::Of(const spec::Experiment& experiment,
-                                           const Storage& storage) {
-  if (!storage.HasCache()) return std::nullopt;
-  return SampleCache(experiment, storage.cache);
+                                           const Pipeline& pipeline) {
+  if (!pipeline.storage.HasCache()) return std::nullopt;
+  return SampleCache(experiment, pipeline);
 }
 
-SampleCache::SampleCache(const spec::Experiment& experiment, const spec::Cache& cache)
-    : lru_(cache.policy == spec::CachePolicy::kLru),
-      size_(cache.size),
-      dataset_(experiment.dataset),
+SampleCache::SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline)
+    : lru_(pipeline.storage.cache.policy == spec::CachePolicy::kLru),
+      size_(pipeline.storage.cache.size),
+      stored_(pipeline.samples.stored),
+      samples_(experiment.dataset.samples),
       seed_(experiment.run.seed),
-      by_use_(lru_ ? static_cast<std::size_t>(dataset_.samples) : 0),
-      bag_(lru_ ? 0 : static_cast<std::size_t>(dataset_.samples)) {
-  Fill(cache.warm, experiment.loader.shuffle);
+      by_use_(lru_ ? static_cast<std::size_t>(samples_) : 0),
+      bag_(lru_ ? 0 : static_cast<std::size_t>(samples_)) {
+  Fill(pipeline.storage.cache.warm, experiment.loader.shuffle);
 }
 
 void SampleCache::Fill(double warm, bool shuffled) {
   const Bytes room{static_cast<std::int64_t>(warm * static_cast<double>(size_.count))};
-  const base::Shuffle shuffle(seed_, Key(-1), Key(dataset_.samples));
+  const base::Shuffle shuffle(seed_, Key(-1), Key(samples_));
   const auto sample_at = [&](std::int64_t position) {
     return shuffled ? static_cast<std::int64_t>(shuffle(Key(position))) : position;
   };
   const auto bytes_at = [&](std::int64_t position) {
-    return SampleBytes(dataset_, seed_, sample_at(position));
+    return StoredBytes(stored_, seed_, sample_at(position));
   };
-  std::int64_t first = dataset_.samples;
+  std::int64_t first = samples_;
   for (Bytes sum; first > 0; --first) {
     sum += bytes_at(first - 1);
     if (sum > room) break;
   }
-  for (std::int64_t at = first; at < dataset_.samples; ++at) {
+  for (std::int64_t at = first; at < samples_; ++at) {
     Add(static_cast<std::uint32_t>(sample_at(at)), bytes_at(at));
   }
 }
@@ -118,7 +119,7 @@ void SampleCache::MakeRoom(Bytes bytes, std::int64_t epoch, std::int64_t positio
 }
 
 void SampleCache::Evict(std::uint32_t sample) {
-  used_ = used_ - SampleBytes(dataset_, seed_, sample);
+  used_ = used_ - StoredBytes(stored_, seed_, sample);
   if (lru_) {
     by_use_.Remove(sample);
   } else {

@@ -16,13 +16,14 @@
 #include <vector>
 
 #include "base/units.h"
-#include "cost/storage.h"
+#include "cost/pipeline.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
 
 /// Stored size of a sample; the same draw every epoch.
-base::Bytes SampleBytes(const spec::Dataset& dataset, std::uint64_t seed, std::int64_t sample);
+base::Bytes StoredBytes(const base::Drawn<base::Bytes>& stored, std::uint64_t seed,
+                        std::int64_t sample);
 
 /// Samples in the order of their last use. Every operation is O(1). Takes 8 bytes per sample of the
 /// data set.
@@ -65,16 +66,17 @@ class SampleCache {
  public:
   /// nullopt when the storage has no cache. The data set must have at most
   /// spec::kMostSamplesBehindCache samples (spec checks this).
-  static std::optional<SampleCache> Of(const spec::Experiment& experiment, const Storage& storage);
+  static std::optional<SampleCache> Of(const spec::Experiment& experiment,
+                                       const Pipeline& pipeline);
 
-  /// Returns whether the sample is in the cache, and inserts it if not. `bytes` is its SampleBytes.
+  /// Returns whether the sample is in the cache, and inserts it if not. `bytes` is its StoredBytes.
   /// `epoch` and `position` of the access key the random evictions.
   bool Access(std::int64_t sample, base::Bytes bytes, std::int64_t epoch, std::int64_t position);
   /// Bytes of all cached samples; at most the cache's size.
   base::Bytes used() const { return used_; }
 
  private:
-  SampleCache(const spec::Experiment& experiment, const spec::Cache& cache);
+  SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline);
   void Fill(double warm, bool shuffled);
   void Add(std::uint32_t sample, base::Bytes bytes);
   void MakeRoom(base::Bytes bytes, std::int64_t epoch, std::int64_t position);
@@ -82,7 +84,8 @@ class SampleCache {
 
   bool lru_;
   base::Bytes size_, used_;
-  spec::Dataset dataset_;
+  base::Drawn<base::Bytes> stored_;
+  std::int64_t samples_;  ///< of the data set
   std::uint64_t seed_;
   RecencyList by_use_;  ///< lru; else empty
   SampleBag bag_;       ///< random; else empty

@@ -11,11 +11,19 @@
 #include "base/drawn.h"
 #include "base/units.h"
 #include "cost/roofline.h"
-#include "cost/source.h"
 #include "cost/step_table.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
+
+/// Where the figures of a part come from.
+enum class Source : std::uint8_t {
+  kFree,       ///< nothing is known or stated: it costs nothing
+  kStated,     ///< by the experiment, presets included
+  kEstimated,  ///< from the model's layers and a device's figures
+  kProfile,    ///< measured on a machine, kept in its profile
+  kRun,        ///< measured in a run
+};
 
 /// A stated step: base + per_sample × samples, each drawn once a step.
 struct StatedStep {

@@ -1,15 +1,22 @@
 // The demands that the decision makes free in turn, each with the verdict that it names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "diagnose/diagnosis.h"
 
 namespace pipesim::diagnose {
 
-inline constexpr std::array kDemands = {Demand::kStorage, Demand::kLoadingCpu, Demand::kTransfer,
-                                        Demand::kLaunch,  Demand::kSync,       Demand::kOtherHost,
-                                        Demand::kStep};
+/// In the order of the table of verdicts.
+inline constexpr auto kDemands = [] {
+  constexpr auto names_one = [](const VerdictRow& row) { return row.demand.has_value(); };
+  std::array<Demand, std::count_if(kVerdicts.begin(), kVerdicts.end(), names_one)> demands{};
+  std::size_t count = 0;
+  for (const VerdictRow& row : kVerdicts)
+    if (row.demand) demands[count++] = *row.demand;
+  return demands;
+}();
 
 Verdict VerdictOf(Demand demand);
 

@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "diagnose/contention.h"
 #include "diagnose/timeline.h"
+#include "measure/rates.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -103,7 +104,7 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
 /// Settings come before demands, whatever the demands gain: measured contention is certain if its
 /// gain still counts at the far end of the interval.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
-  const auto half_width = RelativeHalfWidth(q.measurement.result);
+  const auto half_width = measure::RelativeHalfWidth(q.measurement.result);
   if (!half_width) {
     const std::int64_t steps = q.measurement.result.steps;
     doubt.missing.push_back({"result.samples_per_s_interval",
@@ -163,7 +164,7 @@ std::optional<double> ModelError(const Question& q) {
 }
 
 std::optional<measure::Interval> GainInterval(const Question& q, const Change& change) {
-  const auto half_width = RelativeHalfWidth(q.measurement.result);
+  const auto half_width = measure::RelativeHalfWidth(q.measurement.result);
   if (!half_width) return std::nullopt;
   auto gain = [&](const Variant& s) { return Gain(q.quick(s), q.quick(change(s))); };
   double low = gain(q.now), high = low;

@@ -1,11 +1,13 @@
 #include "diagnose/ladder.h"
 
+#include "measure/rates.h"
+
 namespace pipesim::diagnose {
 namespace {
 
 Full Fullness(std::optional<double> utilization, const Question& q) {
   if (!utilization) return Full::kUnknown;
-  const double noise = RelativeHalfWidth(q.measurement.result).value_or(0);
+  const double noise = measure::RelativeHalfWidth(q.measurement.result).value_or(0);
   const double near = q.thresholds.model_error;
   if (*utilization * (1 - noise) >= 1 - near) return Full::kYes;
   return *utilization * (1 + noise) < 1 - 2 * near ? Full::kNo : Full::kUnsure;

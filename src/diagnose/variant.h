@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "cost/buffers.h"
 #include "cost/pipeline.h"
 #include "measure/measurement.h"
 #include "spec/experiment.h"
@@ -33,7 +34,7 @@ struct Variant {
   int WorkerThreads() const { return pipeline.prepare.Threads(settings.limits.worker_threads); }
   bool on_cpu() const { return pipeline.step.on_cpu(); }
   /// Batches are copied into page-locked memory.
-  bool Pins() const { return settings.loader.pin_memory && !on_cpu(); }
+  bool Pins() const { return cost::PinsBatches(settings.loader, on_cpu()); }
   bool HasPinThread() const { return Pins() && settings.loader.workers > 0; }
   double cores() const { return pipeline.machine.cores; }
 };

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,9 +57,9 @@ struct VerdictPage {
   // The explanation: `pipesim explain NAME` and docs/verdicts.md.
   std::string_view meaning;                   ///< one or two sentences
   std::string_view decided;                   ///< the rule that names the verdict
-  std::span<const std::string_view> signs;    ///< how it shows in a report
-  std::span<const std::string_view> flags;    ///< fixes as flags of pipesim, the cheapest first
-  std::span<const std::string_view> pytorch;  ///< the same in a PyTorch program
+  std::initializer_list<std::string_view> signs;    ///< how it shows in a report
+  std::initializer_list<std::string_view> flags;    ///< fixes as pipesim flags, the cheapest first
+  std::initializer_list<std::string_view> pytorch;  ///< the same in a PyTorch program
 };
 
 struct VerdictRow {

@@ -27,9 +27,9 @@ Sampler::Placed::Placed(const base::Drawn<base::Duration>& cost) : fixed(cost.Me
   if (!cost.IsFixed()) sampler.emplace(cost.in_units);
 }
 
-Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
-                 KeptDraws kept)
-    : dataset_(experiment.dataset),
+Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipeline, KeptDraws kept)
+    : samples_(experiment.dataset.samples),
+      classes_(experiment.dataset.classes),
       storage_(pipeline.storage),
       prepare_(pipeline.prepare),
       worker_startup_(experiment.loader.worker_startup),
@@ -37,19 +37,19 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),
       draws_(std::move(kept)),
-      sample_bytes_(dataset_.sample_bytes.Mean()),
+      sample_bytes_(pipeline.samples.stored.Mean()),
       latency_(storage_.latency),
       open_cost_(storage_.open_cost) {
-  DrawUnlessFixed(dataset_.sample_bytes, Stage::kSampleSize, experiment, draws_.sample_bytes);
+  DrawUnlessFixed(pipeline.samples.stored, Stage::kSampleSize, experiment, draws_.sample_bytes);
   DrawUnlessFixed(prepare_.cost, Stage::kPrepare, experiment, draws_.prepare);
-  if (!dataset_.sample_bytes.IsFixed() || !storage_.latency.IsFixed() ||
+  if (!pipeline.samples.stored.IsFixed() || !storage_.latency.IsFixed() ||
       !storage_.open_cost.IsFixed() || !prepare_.cost.IsFixed()) {
     return;
   }
   each_.emplace();
   if (storage_.present) {
     each_->reads = 1;
-    each_->bytes = dataset_.sample_bytes.Mean();
+    each_->bytes = pipeline.samples.stored.Mean();
     each_->latency = storage_.latency.Mean() + storage_.open_cost.Mean();
     each_->read_cpu = storage_.read_cpu;
   }
@@ -57,7 +57,7 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
 }
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
-  return Epoch(base::Shuffle(seed_, Key(epoch), Key(dataset_.samples)), shuffle_);
+  return Epoch(base::Shuffle(seed_, Key(epoch), Key(samples_)), shuffle_);
 }
 
 Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch, int rank) const {
@@ -65,7 +65,7 @@ Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch, int rank) const {
   order.order_.Tabulate();
   order.rank_ = rank;
   order.ranks_ = accelerators_;
-  order.samples_ = dataset_.samples;
+  order.samples_ = samples_;
   return order;
 }
 
@@ -131,7 +131,7 @@ void Sampler::Epoch::Range(std::int64_t position, std::span<std::uint64_t> sampl
 }
 
 std::int64_t Sampler::Label(std::int64_t sample) const {
-  const auto classes = static_cast<double>(std::max<std::int64_t>(dataset_.classes, 1));
+  const auto classes = static_cast<double>(std::max<std::int64_t>(classes_, 1));
   const double unit = KeyedStream(seed_, Stage::kLabel, Key(sample)).NextUnit();
   return static_cast<std::int64_t>(unit * classes);
 }

@@ -97,7 +97,7 @@ class Sampler {
   base::Duration At(const Placed& cost, base::Stage stage, std::int64_t epoch,
                     std::int64_t position) const;
 
-  spec::Dataset dataset_;
+  std::int64_t samples_, classes_;
   cost::Storage storage_;
   cost::Prepare prepare_;
   base::Drawn<base::Duration> worker_startup_;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/stats.h"
-#include "measure/accelerators.h"
 #include "measure/rates.h"
 
 namespace pipesim::measure {

@@ -80,13 +80,13 @@ class Fitting {
 
   void FitPreparing() {
     if (experiment_.prepare.kind != spec::PrepareKind::kDecode || !d_.prepare_cpu_s) return;
-    out_.prepare.kind = cost::Prepare::Kind::kCpu;
-    out_.prepare.divisible = false;
-    out_.prepare.cost = EachSample(trace_, Series::kPrepareTime, *d_.prepare_cpu_s, samples_);
+    out_.prepare = cost::Prepare::Decoding(
+        EachSample(trace_, Series::kPrepareTime, *d_.prepare_cpu_s, samples_),
+        out_.samples.prepared);
   }
 
   void FitCopies() {
-    out_.collate = {.bandwidth = Rate(d_.collate_s)};
+    out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
     out_.pin.bandwidth = Rate(d_.pin_s);
     if (m_.effective.device.IsEmulated()) return;
     out_.transfer = {.bandwidth = Rate(d_.h2d_s)};

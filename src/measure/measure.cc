@@ -1,5 +1,4 @@
 #include "base/stats.h"
-#include "measure/accelerators.h"
 #include "measure/cache_kinds.h"
 #include "measure/demands.h"
 #include "measure/measurement.h"

@@ -165,14 +165,6 @@ struct Measurement {
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 
-/// Half-width of the throughput's interval over the throughput; nullopt when it has none.
-std::optional<double> RelativeHalfWidth(const Result& result);
-
-/// The steps of a run, warm-up included, after which the interval would be ± `share` of the
-/// throughput: its width shrinks with the square root of the measured steps. Rounded up to two
-/// digits. nullopt without an interval.
-std::optional<std::int64_t> StepsForInterval(const Result& result, double share);
-
 /// `pipeline`: the costs that the run was given; only its emulated storage is used. Does not throw
 /// on a short or failed run: a value that could not be measured is nullopt, with a warning.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/stats.h"
 
@@ -14,18 +15,25 @@ bool Finished(const Result& result) {
          result.stopped_by != trace::EndReason::kOutOfMemory;
 }
 
-Result MedianOf(std::vector<Result>& results) {
-  std::stable_sort(results.begin(), results.end(), [](const Result& a, const Result& b) {
-    return *a.samples_per_s < *b.samples_per_s;
+Repeats SumUp(const std::vector<Result>& results) {
+  std::vector<std::size_t> order(results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return *results[a].samples_per_s < *results[b].samples_per_s;
   });
+  Repeats repeats;
   std::vector<double> rates;
-  for (const Result& result : results) rates.push_back(*result.samples_per_s);
-  Result median = results[(results.size() - 1) / 2];
+  for (const std::size_t run : order) {
+    repeats.slowest_first.push_back(results[run]);
+    rates.push_back(*results[run].samples_per_s);
+  }
+  repeats.median = order[(order.size() - 1) / 2];
+  repeats.result = results[repeats.median];
+  const double rate = *repeats.result.samples_per_s;
   const double half = base::HalfWidth(rates, 0.95).value_or(0);
-  median.samples_per_s_interval =
-      Interval{*median.samples_per_s - half, *median.samples_per_s + half, 0.95,
-               fmt::format("repeats ({})", results.size())};
-  return median;
+  repeats.result.samples_per_s_interval =
+      Interval{rate - half, rate + half, 0.95, fmt::format("repeats ({})", results.size())};
+  return repeats;
 }
 
 }  // namespace pipesim::measure

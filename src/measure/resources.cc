@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "measure/accelerators.h"
 #include "measure/rates.h"
 
 namespace pipesim::measure {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "measure/accelerators.h"
 #include "measure/cache_kinds.h"
 #include "measure/rates.h"
 #include "measure/window.h"

@@ -151,12 +151,12 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
     prediction.measurement = std::move(ended != runs.end() ? *ended : runs.front());
     return;
   }
-  std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-    return *a.result.samples_per_s < *b.result.samples_per_s;
-  });
-  for (const auto& run : runs) prediction.repeats.push_back(run.result);
-  prediction.measurement = std::move(runs[(runs.size() - 1) / 2]);
-  prediction.measurement.result = measure::MedianOf(prediction.repeats);
+  std::vector<measure::Result> results;
+  for (const auto& run : runs) results.push_back(run.result);
+  measure::Repeats repeats = measure::SumUp(results);
+  prediction.measurement = std::move(runs[repeats.median]);
+  prediction.measurement.result = std::move(repeats.result);
+  prediction.repeats = std::move(repeats.slowest_first);
 }
 
 void Diagnose(const Experiment& experiment, const Resolved& resolved, const base::StopFlag* stop,

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cost/profile.h"
 
 namespace pipesim::predict {
@@ -31,6 +32,11 @@ base::Drawn<Duration> Fixed(double seconds) {
 std::vector<std::string> With(std::vector<std::string> paths, std::string path) {
   paths.push_back(std::move(path));
   return paths;
+}
+
+bool IsAtOrBelow(std::string_view path, std::string_view top) {
+  return path == top ||
+         (path.starts_with(top) && path.size() > top.size() && path[top.size()] == '.');
 }
 
 /// Fills one Resolved part by part.
@@ -125,8 +131,9 @@ void Lookup::FindHost() {
   cost::SetHost(basis_.profile.figures, asked_, out_.pipeline);
   const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
   if (const auto rate = Rate(Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers")))) {
-    // The measured rate holds the fixed part of a batch and fresh pages, too.
-    out_.pipeline.collate = {.batch = out_.pipeline.collate.batch, .bandwidth = rate};
+    // The measured rate holds the cost of fresh pages, too.
+    out_.pipeline.collate.bandwidth = rate;
+    out_.pipeline.collate.fault_bandwidth.reset();
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
     out_.pipeline.pin.bandwidth = rate;
@@ -185,11 +192,7 @@ void Lookup::FindPrepare() {
                        basis_.profile.reference),
            "--from a report of a run, a profile that has it, or --prepare 2ms");
   }
-  cost::Prepare& prepare = out_.pipeline.prepare;
-  prepare = {.kind = cost::Prepare::Kind::kCpu, .cost = Fixed(sample_s), .divisible = false};
-  if (sample_s > 0)
-    prepare.memory_bytes_per_s =
-        static_cast<double>(out_.pipeline.samples.prepared.count) / sample_s;
+  out_.pipeline.prepare = cost::Prepare::Decoding(Fixed(sample_s), out_.pipeline.samples.prepared);
 }
 
 spec::DeviceId Lookup::ChosenDevice() const {
@@ -323,6 +326,21 @@ void Lookup::FindDevice() {
 }
 
 }  // namespace
+
+bool MeasuredRun::SameIn(const spec::Experiment& experiment,
+                         const std::vector<std::string>& paths) const {
+  const auto concerns = [&](const std::string& path) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const std::string& top) { return IsAtOrBelow(path, top); });
+  };
+  std::map<std::string, std::string> now;
+  for (const auto& [path, setting] : experiment.settings)
+    if (concerns(path)) now[path] = base::Printable(setting.text);
+  std::map<std::string, std::string> then;
+  for (const auto& [path, text] : texts)
+    if (concerns(path)) then[path] = text;
+  return now == then;
+}
 
 Resolved Resolve(const Experiment& experiment, const Basis& basis) {
   return Lookup(experiment, basis).Find();

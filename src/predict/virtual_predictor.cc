@@ -9,6 +9,7 @@
 #include "diagnose/question.h"
 #include "diagnose/settings.h"
 #include "engine/virtual_time/virtual_executor.h"
+#include "measure/rates.h"
 #include "predict/effort.h"
 
 namespace pipesim::predict {

@@ -52,10 +52,6 @@ struct RunReport {
 /// finite become null. Does not throw for any run.
 Document ToJson(const RunReport& report);
 
-/// Parses a saved document. Throws base::EnvironmentError, naming `source`, when the text is not
-/// JSON, nested too deeply, or not a report that this version can read.
-Document Parse(std::string_view text, const std::string& source);
-
 enum class Detail {
   kBrief,   ///< verdict, why, next
   kNormal,  ///< plus the supporting numbers

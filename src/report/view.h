@@ -40,6 +40,10 @@ class View {
   bool utf8_;
 };
 
+/// Parses a saved document. Throws base::EnvironmentError, naming `source`, when the text is not
+/// JSON, nested too deeply, or not a report that this version can read.
+Document Parse(std::string_view text, const std::string& source);
+
 /// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);
 

@@ -6,16 +6,6 @@
 namespace pipesim::diagnose::balanced {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "loading takes about as long as training; each hides the other",
-};
-constexpr std::string_view kFlags[] = {
-    "change two of the what-if table's rows together",
-};
-constexpr std::string_view kPytorch[] = {
-    "a faster input (DataLoader(..., num_workers=N)) pays only together with a faster step",
-};
-
 std::string Headline(const Findings& found) {
   return fmt::format("no single part limits {}; only several changes together would gain",
                      Training(found.question));
@@ -46,9 +36,18 @@ const VerdictPage kPage = {
     .decided =
         "The best single gain is below 5 %, and the best pair gains 10 % or more. If no pair "
         "does, three or more parts limit equally, and the confidence is low.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "loading takes about as long as training; each hides the other",
+        },
+    .flags =
+        {
+            "change two of the what-if table's rows together",
+        },
+    .pytorch =
+        {
+            "a faster input (DataLoader(..., num_workers=N)) pays only together with a faster step",
+        },
 };
 
 }  // namespace pipesim::diagnose::balanced

@@ -6,20 +6,6 @@
 namespace pipesim::diagnose::compute_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the device, or the CPU that trains, is busy with steps; the queue is full",
-    "free data would gain next to nothing",
-};
-constexpr std::string_view kFlags[] = {
-    "nothing to fix in the input pipeline",
-    "--device PRESET, to see what another device would give",
-    "--set model.precision=bf16, --batch 2B: both change training",
-};
-constexpr std::string_view kPytorch[] = {
-    "nothing to change in DataLoader(...); fewer num_workers may do as well",
-    "torch.autocast('cuda', dtype=torch.bfloat16), torch.compile(model), a smaller model",
-};
-
 /// Free data would gain less than what counts: nothing to fix in the input pipeline.
 bool IsHealthy(const Question& q) {
   const double now = q.predict(q.now);
@@ -80,9 +66,22 @@ const VerdictPage kPage = {
         "The training step itself is the limit. On a GPU users call this GPU-bound; without one, "
         "the CPU trains. If free data would gain less than 5 %, the input pipeline is healthy.",
     .decided = "No setting gains 5 %, and of all demands made free in turn the step gains most.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the device, or the CPU that trains, is busy with steps; the queue is full",
+            "free data would gain next to nothing",
+        },
+    .flags =
+        {
+            "nothing to fix in the input pipeline",
+            "--device PRESET, to see what another device would give",
+            "--set model.precision=bf16, --batch 2B: both change training",
+        },
+    .pytorch =
+        {
+            "nothing to change in DataLoader(...); fewer num_workers may do as well",
+            "torch.autocast('cuda', dtype=torch.bfloat16), torch.compile(model), a smaller model",
+        },
 };
 
 }  // namespace pipesim::diagnose::compute_bound

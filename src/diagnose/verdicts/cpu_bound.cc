@@ -7,20 +7,6 @@
 namespace pipesim::diagnose::cpu_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "workers spend most of their time in prepare, or waiting for a core to prepare",
-    "all allowed cores are busy with loading; more workers change nothing",
-};
-constexpr std::string_view kFlags[] = {
-    "--prepare 2ms with a smaller cost, to see what cheaper work would give",
-    "--cpus N with more cores, where the machine has them",
-};
-constexpr std::string_view kPytorch[] = {
-    "decode and resize once, ahead of time; use libjpeg-turbo or DALI; augment on the GPU",
-    "torch.set_num_threads(1) in each worker (PyTorch's own default), so that workers do not "
-    "oversubscribe",
-};
-
 std::string Headline(const Findings& found) {
   return Limits("preparing samples on the CPU limits", found.question);
 }
@@ -67,9 +53,22 @@ const VerdictPage kPage = {
     .decided =
         "No setting gains 5 %, and of all demands made free in turn prepare and collate gain "
         "most.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "workers spend most of their time in prepare, or waiting for a core to prepare",
+            "all allowed cores are busy with loading; more workers change nothing",
+        },
+    .flags =
+        {
+            "--prepare 2ms with a smaller cost, to see what cheaper work would give",
+            "--cpus N with more cores, where the machine has them",
+        },
+    .pytorch =
+        {
+            "decode and resize once, ahead of time; use libjpeg-turbo or DALI; augment on the GPU",
+            "torch.set_num_threads(1) in each worker (PyTorch's own default), so that workers do "
+            "not oversubscribe",
+        },
 };
 
 }  // namespace pipesim::diagnose::cpu_bound

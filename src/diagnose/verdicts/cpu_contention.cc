@@ -8,21 +8,6 @@
 namespace pipesim::diagnose::cpu_contention {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the training thread waits for a core (contended) while more threads than cores can run",
-    "on the CPU, LibTorch's threads wait inside the step (resources.trainer_contended_fraction)",
-    "step times are longer and more uneven than with fewer workers",
-};
-constexpr std::string_view kFlags[] = {
-    "--workers N, so that N and the training threads fit the cores",
-    "--threads N (limits.compute_threads), to leave cores to the workers",
-    "--set limits.omp_wait=passive, so that threads sleep at a barrier instead of spinning",
-};
-constexpr std::string_view kPytorch[] = {
-    "DataLoader(..., num_workers=N) with a smaller N",
-    "torch.set_num_threads(N) in the training process; OMP_WAIT_POLICY=PASSIVE in its environment",
-};
-
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
   return fmt::format("too many threads share the cores; {} waits for one {} of the time",
@@ -90,9 +75,26 @@ const VerdictPage kPage = {
         "the time that they took beyond the same steps repeated alone after the run); and fewer "
         "threads are predicted to beat the measured rate. The gain is the smaller of c / (1 - c) "
         "and the predicted one.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the training thread waits for a core (contended) while more threads than cores can "
+            "run",
+            "on the CPU, LibTorch's threads wait inside the step "
+            "(resources.trainer_contended_fraction)",
+            "step times are longer and more uneven than with fewer workers",
+        },
+    .flags =
+        {
+            "--workers N, so that N and the training threads fit the cores",
+            "--threads N (limits.compute_threads), to leave cores to the workers",
+            "--set limits.omp_wait=passive, so that threads sleep at a barrier instead of spinning",
+        },
+    .pytorch =
+        {
+            "DataLoader(..., num_workers=N) with a smaller N",
+            "torch.set_num_threads(N) in the training process; OMP_WAIT_POLICY=PASSIVE in its "
+            "environment",
+        },
 };
 
 }  // namespace pipesim::diagnose::cpu_contention

@@ -8,19 +8,6 @@
 namespace pipesim::diagnose::h2d_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the device waits for copies, not for batches",
-    "bytes of a batch over the link's bandwidth come near the time of a step",
-};
-constexpr std::string_view kFlags[] = {
-    "--set loader.pin_memory=true, for faster copies that run beside the step",
-    "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
-};
-constexpr std::string_view kPytorch[] = {
-    "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)",
-    "copy the next batch on a stream of its own while the step runs; send uint8, cast on the GPU",
-};
-
 std::string Headline(const Findings& found) {
   return Limits("copying batches to the device limits", found.question);
 }
@@ -65,9 +52,22 @@ const VerdictPage kPage = {
         "than training on them.",
     .decided =
         "No setting gains 5 %, and of all demands made free in turn pin and transfer gain most.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the device waits for copies, not for batches",
+            "bytes of a batch over the link's bandwidth come near the time of a step",
+        },
+    .flags =
+        {
+            "--set loader.pin_memory=true, for faster copies that run beside the step",
+            "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
+        },
+    .pytorch =
+        {
+            "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)",
+            "copy the next batch on a stream of its own while the step runs; send uint8, cast on "
+            "the GPU",
+        },
 };
 
 }  // namespace pipesim::diagnose::h2d_bound

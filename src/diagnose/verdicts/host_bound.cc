@@ -3,16 +3,6 @@
 namespace pipesim::diagnose::host_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the training thread's own work (host) takes a large part of each step",
-};
-constexpr std::string_view kFlags[] = {
-    "none: it is the training loop's code",
-};
-constexpr std::string_view kPytorch[] = {
-    "move logging, metrics and checkpoints off the training loop's path",
-};
-
 std::string Headline(const Findings& found) {
   return Limits("the training loop's own work limits", found.question);
 }
@@ -36,9 +26,18 @@ const VerdictPage kPage = {
     .meaning = "The training thread's own work between steps holds training back.",
     .decided =
         "No setting gains 5 %, and of all demands made free in turn other host work gains most.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the training thread's own work (host) takes a large part of each step",
+        },
+    .flags =
+        {
+            "none: it is the training loop's code",
+        },
+    .pytorch =
+        {
+            "move logging, metrics and checkpoints off the training loop's path",
+        },
 };
 
 }  // namespace pipesim::diagnose::host_bound

@@ -7,20 +7,10 @@
 #include "diagnose/clauses.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
+#include "measure/rates.h"
 
 namespace pipesim::diagnose::inconclusive {
 namespace {
-
-constexpr std::string_view kSigns[] = {
-    "the report says what is certain, what is open, and what is missing",
-};
-constexpr std::string_view kFlags[] = {
-    "--steps N, with N from the report's 'Next'",
-    "without --duration a run goes on until its interval is small enough",
-};
-constexpr std::string_view kPytorch[] = {
-    "nothing to change in DataLoader(...) before it is known what limits",
-};
 
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
@@ -90,9 +80,19 @@ const VerdictPage kPage = {
     .decided =
         "An interval wider than 5 % while candidates overlap, or none; or needed evidence is "
         "missing; or the model misses the measured run by more than 10 %.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the report says what is certain, what is open, and what is missing",
+        },
+    .flags =
+        {
+            "--steps N, with N from the report's 'Next'",
+            "without --duration a run goes on until its interval is small enough",
+        },
+    .pytorch =
+        {
+            "nothing to change in DataLoader(...) before it is known what limits",
+        },
 };
 
 }  // namespace pipesim::diagnose::inconclusive

@@ -11,21 +11,6 @@
 namespace pipesim::diagnose::io_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "workers spend most of their time in read",
-    "storage delivers nearly all of its bandwidth or reads/s; more workers change little",
-};
-constexpr std::string_view kFlags[] = {
-    "--storage PRESET with a faster storage, to see what it would give",
-    "--set storage.bandwidth=1GB/s, to find how fast is fast enough",
-};
-constexpr std::string_view kPytorch[] = {
-    "keep the data on local NVMe, in memory (/dev/shm), or in the page cache after the first "
-    "epoch",
-    "store fewer bytes: resized images, better compression; larger files read in sequence "
-    "(WebDataset shards) where reads/s are the limit",
-};
-
 std::string Headline(const Findings& found) { return Limits("storage limits", found.question); }
 
 void AddStorageUse(Clauses& clauses, const Question& q) {
@@ -96,9 +81,23 @@ const VerdictPage kPage = {
         "Storage cannot deliver samples as fast as training takes them, whatever the number of "
         "workers.",
     .decided = "No setting gains 5 %, and of all demands made free in turn storage gains most.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "workers spend most of their time in read",
+            "storage delivers nearly all of its bandwidth or reads/s; more workers change little",
+        },
+    .flags =
+        {
+            "--storage PRESET with a faster storage, to see what it would give",
+            "--set storage.bandwidth=1GB/s, to find how fast is fast enough",
+        },
+    .pytorch =
+        {
+            "keep the data on local NVMe, in memory (/dev/shm), or in the page cache after the "
+            "first epoch",
+            "store fewer bytes: resized images, better compression; larger files read in sequence "
+            "(WebDataset shards) where reads/s are the limit",
+        },
 };
 
 }  // namespace pipesim::diagnose::io_bound

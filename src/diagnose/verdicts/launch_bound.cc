@@ -6,20 +6,6 @@
 namespace pipesim::diagnose::launch_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the device waits for the host to launch, and its kernels are short",
-    "a captured step replays in far less time than a step takes",
-};
-constexpr std::string_view kFlags[] = {
-    "--set model.cuda_graph=true, to launch the whole step at once",
-    "--batch 2B, which changes training",
-};
-constexpr std::string_view kPytorch[] = {
-    "torch.compile(model, mode='reduce-overhead'), torch.cuda.CUDAGraph, fused optimizers "
-    "(fused=True)",
-    "DataLoader(..., batch_size=2*B), which changes training",
-};
-
 std::string Headline(const Findings& found) {
   return Limits("the host cannot launch work fast enough and limits", found.question);
 }
@@ -57,9 +43,22 @@ const VerdictPage kPage = {
         "No setting gains 5 %, and of all demands made free in turn the host's launching gains "
         "most. If the device's own time could not be separated from launch gaps, and the "
         "difference would change the verdict, the verdict is inconclusive.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the device waits for the host to launch, and its kernels are short",
+            "a captured step replays in far less time than a step takes",
+        },
+    .flags =
+        {
+            "--set model.cuda_graph=true, to launch the whole step at once",
+            "--batch 2B, which changes training",
+        },
+    .pytorch =
+        {
+            "torch.compile(model, mode='reduce-overhead'), torch.cuda.CUDAGraph, fused optimizers "
+            "(fused=True)",
+            "DataLoader(..., batch_size=2*B), which changes training",
+        },
 };
 
 }  // namespace pipesim::diagnose::launch_bound

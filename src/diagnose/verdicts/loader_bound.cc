@@ -9,21 +9,6 @@
 namespace pipesim::diagnose::loader_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "training is starved, yet neither the storage nor the cores are full",
-    "workers are busy all the time: blocked is near 0 %, the queue is empty",
-    "one worker's time for a batch, divided by the workers, is longer than a step",
-};
-constexpr std::string_view kFlags[] = {
-    "--workers N, with N from the report's 'Enough workers'",
-    "--prefetch 4, where batches differ much in cost",
-};
-constexpr std::string_view kPytorch[] = {
-    "DataLoader(dataset, batch_size=B, num_workers=N, prefetch_factor=2)",
-    "DataLoader(..., num_workers=N, persistent_workers=True), when the first batch of each epoch "
-    "is slow",
-};
-
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
   const auto& setting = found.decision.setting;
@@ -77,9 +62,23 @@ const VerdictPage kPage = {
         "A loader setting alone (workers up to max(cores, 4 x now), prefetch_factor, dispatch, "
         "in_order, persistent_workers) is predicted to gain 5 % or more. Decided before all "
         "others.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "training is starved, yet neither the storage nor the cores are full",
+            "workers are busy all the time: blocked is near 0 %, the queue is empty",
+            "one worker's time for a batch, divided by the workers, is longer than a step",
+        },
+    .flags =
+        {
+            "--workers N, with N from the report's 'Enough workers'",
+            "--prefetch 4, where batches differ much in cost",
+        },
+    .pytorch =
+        {
+            "DataLoader(dataset, batch_size=B, num_workers=N, prefetch_factor=2)",
+            "DataLoader(..., num_workers=N, persistent_workers=True), when the first batch of each "
+            "epoch is slow",
+        },
 };
 
 }  // namespace pipesim::diagnose::loader_bound

@@ -5,17 +5,6 @@
 namespace pipesim::diagnose::sync_bound {
 namespace {
 
-constexpr std::string_view kSigns[] = {
-    "the training loop waits for results (sync), and the device idles after each",
-};
-constexpr std::string_view kFlags[] = {
-    "--set model.sync_every=0, or a larger n",
-};
-constexpr std::string_view kPytorch[] = {
-    "no loss.item(), print(loss) or .cpu() in every step: add up on the device, read every n "
-    "steps",
-};
-
 std::string Headline(const Findings& found) {
   return Limits("reading results back from the device limits", found.question);
 }
@@ -44,9 +33,19 @@ const VerdictPage kPage = {
     .decided =
         "No setting gains 5 %, and of all demands made free in turn reading results back gains "
         "most. The part of that wait in which the step itself runs counts as the step.",
-    .signs = kSigns,
-    .flags = kFlags,
-    .pytorch = kPytorch,
+    .signs =
+        {
+            "the training loop waits for results (sync), and the device idles after each",
+        },
+    .flags =
+        {
+            "--set model.sync_every=0, or a larger n",
+        },
+    .pytorch =
+        {
+            "no loss.item(), print(loss) or .cpu() in every step: add up on the device, read every "
+            "n steps",
+        },
 };
 
 }  // namespace pipesim::diagnose::sync_bound

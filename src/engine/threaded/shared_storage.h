@@ -14,8 +14,8 @@ namespace pipesim::engine::threaded {
 /// Thread-safe.
 class SharedStorage {
  public:
-  SharedStorage(const spec::Experiment& experiment, const cost::Storage& storage)
-      : server_(storage), cache_(cost::SampleCache::Of(experiment, storage)) {}
+  SharedStorage(const spec::Experiment& experiment, const cost::Pipeline& pipeline)
+      : server_(pipeline.storage), cache_(cost::SampleCache::Of(experiment, pipeline)) {}
   /// The demand of the samples from `position` on: cache hits and reads. Updates the cache.
   ChunkDemand Demand(const Sampler& sampler, std::int64_t epoch, const Sampler::Epoch& order,
                      std::int64_t position, std::int64_t samples) {

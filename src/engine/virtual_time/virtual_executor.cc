@@ -170,8 +170,7 @@ class VirtualExecutor final : public Executor {
       return kept;
     };
     const std::lock_guard lock(mutex_);
-    return {serve(experiment.dataset.sample_bytes.in_units, base::Stage::kSampleSize,
-                  draws_.sample_bytes),
+    return {serve(pipeline.samples.stored.in_units, base::Stage::kSampleSize, draws_.sample_bytes),
             serve(pipeline.prepare.cost.in_units, base::Stage::kPrepare, draws_.prepare)};
   }
 

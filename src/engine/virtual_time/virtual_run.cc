@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/buffers.h"
+
 namespace pipesim::engine::virtual_time {
 
 int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step) {
@@ -14,18 +16,14 @@ namespace {
 using base::Duration;
 using base::Instant;
 
-bool Pins(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
-  return experiment.loader.pin_memory && !pipeline.step.on_cpu();
-}
-
 /// The most threads that may want a core at once.
 int MostThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const int worker = pipeline.prepare.Threads(experiment.limits.worker_threads);
   const int step = pipeline.step.on_cpu() ? ThreadsOfStep(experiment, pipeline.step) : 1;
   const int ranks = experiment.run.accelerators;
   if (experiment.loader.workers == 0) return ranks * std::max(worker, step);
-  const int pins = Pins(experiment, pipeline) ? 1 : 0;
-  return ranks * (experiment.loader.workers * worker + step + pins);
+  const int pin = cost::PinsBatches(experiment.loader, pipeline.step.on_cpu()) ? 1 : 0;
+  return ranks * (experiment.loader.workers * worker + step + pin);
 }
 
 // Thousands of predictions are made, many at once: writing 4,096 buckets for each of 64 workers
@@ -59,7 +57,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       sample_bytes(costs.samples.prepared),
       threads_of_rank(of.loader.workers + 2),
-      pins(Pins(of, costs)),
+      pins(cost::PinsBatches(of.loader, costs.step.on_cpu())),
       pool_spin(OfPool(of, costs, costs.machine.pool_spin)),
       barrier_slice(OfPool(of, costs, costs.machine.barrier_slice)),
       cores_suffice(CoresSuffice(of, costs) && !pool_spin),
@@ -68,7 +66,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
                  of.run.accelerators * threads_of_rank, barrier_slice),
       sampler(of, costs, std::move(draws)),
       storage(costs.storage),
-      cache(cost::SampleCache::Of(of, costs.storage)),
+      cache(cost::SampleCache::Of(of, costs)),
       builder(now, of.run.seed, {.max_buckets = kBuckets, .keep_spans = keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }

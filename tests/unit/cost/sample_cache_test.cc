@@ -33,7 +33,7 @@ spec::Experiment Cached(CachePolicy policy, double share, std::int64_t samples =
 }
 
 std::optional<SampleCache> CacheOf(const spec::Experiment& experiment) {
-  return SampleCache::Of(experiment, StatedStorage(experiment.storage));
+  return SampleCache::Of(experiment, Stated(experiment));
 }
 
 /// The share of hits in each epoch, read in the order of the experiment's loader.
@@ -50,7 +50,7 @@ std::vector<double> EpochHits(const spec::Experiment& experiment, int epochs) {
           experiment.loader.shuffle
               ? static_cast<std::int64_t>(shuffle(static_cast<std::uint64_t>(at)))
               : at;
-      const Bytes bytes = SampleBytes(experiment.dataset, experiment.run.seed, sample);
+      const Bytes bytes = StoredBytes(experiment.dataset.sample_bytes, experiment.run.seed, sample);
       hits += cache.Access(sample, bytes, epoch, at);
     }
     shares.push_back(static_cast<double>(hits) / static_cast<double>(samples));
@@ -203,7 +203,7 @@ RC_GTEST_PROP(SampleCacheProperty, NeverHoldsMoreThanItsSizeAndLruIsLru, ()) {
       *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, samples));
   std::int64_t at = 0;
   for (const std::int64_t sample : reads) {
-    const Bytes bytes = SampleBytes(experiment.dataset, experiment.run.seed, sample);
+    const Bytes bytes = StoredBytes(experiment.dataset.sample_bytes, experiment.run.seed, sample);
     const bool hit = cache.Access(sample, bytes, 0, at++);
     RC_ASSERT(cache.used() <= experiment.storage.cache.size);
     if (lru) {

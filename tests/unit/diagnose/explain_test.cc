@@ -10,7 +10,7 @@
 namespace pipesim::diagnose {
 namespace {
 
-std::string List(std::span<const std::string_view> items) {
+std::string List(std::initializer_list<std::string_view> items) {
   std::string text;
   for (const auto item : items) {
     text += "- " + std::string(item) + "\n";
@@ -41,7 +41,7 @@ TEST(Explain, CoversEveryVerdictOnce) {
     const VerdictPage& e = *row.page;
     EXPECT_TRUE(seen.insert(row.verdict).second) << row.name;
     EXPECT_FALSE(e.meaning.empty() || e.decided.empty());
-    EXPECT_FALSE(e.signs.empty() || e.flags.empty() || e.pytorch.empty()) << row.name;
+    EXPECT_TRUE(e.signs.size() > 0 && e.flags.size() > 0 && e.pytorch.size() > 0) << row.name;
     EXPECT_TRUE(e.headline && e.evidence && e.remedy) << row.name;
     EXPECT_EQ(FindVerdict(row.name), &row);
   }

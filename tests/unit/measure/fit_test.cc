@@ -118,6 +118,8 @@ TEST(Fit, GivesDecodingItsMeasuredCostOfOneThread) {
   EXPECT_TRUE(prepare.UsesCores());
   EXPECT_FALSE(prepare.divisible);
   EXPECT_EQ(prepare.cost.Mean(), Ms(12) / 4);
+  const double prepared = static_cast<double>(spec::PreparedBytes(files.experiment.dataset).count);
+  EXPECT_DOUBLE_EQ(prepare.memory_bytes_per_s, prepared / 0.003);
 }
 
 TEST(Fit, SpreadsSamplesSoThatBatchesOfThemVaryAsMeasured) {

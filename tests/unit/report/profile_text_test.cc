@@ -5,24 +5,16 @@
 namespace pipesim::report {
 namespace {
 
-using base::Duration;
-using std::chrono::microseconds;
-
-spec::ProfileStep Step(std::int64_t batch, Duration time) {
-  return {.model = "mlp",
-          .shape = {1, 28, 28},
-          .device = spec::DeviceId::Cpu(),
-          .batch = batch,
-          .time = {time, 0.1, "measured"}};
-}
-
 TEST(ProfileText, ShowsFiguresWithTheirScatterAndStepsAsATable) {
-  spec::MachineProfile profile;
-  profile.cpu = "Z80";
-  profile.cores = 2;
-  profile.figures.wake_up = {microseconds(10), 0.2, "measured"};
-  profile.steps = {Step(1, microseconds(100)), Step(8, microseconds(300))};
-  profile.steps[1].threads = 2;
+  const spec::MachineProfile profile = spec::ReadMachineProfileText(R"(
+context: {cpu: Z80, cores: 2}
+figures:
+  wake_up: {value: 10us, spread: 0.2, how: measured}
+steps:
+  - {model: mlp, shape: [1, 28, 28], device: cpu, batch: 1, time: 100us, how: measured}
+  - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, batch: 8, time: 300us, how: measured}
+)",
+                                                                    "z80.yaml");
   EXPECT_EQ(ProfileText(profile, "here.yaml"),
             "Z80, 2 cores: written to here.yaml\n\n"
             "  wake_up                           10.0 us  +-20 %\n\n"

@@ -87,7 +87,7 @@ TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
                               .hit_bandwidth = base::BytesPerSecond{1e6}};
   const Sampler sampler = SamplerOf(experiment);
   const auto order = sampler.EpochOrder(0);
-  auto cache = cost::SampleCache::Of(experiment, cost::StatedStorage(experiment.storage));
+  auto cache = cost::SampleCache::Of(experiment, cost::Stated(experiment));
   sampler.Demand(0, order, 0, 5, &*cache);
   const ChunkDemand both = sampler.Demand(0, order, 3, 4, &*cache);  // 3 and 4 were read before
   const ChunkDemand hits = sampler.Demand(0, order, 3, 2), misses = sampler.Demand(0, order, 5, 2);
