@@ -3,6 +3,7 @@
 #include "app/installation.h"
 #include "app/kept_runs.h"
 #include "base/files.h"
+#include "report/view.h"
 
 namespace pipesim::app {
 base::ExitCode Report(const Arguments& arguments) {
