@@ -61,9 +61,6 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.side = verdict == Verdict::kInconclusive
                ? CertainSide(TimelineOf(measurement), thresholds.side_share)
                : RowOf(verdict).side;
-  if (verdict != Verdict::kInconclusive) {
-    d.second = SecondVerdict(decision, now, predict, thresholds);
-  }
   d.what_if = WhatIfs(q, decision);
   const Findings findings{q, decision, doubt, d.what_if, d.side};
   d.headline = PageOf(verdict).headline(findings);
@@ -71,6 +68,9 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.ruled_out = RuledOut(q, doubt);
   d.recommendation = PageOf(verdict).remedy(findings);
   d.enough = FindEnoughWorkers(q);
+  // Last, since it asks most and the predictor answers only so many in full.
+  if (verdict != Verdict::kInconclusive)
+    d.second = SecondVerdict(decision, now, predict, thresholds);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);
   d.candidates = std::move(doubt.open);

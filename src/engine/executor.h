@@ -31,6 +31,8 @@ struct RunControl {
   /// Called about ten times a second with the trace so far. Returns why the run may end, or nullopt
   /// to go on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
+  /// Only the rate is asked for: the virtual engine keeps times in states by coarser buckets.
+  bool coarse = false;
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
 

@@ -51,44 +51,29 @@ class VirtualPredictor {
  public:
   VirtualPredictor(const Experiment& experiment, const cost::Pipeline& pipeline,
                    const measure::Measurement& measurement, const base::StopFlag* stop)
-      : experiment_(experiment),
-        stop_(stop),
-        least_(StepsToRank(measurement)) {
+      : experiment_(experiment), stop_(stop), least_(StepsToRank(measurement)) {
     experiment_.settings.clear();  // not read here, and each variant copies the experiment
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
-    FitIntoTime(diagnose::VariantOf(experiment, pipeline));
+    const Variant now = diagnose::VariantOf(experiment, pipeline);
+    const double bound = diagnose::PredictByBounds(now);
+    if (std::isfinite(bound) && bound > 0) of_bound_ = (*this)(now) / bound;
   }
 
   double operator()(const Variant& variant) {
     const double bound = diagnose::PredictByBounds(variant);
-    if (!std::isfinite(bound) || !(bound > 0) || (stop_ != nullptr && stop_->IsSet())) return bound;
+    if (!std::isfinite(bound) || !(bound > 0)) return bound;
     const auto known = std::find_if(known_.begin(), known_.end(),
                                     [&](const auto& one) { return one.first == variant; });
     if (known != known_.end()) return known->second;
+    if (spent_s_ >= kLongest_s || (stop_ != nullptr && stop_->IsSet())) return of_bound_ * bound;
     const double rate = Run(variant);
     known_.emplace_back(variant, rate);
     return rate;
   }
 
  private:
-  /// Reduces the steps of each variant if the whole diagnosis would take more than about a second.
-  void FitIntoTime(const Variant& now) {
-    constexpr double kLongest_s = 1;
-    // About 20 worker counts, up to the largest, and about 60 other changes.
-    constexpr double kCounts = 20, kOthers = 60;
-    const auto steps = [&](int workers) {
-      spec::Loader loader = now.settings.loader;
-      loader.workers = workers;
-      return static_cast<double>(StepsOf(loader));
-    };
-    const double runs = kCounts * steps(diagnose::MostWorkers(now)) +
-                        kOthers * steps(now.settings.loader.workers);
-    const double takes_s = runs * SecondsOfStep(experiment_, now.pipeline);
-    if (takes_s > kLongest_s) share_ = kLongest_s / takes_s;
-  }
-
   /// Enough steps to tell a gain from noise, start included; at least kFewestWindows windows and
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
@@ -103,32 +88,49 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts
-  /// even out.
+  /// The steps that a variant may take, so that the whole diagnosis keeps to kLongest_s.
+  std::int64_t Affordable(double step_s) const {
+    const double each_s = (kLongest_s - spent_s_) / kVariants;
+    return std::max(kFewestAffordable, static_cast<std::int64_t>(each_s / step_s));
+  }
+
+  /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts even
+  /// out. A run too short for that is counted by what it loaded (measure::Window).
   double Run(const Variant& variant) {
     Experiment experiment = WithSettings(experiment_, variant.settings);
     const spec::Loader& loader = experiment.loader;
-    const auto affordable = static_cast<std::int64_t>(
-        share_ * static_cast<double>(StepsOf(loader) - StartOf(loader)));
+    const double step_s = SecondsOfStep(experiment, variant.pipeline);
+    const std::int64_t affordable = Affordable(step_s);
     // Loading restarts each epoch, so use whole epochs if any fit.
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    const bool by_epochs = epoch > 0 && epoch <= affordable;
+    const std::int64_t wanted = StepsOf(loader);
+    const bool by_epochs = epoch > 0 && epoch <= wanted && 3 * epoch <= affordable;
     const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
     std::int64_t start = StartOf(loader);
     if (by_epochs) start = (start + epoch - 1) / epoch * epoch;
-    experiment.run.steps = start + std::max(affordable, 2 * cycle);
+    start = std::min(start, affordable / 2);
+    experiment.run.steps = std::min(affordable, std::max(wanted, start + 2 * cycle));
+    spent_s_ += step_s * static_cast<double>(*experiment.run.steps);
     engine::RunControl control;
     control.stop = stop_;
+    control.coarse = true;
     const auto trace = executor_->Run(experiment, variant.pipeline, control);
     return measure::SteadySamplesPerSecond(trace, experiment, start, cycle);
   }
+
+  // Of one core for a whole diagnosis, by SecondsOfStep; later variants are answered by bounds.
+  static constexpr double kLongest_s = 1;
+  // The share of what is left that one variant may take: most diagnoses need 30 to 100.
+  static constexpr double kVariants = 40;
+  static constexpr std::int64_t kFewestAffordable = 8;
 
   Experiment experiment_;
   const base::StopFlag* stop_;
   // One for all variants, which mostly draw the same costs.
   std::unique_ptr<engine::Executor> executor_ = engine::MakeVirtualExecutor();
   double least_;
-  double share_ = 1;
+  double spent_s_ = 0;
+  double of_bound_ = 1;  ///< the run's own rate over its bound
   std::vector<std::pair<Variant, double>> known_;
 };
 

@@ -142,7 +142,7 @@ class VirtualExecutor final : public Executor {
  public:
   RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                const RunControl& control) override {
-    VirtualRun run(experiment, pipeline, DrawsOf(experiment, pipeline), control.keep_spans);
+    VirtualRun run(experiment, pipeline, DrawsOf(experiment, pipeline), control);
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});

@@ -30,6 +30,8 @@ int MostThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeli
 // (47 MB) costs more than the simulation. With 512, a bucket is at most 1/256 of the run, and the
 // buckets at a window's edges count in proportion.
 constexpr std::size_t kBuckets = 512;
+// With many workers, a batch takes long against a bucket and is written to each of them.
+constexpr std::size_t kCoarseBuckets = 32;
 
 double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }
 
@@ -50,7 +52,7 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
 }  // namespace
 
 VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
-                       bool keep_spans)
+                       const RunControl& control)
     : experiment(of),
       pipeline(costs),
       samples_per_epoch(spec::SamplesPerEpoch(of)),
@@ -67,7 +69,8 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       sampler(of, costs, std::move(draws)),
       storage(costs.storage),
       cache(cost::SampleCache::Of(of, costs)),
-      builder(now, of.run.seed, {.max_buckets = kBuckets, .keep_spans = keep_spans}) {
+      builder(now, of.run.seed, {.max_buckets = control.coarse ? kCoarseBuckets : kBuckets,
+                                  .keep_spans = control.keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
 }
 

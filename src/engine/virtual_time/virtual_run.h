@@ -29,7 +29,7 @@ int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step);
 struct VirtualRun {
   /// Both outlive the run.
   VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
-             bool keep_spans);
+             const RunControl& control);
 
   /// Resumes `actor` when `wait` is over. False: it is already over and nothing was scheduled.
   bool Begin(const Actor& actor, const Wait& wait);
