@@ -202,8 +202,8 @@ struct Window {
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);
 
-/// Samples/s of all accelerators over whole cycles of `cycle` steps after step `start`; 0 when the
-/// trace holds none.
+/// Samples/s of all accelerators over whole cycles of `cycle` steps after step `start` and after an
+/// automatic warm-up; 0 when the trace holds none.
 double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
                               std::int64_t start, std::int64_t cycle);
 

@@ -175,13 +175,14 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
 double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
                               std::int64_t start, std::int64_t cycle) {
   const std::vector<Checkpoint> marks = Marks(trace);
-  const auto from = std::find_if(marks.begin(), marks.end(),
-                                 [start](const Checkpoint& mark) { return mark.steps >= start; });
-  if (from == marks.end()) return 0;
+  const auto after = std::find_if(marks.begin(), marks.end(),
+                                  [start](const Checkpoint& mark) { return mark.steps >= start; });
+  if (marks.size() < 2 || after == marks.end()) return 0;
+  const std::size_t from =
+      std::max(static_cast<std::size_t>(after - marks.begin()), AutomaticStart(marks));
   const std::size_t end =
-      WholePeriodsEnd(marks, static_cast<std::size_t>(from - marks.begin()), cycle,
-                      std::max<std::int64_t>(1, trace.checkpoint_stride));
-  std::optional<Window> window = Between(*from, marks[end]);
+      WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
+  std::optional<Window> window = Between(marks[from], marks[end]);
   if (window) ChooseCount(trace, experiment, *window);
   return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
 }

@@ -56,9 +56,9 @@ class VirtualPredictor {
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
-    const Variant now = diagnose::VariantOf(experiment, pipeline);
-    const double bound = diagnose::PredictByBounds(now);
-    if (std::isfinite(bound) && bound > 0) of_bound_ = (*this)(now) / bound;
+    const double bound = diagnose::PredictByBounds(diagnose::VariantOf(experiment, pipeline));
+    const auto& measured = measurement.result.samples_per_s;
+    if (std::isfinite(bound) && bound > 0 && measured) of_bound_ = *measured / bound;
   }
 
   double operator()(const Variant& variant) {
@@ -67,8 +67,8 @@ class VirtualPredictor {
     const auto known = std::find_if(known_.begin(), known_.end(),
                                     [&](const auto& one) { return one.first == variant; });
     if (known != known_.end()) return known->second;
-    if (spent_s_ >= kLongest_s || (stop_ != nullptr && stop_->IsSet())) return of_bound_ * bound;
-    const double rate = Run(variant);
+    if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
+    const double rate = Run(variant).value_or(of_bound_ * bound);
     known_.emplace_back(variant, rate);
     return rate;
   }
@@ -88,41 +88,39 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// The steps that a variant may take, so that the whole diagnosis keeps to kLongest_s.
-  std::int64_t Affordable(double step_s) const {
-    const double each_s = (kLongest_s - spent_s_) / kVariants;
-    return std::max(kFewestAffordable, static_cast<std::int64_t>(each_s / step_s));
-  }
-
   /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts even
-  /// out. A run too short for that is counted by what it loaded (measure::Window).
-  double Run(const Variant& variant) {
+  /// out. nullopt: the time that is left does not suffice.
+  std::optional<double> Run(const Variant& variant) {
     Experiment experiment = WithSettings(experiment_, variant.settings);
     const spec::Loader& loader = experiment.loader;
     const double step_s = SecondsOfStep(experiment, variant.pipeline);
-    const std::int64_t affordable = Affordable(step_s);
+    const double left_s = kLongest_s - spent_s_;
+    const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s);
+    const std::int64_t start = StartOf(loader), wanted = StepsOf(loader);
     // Loading restarts each epoch, so use whole epochs if any fit.
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    const std::int64_t wanted = StepsOf(loader);
-    const bool by_epochs = epoch > 0 && epoch <= wanted && 3 * epoch <= affordable;
+    const bool by_epochs = epoch > 0 && epoch <= wanted && start + 3 * epoch <= affordable;
     const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
-    std::int64_t start = StartOf(loader);
-    if (by_epochs) start = (start + epoch - 1) / epoch * epoch;
-    start = std::min(start, affordable / 2);
-    experiment.run.steps = std::min(affordable, std::max(wanted, start + 2 * cycle));
-    spent_s_ += step_s * static_cast<double>(*experiment.run.steps);
+    const std::int64_t from = by_epochs ? (start + epoch - 1) / epoch * epoch : start;
+    const std::int64_t steps =
+        std::max(from + 2 * cycle, std::min(wanted, affordable));
+    const double takes_s = step_s * static_cast<double>(steps);
+    if (takes_s > left_s * kMostOfOne) return std::nullopt;
+    spent_s_ += takes_s;
+    experiment.run.steps = steps;
     engine::RunControl control;
     control.stop = stop_;
     control.coarse = true;
     const auto trace = executor_->Run(experiment, variant.pipeline, control);
-    return measure::SteadySamplesPerSecond(trace, experiment, start, cycle);
+    return measure::SteadySamplesPerSecond(trace, experiment, from, cycle);
   }
 
   // Of one core for a whole diagnosis, by SecondsOfStep; later variants are answered by bounds.
   static constexpr double kLongest_s = 1;
-  // The share of what is left that one variant may take: most diagnoses need 30 to 100.
+  // The variants that share what is left: most diagnoses ask 30 to 100. One that needs more to get
+  // past its start may take a tenth.
   static constexpr double kVariants = 40;
-  static constexpr std::int64_t kFewestAffordable = 8;
+  static constexpr double kMostOfOne = 0.1;
 
   Experiment experiment_;
   const base::StopFlag* stop_;
@@ -130,7 +128,7 @@ class VirtualPredictor {
   std::unique_ptr<engine::Executor> executor_ = engine::MakeVirtualExecutor();
   double least_;
   double spent_s_ = 0;
-  double of_bound_ = 1;  ///< the run's own rate over its bound
+  double of_bound_ = 1;  ///< the measured rate over its bound
   std::vector<std::pair<Variant, double>> known_;
 };
 
