@@ -12,12 +12,14 @@
 #include "base/memory.h"
 #include "cost/buffers.h"
 #include "cost/memory_plan.h"
+#include "cost/profile.h"
 #include "engine/nvml.h"
 #include "engine/sample_source.h"
 #include "engine/threaded/threaded_executor.h"
 #include "measure/fit.h"
 #include "measure/repeats.h"
 #include "predict/virtual_predictor.h"
+#include "spec/machine_profile.h"
 #include "spec/units_text.h"
 
 namespace pipesim::app {
@@ -156,11 +158,20 @@ trace::RunTrace RunUntilEnough(const Experiment& experiment, const cost::Pipelin
   return Execute(experiment, pipeline, control);
 }
 
+/// What the run was given, and how waiting threads behave here, which it does not measure. Kernel and
+/// OpenMP library decide that, so the figures of the default profile hold on other machines, too.
+cost::Pipeline WithWaiting(cost::Pipeline given) {
+  const auto profile = spec::ReadMachineProfile("default", "machine profile", FindDataFolders());
+  cost::SetWaiting(profile.figures, given.machine);
+  return given;
+}
+
 /// What-ifs run in virtual time on the costs that the run measured.
 diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTrace& trace,
                                 const measure::Measurement& measurement,
                                 const cost::Pipeline& given) {
-  const cost::Pipeline fitted = measure::Fit(trace, measurement, experiment, given);
+  const cost::Pipeline fitted =
+      measure::Fit(trace, measurement, experiment, WithWaiting(given));
   diagnose::Predictor predict = diagnose::PredictByBounds;
   if (measure::Finished(measurement.result))
     predict = predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr);

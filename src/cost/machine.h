@@ -2,15 +2,28 @@
 // Everything left out costs nothing, so that closed forms hold exactly.
 #pragma once
 
+#include <cmath>
 #include <optional>
 
 #include "base/units.h"
 
 namespace pipesim::cost {
 
+/// Other programs on the run's processors.
+struct OtherPrograms {
+  double wanted = 0;  ///< threads that want to run at once, on average
+  double held = 0;    ///< cores that they get while the run wants all, at most `wanted`
+
+  bool operator==(const OtherPrograms&) const = default;
+};
+
 struct Machine {
   /// Cores (a quota may be a fraction) that all threads of the run share; 0: one for each thread.
   double cores = 0;
+  /// Processors that run threads side by side until a quota of fewer `cores` stops them all; 0: as
+  /// many as `cores`.
+  int processors = 0;
+  OtherPrograms others = {};
 
   base::Duration worker_startup{};  ///< from the run's begin until a worker's first instruction
   base::Duration wake_up{};  ///< from the event that a thread waits for until it runs on a core
@@ -18,17 +31,22 @@ struct Machine {
 
   /// Of all threads together that copy or decode (collate, pin, cache hits, decoding): bytes of the
   /// samples they write; absent: no limit beyond each thread's own.
-  std::optional<base::BytesPerSecond> memory_bandwidth;
+  std::optional<base::BytesPerSecond> memory_bandwidth = {};
 
-  // The trainer's pool on a CPU that trains, under OMP_WAIT_POLICY=default; with passive both are
-  // taken as absent.
+  // The trainer's pool on a CPU that trains, under OMP_WAIT_POLICY=default. With passive, or with
+  // more threads than processors, both are taken as absent.
   /// How long a thread of the pool spins on a core for more work before it sleeps; absent: it sleeps
   /// at once.
-  std::optional<base::Duration> pool_spin;
+  std::optional<base::Duration> pool_spin = {};
   /// How long a thread that lost its core waits for its next turn; a barrier of the pool spins
   /// until then. Absent: barriers cost nothing, and the pool shares cores like independent threads.
-  std::optional<base::Duration> barrier_slice;
+  std::optional<base::Duration> barrier_slice = {};
 
+  /// From a barrier's end until a thread that sleeps there runs; only threads that do not spin.
+  base::Duration barrier_wake_up{};
+
+  /// Processors for threads side by side; 0: no limit.
+  double Processors() const { return processors > 0 ? processors : std::ceil(cores); }
   bool operator==(const Machine&) const = default;
 };
 

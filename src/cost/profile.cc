@@ -27,14 +27,19 @@ double Scaled(double one, std::optional<double> all, double cores, int threads) 
 
 }  // namespace
 
+void SetWaiting(const spec::MachineFigures& figures, Machine& machine) {
+  machine.barrier_wake_up = DurationOf(figures.wake_up);
+  machine.pool_spin = ValueOf(figures.pool_spin);
+  machine.barrier_slice = ValueOf(figures.barrier_slice);
+}
+
 void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
              Pipeline& pipeline) {
   Machine& machine = pipeline.machine;
   machine.worker_startup = DurationOf(figures.worker_startup);
   machine.wake_up = DurationOf(figures.wake_up);
   machine.burn_handover = DurationOf(figures.burn_handover);
-  machine.pool_spin = ValueOf(figures.pool_spin);
-  machine.barrier_slice = ValueOf(figures.barrier_slice);
+  SetWaiting(figures, machine);
   machine.memory_bandwidth = ValueOf(figures.collate_bandwidth_all_cores);
   pipeline.host.step = DurationOf(figures.host_step);
   pipeline.collate.batch = DurationOf(figures.collate_batch);

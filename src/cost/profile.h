@@ -15,6 +15,10 @@ namespace pipesim::cost {
 void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
              Pipeline& pipeline);
 
+/// Of those, only what happens to a trainer's threads that wait at a barrier, which a run does not
+/// measure.
+void SetWaiting(const spec::MachineFigures& figures, Machine& machine);
+
 /// The profile's steps of exactly this training: model, sample shape, precision, optimizer,
 /// `device` and `threads`. Ascending; empty when it has none.
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,

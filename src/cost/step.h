@@ -43,6 +43,9 @@ struct Step {
   std::optional<double> cpu_per_wall;
   /// Where several threads train: the step on one.
   std::optional<StepTable> one_thread;
+  /// Where several threads train: how often they meet in a step. Each operation is one parallel
+  /// loop.
+  int barriers = 1;
   /// Host time to launch one step on an asynchronous device.
   base::Duration launch{};
   // The device, apart from its speed:

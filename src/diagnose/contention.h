@@ -1,10 +1,7 @@
-// cpu-contention by measurement: bounds on demands do not include contention, so the evidence is
-// the training thread's waiting for a core.
+// What measurement says about waiting for cores, as evidence and as doubt. What it costs and what
+// would help is for the predictor.
 #pragma once
 
-#include <optional>
-
-#include "diagnose/decide.h"
 #include "diagnose/question.h"
 
 namespace pipesim::diagnose {
@@ -20,23 +17,9 @@ bool StepIsKnownAlone(const measure::Measurement& measurement);
 /// meanwhile.
 double TrainerContendedShare(const measure::Measurement& measurement);
 
-/// Upper bound of the gain if the training thread never waited for a core, for the waiting that the
-/// demands do not include.
+/// Upper bound of the gain if the training thread never waited for a core, beyond the waiting that
+/// its demands include.
 double ContentionLeftOut(const measure::Measurement& measurement);
-
-/// Fewer threads that would help, when three things hold: more threads than cores can be runnable;
-/// the training thread waited for a core; and a pipeline with no more threads than cores (or one
-/// worker) is predicted to beat what was measured. The gain is the smaller of the last two:
-///   min(c / (1 − c), predicted(fewer) / measured − 1),  c = TrainerContendedShare.
-/// A step on t of T threads is assumed to take T/t of its isolated time, the longest possible, or
-/// the measured time on one thread; so the gain is a lower bound. Workers are limited to the other
-/// cores, except that all workers stay when the pool shrinks to one thread: a single training
-/// thread loses no more than its share of a core.
-std::optional<SettingGain> MeasuredContention(const Question& question);
-
-/// `decision` with cpu-contention first if MeasuredContention gains enough, unless the verdict is
-/// loader-bound.
-Decision WithMeasuredContention(Decision decision, const Question& question);
 
 /// The CPU trains with more threads than cores, and workers waited for cores: the step's demand may
 /// include contention that timing inside the run cannot separate (its threads wait for one

@@ -1,5 +1,5 @@
-// The decision of design section 2: settings first, then demands. Uses predictions only; contention
-// and doubt, which need measurements, are added elsewhere.
+// The decision of design section 2: settings first, then demands. Uses predictions only; doubt, which
+// needs measurements, is added elsewhere.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,6 @@ struct Decision {
   std::optional<Verdict> verdict;
   double gain = 0;   ///< of what the verdict names; for kBalanced, of the best pair
   bool tie = false;  ///< another demand is within the tie
-  /// The verdict is cpu-contention by measurement: its gain is not predicted, since the predictor
-  /// leaves contention out.
-  bool measured = false;
   /// The setting that the verdict names; only for loader-bound and cpu-contention.
   std::optional<SettingGain> setting;
   /// Everything that gains enough to count by itself: the verdict's own first, then by gain.

@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
-#include "diagnose/contention.h"
 #include "diagnose/decide.h"
 #include "diagnose/doubt.h"
 #include "diagnose/enough.h"
 #include "diagnose/findings.h"
 #include "diagnose/ladder.h"
+#include "diagnose/shared_cores.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
 #include "diagnose/what_if.h"
@@ -52,7 +52,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
                    const Thresholds& thresholds, const Predictor& quick) {
   const Variant now = VariantOf(experiment, pipeline);
   const Question q{experiment, measurement, now, predict, quick ? quick : predict, thresholds};
-  const Decision decision = WithMeasuredContention(Decide(now, predict, thresholds), q);
+  const Decision decision = Decide(now, predict, thresholds);
   Doubt doubt = DoubtsAbout(decision, q);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   Diagnosis d;
@@ -64,6 +64,8 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.what_if = WhatIfs(q, decision);
   const Findings findings{q, decision, doubt, d.what_if, d.side};
   d.headline = PageOf(verdict).headline(findings);
+  if (const std::string others = OthersClause(q); !others.empty())
+    d.headline = others + "; " + d.headline;
   d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);
   d.recommendation = PageOf(verdict).remedy(findings);

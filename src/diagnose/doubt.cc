@@ -29,25 +29,25 @@ void AddMissingDemands(const Question& q, Doubt& doubt) {
        "demands.prepare_cpu_s", "the time of prepare");
 }
 
-/// The part of `error` that contention does not explain. The model leaves contention out; without
-/// it, the run would be up to `left_out` faster than measured.
+/// The part of `error` that contention does not explain: without it, the run would be up to
+/// `left_out` faster than measured, if the model knew nothing of it.
 double BeyondContention(double error, double left_out) {
   if (error <= left_out) return std::min(error, 0.0);
   return (1 + error) / (1 + left_out) - 1;
 }
 
-void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
+void AddModelError(const Question& q, Doubt& doubt) {
   const auto error = ModelError(q);
   if (!error) return;
   const double allowed = q.thresholds.model_error;
   const double unexplained =
       BeyondContention(*error, Oversubscribed(q.now) ? ContentionLeftOut(q.measurement) : 0);
   if (!(std::abs(unexplained) > allowed)) {
-    if (decision.measured || !(std::abs(*error) > allowed)) return;
+    if (!(std::abs(*error) > allowed)) return;
     doubt.missing.push_back(
         {"diagnosis.model_error",
-         fmt::format("the training thread waits for cores, which makes the run {} slower than a "
-                     "model that leaves this out",
+         fmt::format("the training thread waits for cores longer than the model of this run says, "
+                     "which makes it {} slower",
                      base::Percent(1 - 1 / (1 + *error)))});
     doubt.weak = true;
     return;
@@ -70,7 +70,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
 void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto& device = q.measurement.device;
   const auto& demands = q.measurement.demands;
-  if (!device || device->launch_s || decision.measured || !demands.step_s) return;
+  if (!device || device->launch_s || !demands.step_s) return;
   const double host_s = demands.host_s.value_or(0);
   Variant least = q.now;
   if (*demands.step_s > 0)
@@ -90,8 +90,7 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
-  // The gain of measured contention is no prediction, so changed demands do not vary it.
-  const auto lead = decision.measured ? std::nullopt : GainInterval(q, open.front().change);
+  const auto lead = GainInterval(q, open.front().change);
   for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
     const auto& other = decision.candidates[i];
     const auto range = GainInterval(q, other.change);
@@ -101,8 +100,6 @@ std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) 
   return open;
 }
 
-/// Settings come before demands, whatever the demands gain: measured contention is certain if its
-/// gain still counts at the far end of the interval.
 void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) {
   const auto half_width = measure::RelativeHalfWidth(q.measurement.result);
   if (!half_width) {
@@ -120,11 +117,7 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
       {"result.samples_per_s_interval",
        fmt::format("interval ±{} ({} is needed to rank)", base::Percent(*half_width),
                    base::Percent(q.thresholds.rank_interval))});
-  const bool decided = decision.measured
-                           ? (1 + decision.gain) / (1 + *half_width) - 1 >=
-                                 q.thresholds.gain_that_counts
-                           : Overlapping(decision, q).size() <= 1;
-  if (!decided) doubt.undecided = true;
+  if (Overlapping(decision, q).size() > 1) doubt.undecided = true;
 }
 
 void AddUnmeasured(const Question& q, Doubt& doubt) {
@@ -188,7 +181,7 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   Doubt doubt;
   AddWideInterval(decision, q, doubt);
   AddMissingDemands(q, doubt);
-  AddModelError(decision, q, doubt);
+  AddModelError(q, doubt);
   const std::size_t before = doubt.missing.size();
   AddUnknownLaunch(decision, q, doubt);
   const bool launch_unknown = doubt.missing.size() > before;

@@ -35,9 +35,11 @@ inline int RunnableThreads(const Variant& variant) {
           (variant.HasPinThread() ? 1 : 0) + trainer);
 }
 
-/// Whether more threads than cores can be runnable; false where cores are not limited.
+/// Whether more threads than cores can be runnable, other programs' included; false where cores are
+/// not limited.
 inline bool Oversubscribed(const Variant& variant) {
-  return variant.cores() > 0 && RunnableThreads(variant) > variant.cores();
+  return variant.cores() > 0 &&
+         RunnableThreads(variant) + variant.pipeline.machine.others.held > variant.cores();
 }
 
 }  // namespace pipesim::diagnose

@@ -7,6 +7,7 @@
 
 #include "diagnose/enough.h"
 #include "diagnose/question.h"
+#include "diagnose/shared_cores.h"
 
 namespace pipesim::diagnose {
 
@@ -98,6 +99,7 @@ std::vector<Setting> FewerThreads(const Variant& s) {
                           return after;
                         }});
   }
+  if (auto passive = PassiveWait(s)) settings.push_back(*std::move(passive));
   return settings;
 }
 

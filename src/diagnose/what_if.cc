@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "diagnose/doubt.h"
+#include "diagnose/shared_cores.h"
 #include "diagnose/texts.h"
 #include "spec/units_text.h"
 
@@ -121,6 +122,13 @@ void AddTraining(std::vector<Row>& rows, const Question& q) {
   }
 }
 
+void AddSharedCores(std::vector<Row>& rows, const Question& q) {
+  if (auto passive = PassiveWait(q.now))
+    rows.push_back({*std::move(passive), Takes::kFlag, false, true});
+  if (auto without = WithoutOtherPrograms(q.now))
+    rows.push_back({*std::move(without), Takes::kDevice});
+}
+
 void AddBatch(std::vector<Row>& rows, const Question& q) {
   const auto batch = q.experiment.loader.batch_size;
   rows.push_back({{fmt::format("batch {} to {}", batch, 2 * batch),
@@ -147,13 +155,12 @@ WhatIf Predicted(const Row& row, const Question& q) {
   return what_if;
 }
 
-/// Fewer threads; where measurement found the contention, its gain is no prediction of the model.
-WhatIf ContentionRow(const Question& q, const Decision& decision) {
-  WhatIf what_if = Predicted({decision.setting->setting, Takes::kFlag, false, true}, q);
-  if (!decision.measured) return what_if;
-  what_if.gain = decision.gain;
-  what_if.gain_interval = std::nullopt;
-  return what_if;
+/// What the verdict names, where the table does not have it yet.
+void AddDecided(std::vector<WhatIf>& table, const Question& q, const Decision& decision) {
+  if (decision.verdict != Verdict::kCpuContention ||
+      FindRow(table, decision.setting->setting.text))
+    return;
+  table.push_back(Predicted({decision.setting->setting, Takes::kFlag, false, true}, q));
 }
 
 }  // namespace
@@ -166,10 +173,11 @@ std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
   AddLoaderSettings(rows, q);
   AddLoading(rows, q);
   AddTraining(rows, q);
+  AddSharedCores(rows, q);
   AddBatch(rows, q);
   std::vector<WhatIf> table;
   for (const auto& row : rows) table.push_back(Predicted(row, q));
-  if (decision.verdict == Verdict::kCpuContention) table.push_back(ContentionRow(q, decision));
+  AddDecided(table, q, decision);
   std::erase_if(table, [](const WhatIf& row) { return std::isinf(row.gain); });
   for (auto& row : table) row.samples_per_s = *measured * (1 + row.gain);
   std::stable_sort(table.begin(), table.end(),

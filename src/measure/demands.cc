@@ -93,6 +93,9 @@ void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
     const double used_s = *moves->trainer_on_core_s * (window_s / moves->covered_s) / steps;
     demands.step_cpu_s = std::clamp(used_s - demands.host_s.value_or(0), 0.0, most_s);
     demands.step_cpu_method = "CPU time of the trainer's threads";
+    // One thread never waits for another: beyond its CPU time it waited for a core.
+    if (trace.effective.compute_threads == 1 && demands.step_cpu_s > 0)
+      demands.step_s = std::min(*demands.step_s, *demands.step_cpu_s);
     return;
   }
   const std::optional<double> loading_s = LoadingCpuSeconds(demands);

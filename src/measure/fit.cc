@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stats.h"
+#include "cost/roofline.h"
 
 namespace pipesim::measure {
 namespace {
@@ -46,8 +47,7 @@ class Fitting {
         out_(given), samples_(static_cast<double>(std::max<std::int64_t>(1, d_.batch_samples))) {}
 
   cost::Pipeline Fit() {
-    const double cores = m_.resources.cores > 0 ? m_.resources.cores : m_.effective.cores;
-    if (cores > 0) out_.machine.cores = cores;
+    FitCores();
     if (d_.batch_samples <= 0) return out_;
     FitReading();
     FitPreparing();
@@ -62,6 +62,19 @@ class Fitting {
   }
 
  private:
+  /// Other programs held the cores that they used; had they wanted less than a whole one, they
+  /// would have found it idle, where the run wanted all.
+  void FitCores() {
+    cost::Machine& machine = out_.machine;
+    const double cores = m_.resources.cores > 0 ? m_.resources.cores : m_.effective.cores;
+    if (cores > 0) machine.cores = cores;
+    machine.processors = static_cast<int>(m_.effective.cpus.size());
+    const double held = std::min(m_.resources.foreign_cores.value_or(0), machine.Processors());
+    // Time by the kernel's tick is not known better.
+    constexpr double kLeast = 0.01;
+    if (held >= kLeast) machine.others = {.wanted = std::max(1.0, held), .held = held};
+  }
+
   std::optional<base::BytesPerSecond> Rate(const std::optional<double>& seconds) const {
     if (!seconds || !(*seconds > 0)) return std::nullopt;
     return base::BytesPerSecond{samples_ * static_cast<double>(out_.samples.prepared.count) /
@@ -102,18 +115,62 @@ class Fitting {
     if (!m_.effective.device_asynchronous) step.threads = std::max(1, m_.effective.compute_threads);
     if (!d_.step_s) return;
     step.source = cost::Source::kRun;
+    const double step_s = StepWithoutOthers();
     // The optimizer's part does not grow with the batch.
     const Consumer& consumer = m_.consumer;
     double fixed = 0;
     if (consumer.optimizer_s && consumer.compute_s > 0)
       fixed = std::clamp(*consumer.optimizer_s / consumer.compute_s, 0.0, 1.0);
     step.cost = cost::StepTable(std::vector<spec::StepPoint>{
-        {d_.batch_samples, base::FromSeconds(*d_.step_s)},
-        {2 * d_.batch_samples, base::FromSeconds((2 - fixed) * *d_.step_s)}});
-    if (d_.step_cpu_s && *d_.step_s > 0) step.cpu_per_wall = *d_.step_cpu_s / *d_.step_s;
+        {d_.batch_samples, base::FromSeconds(step_s)},
+        {2 * d_.batch_samples, base::FromSeconds((2 - fixed) * step_s)}});
+    if (d_.step_cpu_s && step_s > 0) step.cpu_per_wall = *d_.step_cpu_s / step_s;
+    if (step.threads > 1)
+      step.barriers = cost::LaunchesOfStep(experiment_.model, experiment_.dataset.shape,
+                                           experiment_.training);
+    FitCrowding(step_s);
     if (d_.step_one_thread_s)
       step.one_thread = cost::StepTable(std::vector<spec::StepPoint>{
           {d_.batch_samples, base::FromSeconds(*d_.step_one_thread_s)}});
+  }
+
+  /// The measured step, alone or in the run, had other programs beside it. A pool that spins gets on
+  /// while they leave it a core for each thread, one that sleeps has its share of what they leave.
+  /// Threads that share their work evenly take 1 / threads of the time of one, more threads no
+  /// longer than one.
+  double StepWithoutOthers() const {
+    const double step_s = *d_.step_s;
+    const int threads = std::max(1, m_.effective.compute_threads);
+    const cost::Machine& machine = out_.machine;
+    const double lacking = threads - (machine.Processors() - machine.others.held);
+    if (m_.effective.device_asynchronous || threads < 2 || machine.others.held == 0 ||
+        !(lacking > 0) || !d_.step_one_thread_s)
+      return step_s;
+    const double free = PoolSpins() ? std::max(0.0, 1 - lacking) : 1 - lacking / threads;
+    return std::clamp(step_s * free, *d_.step_one_thread_s / threads,
+                      std::max(*d_.step_one_thread_s / threads,
+                               std::min(step_s, *d_.step_one_thread_s)));
+  }
+
+  bool PoolSpins() const { return experiment_.limits.omp_wait == spec::OmpWait::kDefault; }
+
+  /// The workers, too, took cores from another program; what it holds beside the pool alone shows in
+  /// the step. While it holds one, two of the pool's threads share a core: then a step takes a slice
+  /// of each at each barrier, so one that takes longer has more barriers than its operations say.
+  void FitCrowding(double step_s) {
+    cost::Machine& machine = out_.machine;
+    cost::Step& step = out_.step;
+    const double left = machine.Processors() - 1, measured_s = *d_.step_s;
+    if (!PoolSpins() || !machine.barrier_slice || machine.others.held == 0 || left < 1 ||
+        step.threads <= left || !(step_s < measured_s))
+      return;
+    const double round_s =
+        std::ceil(step.threads / left) * base::ToSeconds(*machine.barrier_slice);
+    step.barriers = std::max(step.barriers, static_cast<int>(std::lround(measured_s / round_s)));
+    const double crowded = step_s / (step.barriers * round_s);
+    if (crowded >= 1) return;
+    const double held = (1 - step_s / measured_s) / (1 - crowded);
+    machine.others.held = std::min(machine.others.wanted, std::max(machine.others.held, held));
   }
 
   /// The time of a read-back beyond waiting for the steps in flight.

@@ -255,6 +255,9 @@ void Lookup::FindCpuStep() {
   cost::Step& step = out_.pipeline.step;
   step = {};
   step.threads = threads;
+  if (threads > 1)
+    step.barriers =
+        cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (!points.empty()) {
     WarnBeyond(points);

@@ -65,16 +65,14 @@ const VerdictPage kPage = {
     .evidence = EvidenceOf,
     .remedy = Remedy,
     .meaning =
-        "Too many threads share too few cores, and training waits for a core. With fewer threads "
-        "the same work would fit.",
+        "Too many threads share too few cores, and training waits for a core: the run's own, or "
+        "other programs', or more than a quota allows. With fewer threads, or ones that do not "
+        "spin, the same work would fit.",
     .decided =
-        "Fewer threads alone (workers, compute_threads) gain 5 % or more. Bounds on demands do "
-        "not include the cost of contention, so there the measurement decides. Three things must "
-        "hold: there are more threads than cores; the training thread waited for a core for a "
-        "share c of its time (as the kernel counts it; for steps of several threads on the CPU, "
-        "the time that they took beyond the same steps repeated alone after the run); and fewer "
-        "threads are predicted to beat the measured rate. The gain is the smaller of c / (1 - c) "
-        "and the predicted one.",
+        "Fewer threads alone (workers, compute_threads), or threads that sleep at barriers "
+        "(omp_wait), gain 5 % or more when the pipeline runs again in virtual time. There threads "
+        "share the cores, other programs hold those that they had, a quota stops all threads "
+        "alike, and a training pool that spins gets on only while each of its threads has a core.",
     .signs =
         {
             "the training thread waits for a core (contended) while more threads than cores can "

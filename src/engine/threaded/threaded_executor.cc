@@ -119,20 +119,33 @@ class ThreadedExecutor final : public Executor {
     return effective;
   }
 
-  /// More threads than cores want to run, so the time of a step on several CPU threads may include
-  /// their waiting for one another. (For a single thread the kernel counts the waiting.)
-  static bool StepMayHoldWaiting(const RunState& run, const trace::Effective& effective) {
+  /// More threads than cores want to run, other programs' included, so the time of a step on several
+  /// CPU threads may include their waiting for one another. (For a single thread the kernel counts
+  /// the waiting.)
+  static bool StepMayHoldWaiting(const RunState& run, const RunTrace& trace) {
     const spec::Experiment& experiment = run.experiment;
+    const trace::Effective& effective = trace.effective;
     const int workers = experiment.loader.workers * experiment.limits.worker_threads;
-    return workers > 0 && effective.compute_threads > 1 &&
-           workers + (run.pin ? 1 : 0) + effective.compute_threads > effective.cores;
+    return effective.compute_threads > 1 &&
+           workers + (run.pin ? 1 : 0) + effective.compute_threads + OtherPrograms(trace) >
+               effective.cores;
+  }
+
+  /// Cores that they used; 0 where that is unknown or within the kernel's rounding.
+  static double OtherPrograms(const RunTrace& trace) {
+    constexpr double kLeast = 0.05;
+    if (trace.resources.empty() || !trace.resources.back().machine_cpu) return 0;
+    const trace::ResourceSample& last = trace.resources.back();
+    const double cores = base::ToSeconds(*last.machine_cpu - last.process_cpu) /
+                         base::ToSeconds(last.at - trace.begin);
+    return cores > kLeast ? cores : 0;
   }
 
   void MeasureDevice(const RunState& run, RunTrace& trace) const {
     trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
     if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
       return;
-    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace.effective)) return;
+    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace)) return;
     try {
       const auto alone = parts_.trainer->MeasureStepAlone();
       if (!alone) return;

@@ -54,19 +54,24 @@ class CpuTrainer final : public Trainer {
     const double step_s = base::ToSeconds(last_);
     if (step_s <= 0 || step_s > kLongest_s) return std::nullopt;
     StepAlone alone;
-    alone.time = TimeSteps(step_s, &alone.cpu.emplace());
+    const base::Duration cpu_begin = base::ProcessCpuTime();
+    int steps = 0;
+    alone.time = TimeSteps(step_s, [this] { return clock_.Now().time_since_epoch(); }, &steps);
+    alone.cpu = (base::ProcessCpuTime() - cpu_begin) / steps;
     const double one_s = base::ToSeconds(alone.time) * threads_.effective();
     if (threads_.effective() > 1 && one_s <= kLongest_s) {
       const ComputeThreads one(1);
-      alone.on_one_thread = TimeSteps(one_s, nullptr);
+      // One thread's CPU time leaves out its waiting for a core that another program has.
+      alone.on_one_thread = TimeSteps(one_s, base::ThreadCpuTime, &steps);
     }
     return alone;
   }
 
  private:
-  /// Median time of a full step, expected to take `expected_s`, after one untimed step. The median
-  /// hides disturbances by other programs. `cpu`: mean CPU time of all threads.
-  base::Duration TimeSteps(double expected_s, base::Duration* cpu) {
+  /// Median time of a full step by `now`, expected to take `expected_s`, after one untimed step. The
+  /// median hides disturbances by other programs. `steps`: all that were made.
+  template <class Now>  // Now: () -> Duration
+  base::Duration TimeSteps(double expected_s, Now now, int* steps) {
     const auto data =
         torch::rand(BatchShape(dataset_, batch_size_)).mul_(255).to(TorchType(dataset_.dtype));
     const auto labels = torch::zeros({batch_size_}, torch::kLong);
@@ -76,14 +81,13 @@ class CpuTrainer final : public Trainer {
     };
     step();
     const int times = std::clamp(static_cast<int>(kMeasure_s / expected_s), 1, 200);
-    const base::Duration cpu_begin = base::ProcessCpuTime();
     std::vector<double> took_s;
     for (int i = 0; i < times; ++i) {
-      const base::Instant begin = clock_.Now();
+      const base::Duration begin = now();
       step();
-      took_s.push_back(base::ToSeconds(clock_.Now() - begin));
+      took_s.push_back(base::ToSeconds(now() - begin));
     }
-    if (cpu != nullptr) *cpu = (base::ProcessCpuTime() - cpu_begin) / times;
+    *steps = times + 1;
     return base::FromSeconds(base::Quantile(std::move(took_s), 0.5).value());
   }
 

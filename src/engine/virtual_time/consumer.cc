@@ -228,7 +228,8 @@ bool Consumer::Submit() {
     pool_.StepBegins();
     return After(Wait::For({.each = cpu_step_->Time(steps_, batch_.samples),
                             .threads = step_threads_,
-                            .meets = step_threads_ > 1}),
+                            .meets = step_threads_ > 1,
+                            .barriers = run_.pipeline.step.barriers}),
                  next);
   }
   // The host's other work came first; contention slowed both alike.

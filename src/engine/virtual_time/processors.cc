@@ -8,13 +8,11 @@ namespace pipesim::engine::virtual_time {
 using base::Duration;
 using base::Instant;
 
-Processors::Processors(double cores, double memory_bytes_per_s, int actors,
-                       std::optional<Duration> slice)
-    : cores_(cores),
+Processors::Processors(const CoreSharing& sharing, double memory_bytes_per_s, int actors)
+    : sharing_(sharing),
       memory_bytes_per_s_(memory_bytes_per_s),
       core_(actors),
       memory_(actors),
-      slice_(slice),
       tasks_(static_cast<std::size_t>(actors)) {}
 
 std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
@@ -46,23 +44,15 @@ void Processors::Change(const Work& work, int sign) {
 
 void Processors::SetRates() {
   const auto threads = static_cast<double>(threads_);
-  core_.rate = cores_ > 0 && threads > cores_ ? cores_ / threads : 1;
+  core_.rate = sharing_.RateOfEach(threads);
   memory_.rate = core_.rate;
   if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
     memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);
   }
-  for (Pool& pool : pools_) pool.rate = RateOf(pool.work);
-}
-
-double Processors::RateOf(const Work& work) const {
-  const auto n = static_cast<double>(threads_);
-  if (cores_ == 0 || n <= cores_) return 1;
-  double together = 1;  // the share of time in which all have a core
-  for (int i = 0; i < work.threads; ++i) together *= std::max(cores_ - i, 0.0) / (n - i);
-  const double turns = n / cores_;
-  const double slices =
-      static_cast<double>(slice_->count()) / static_cast<double>(work.each.count());
-  return std::max(together, 1 / (turns + slices * (turns - 1)));
+  for (Pool& pool : pools_) {
+    const Work& work = pool.work;
+    pool.rate = sharing_.RateOf({work.threads, work.each, work.barriers}, threads);
+  }
 }
 
 Instant Processors::EndOfFirst(Clock& clock) const {
@@ -90,13 +80,13 @@ void Processors::FindNext() {
 void Processors::Begin(int actor, const Work& work, Instant now) {
   Advance(now);
   Clock& clock = ClockOf(work);
-  if (work.meets && slice_) {
+  if (MeetsAtBarriers(work)) {
     const auto ticks = static_cast<double>(work.each.count() * kTicksPerNs);
     pools_.push_back({.actor = actor, .work = work, .left = ticks});
   }
   Change(work, +1);
   tasks_[static_cast<std::size_t>(actor)] = {now, core_.attained, work, true};
-  if (!(work.meets && slice_)) {
+  if (!MeetsAtBarriers(work)) {
     clock.ends.Push(clock.attained + work.each.count() * kTicksPerNs, actor);
   }
   FindNext();

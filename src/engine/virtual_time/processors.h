@@ -2,10 +2,10 @@
 // the memory bandwidth that copying threads share on top. What Linux does in a threaded run.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "base/units.h"
+#include "engine/virtual_time/core_sharing.h"
 #include "engine/virtual_time/time_tree.h"
 
 namespace pipesim::engine::virtual_time {
@@ -16,31 +16,26 @@ struct Work {
   int threads = 1;
   /// The threads are a pool: they meet at barriers all the time and spin until the last arrives.
   bool meets = false;
+  int barriers = 1;  ///< how often a pool meets
   /// > 0: the threads copy at this many bytes/s when alone and share the memory bandwidth with
   /// other copying threads.
   double bytes_per_s = 0;
 };
 
-/// n threads on C cores each get min(1, C / n) of one. Threads that copy d bytes/s in all, on a
-/// memory of M bytes/s, get min(their share of a core, M / d). Kept by the service that a thread
+/// Threads share the cores as CoreSharing says. Threads that copy d bytes/s in all, on a memory of M
+/// bytes/s, get min(their share of a core, M / d). Kept by the service that a thread
 /// would have attained since the start (Kleinrock's processor sharing; virtual time of Parekh and
 /// Gallager, IEEE/ACM ToN 1(3), 1993): all of one kind attain at the same rate, so a task's end on
 /// that clock is known when it begins and a change costs O(log n).
 ///
-/// T threads that meet at barriers make progress while all T have a core at once. The kernel does
-/// not gang-schedule them, so among n threads on C cores that is C (C-1) … (C-T+1) / (n (n-1) …
-/// (n-T+1)) of the time (Ousterhout, "Scheduling techniques for concurrent systems", ICDCS 1982);
-/// they hold their share of the cores all the time. Upper bound for work w: plain sharing plus one
-/// round of the other threads' time slices for the last thread, w n/C + slice (n/C - 1). Only a few
-/// such tasks run at once; a change costs O(1) for each.
+/// Only a few pools that meet at barriers run at once; a change costs O(1) for each.
 ///
 /// Not thread-safe.
 class Processors {
  public:
-  /// `cores` and `memory_bytes_per_s`: 0 for no limit. `actors`: the number of actors, each with at
-  /// most one task at a time. `slice`: see above; nullopt: barriers cost nothing.
-  Processors(double cores, double memory_bytes_per_s, int actors,
-             std::optional<base::Duration> slice = std::nullopt);
+  /// `memory_bytes_per_s`: 0 for no limit. `actors`: the number of actors, each with at most one
+  /// task at a time.
+  Processors(const CoreSharing& sharing, double memory_bytes_per_s, int actors);
 
   void Begin(int actor, const Work& work, base::Instant now);
   /// Adds (if negative, removes) threads that spin on a core without a task.
@@ -86,16 +81,16 @@ class Processors {
   void Advance(base::Instant now);
   void Change(const Work& work, int sign);
   void SetRates();
-  double RateOf(const Work& work) const;
+  bool MeetsAtBarriers(const Work& work) const { return work.meets && sharing_.HasSlices(); }
   void FindNext();
   base::Instant EndOfFirstPool() const;
   int TakeFirst();
   base::Instant EndOfFirst(Clock& clock) const;
   Clock& ClockOf(const Work& work) { return work.bytes_per_s > 0 ? memory_ : core_; }
 
-  double cores_, memory_bytes_per_s_;
+  CoreSharing sharing_;
+  double memory_bytes_per_s_;
   Clock core_, memory_;
-  std::optional<base::Duration> slice_;
   std::vector<Task> tasks_;  ///< by actor
   std::vector<Pool> pools_;
   base::Instant updated_{}, next_ = base::Instant::max();

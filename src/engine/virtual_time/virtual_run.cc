@@ -38,14 +38,18 @@ double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate 
 bool CoresSuffice(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const cost::Machine& machine = pipeline.machine;
   return !machine.memory_bandwidth &&
-         (machine.cores == 0 || MostThreads(experiment, pipeline) <= machine.cores);
+         (machine.cores == 0 ||
+          MostThreads(experiment, pipeline) + machine.others.wanted <= machine.cores);
 }
 
-/// A figure of the trainer's pool; nullopt unless its threads spin.
+/// A figure of the trainer's pool; nullopt unless its threads spin. libgomp's hardly do when they are
+/// more than the processors (its manual, GOMP_SPINCOUNT).
 std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                                const std::optional<Duration>& figure) {
+  const cost::Machine& machine = pipeline.machine;
   const bool spins =
-      pipeline.step.on_cpu() && experiment.limits.omp_wait == spec::OmpWait::kDefault;
+      pipeline.step.on_cpu() && experiment.limits.omp_wait == spec::OmpWait::kDefault &&
+      (machine.cores == 0 || ThreadsOfStep(experiment, pipeline.step) <= machine.Processors());
   return spins ? figure : std::nullopt;
 }
 
@@ -64,8 +68,8 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       barrier_slice(OfPool(of, costs, costs.machine.barrier_slice)),
       cores_suffice(CoresSuffice(of, costs) && !pool_spin),
       events(of.run.accelerators * (threads_of_rank + 2) + 1),
-      processors(costs.machine.cores, PerSecond(costs.machine.memory_bandwidth),
-                 of.run.accelerators * threads_of_rank, barrier_slice),
+      processors({costs.machine, barrier_slice}, PerSecond(costs.machine.memory_bandwidth),
+                 of.run.accelerators * threads_of_rank),
       sampler(of, costs, std::move(draws)),
       storage(costs.storage),
       cache(cost::SampleCache::Of(of, costs)),

@@ -197,33 +197,6 @@ TEST(Verdict, TiesKeepTheLargerWithLowConfidence) {
   EXPECT_EQ(d.confidence, Confidence::kLow);
 }
 
-TEST(Verdict, ThreadsThatTakeTheTrainersCoresAreContention) {
-  // 16 workers beside 4 compute threads on 8 cores; a third of the trainer's time without a core.
-  const Diagnosis d = RunBuilder::OnCpu(10 * kMs, 4)
-                          .Cores(8)
-                          .Workers(16)
-                          .Burn(5 * kMs)
-                          .Contended(1 / 3.0)
-                          .Efficiency(2 / 3.0)
-                          .Diagnose();
-  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
-  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "4")));
-  EXPECT_NEAR(*d.recommendation->gain, 0.5, 1e-6);  // (1/3) / (1 - 1/3)
-  EXPECT_NEAR(*d.model_error, 0.5, 1e-6);           // raw; contention explains it
-  EXPECT_EQ(d.second, Verdict::kComputeBound);
-  ASSERT_NE(Row(d, "workers 16 to 4"), nullptr);
-}
-
-TEST(Verdict, ContentionInsideThePoolIsSeenByTheKernelsCount) {
-  // 8 workers beside 2 compute threads on 2 cores. The training thread never waits between steps,
-  // but half of each step's 10 ms its threads wait: 5 ms of work, 10 ms on one thread alone.
-  const auto run = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(8).Burn(1 * kMs);
-  EXPECT_EQ(RunBuilder(run).Diagnose().bottleneck, Verdict::kComputeBound);
-  const Diagnosis d = RunBuilder(run).PoolContended(0.5).Diagnose();
-  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
-  EXPECT_THAT(d.recommendation->set, Contains(Pair("loader.workers", "1")));
-}
-
 /// Workers that burn 6.4 ms a batch beside two compute threads, all on two cores. A step takes
 /// `beside_s` there, 2 ms alone, 2.5 ms on one thread.
 RunBuilder BesideAPoolOnTwoCores(int workers, double beside_s) {
@@ -234,35 +207,51 @@ RunBuilder BesideAPoolOnTwoCores(int workers, double beside_s) {
       .StepBesideWorkers(beside_s, 2.5 * kMs);
 }
 
-TEST(Verdict, AStepThatIsShorterAloneIsContention) {
-  // 8 workers that burn 6.4 ms a batch beside 2 compute threads on 2 cores. A step of 2 ms takes
-  // 5.6 ms of 8.7 ms; on one thread 2.5 ms, which leaves a core to the workers.
-  const Diagnosis d = BesideAPoolOnTwoCores(8, 5.6 * kMs).Efficiency(0.6).Diagnose();
-  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
-  EXPECT_THAT(d.recommendation->set, Contains(Pair("limits.compute_threads", "1")));
-  const double lost = (5.6 - 2) / (10.4 / 2 / 0.6);
-  EXPECT_NEAR(*d.recommendation->gain, lost / (1 - lost), 1e-6);
-  EXPECT_THAT(d.evidence, Contains(::testing::Field(
-                              &Evidence::text,
-                              ::testing::HasSubstr("5.6 ms beside the workers, 2 ms alone"))));
+/// Beside its workers or other programs, a pool of two that spins trains at a tenth of the rate.
+double SpinningCosts(const Variant& v) {
+  const bool spins = v.ComputeThreads() > 1 &&
+                     v.settings.limits.omp_wait == spec::OmpWait::kDefault &&
+                     v.pipeline.machine.others.held > 0;
+  return PredictByBounds(v) * (spins ? 0.1 : 1);
 }
 
-TEST(Verdict, ContentionIsDecidedWhereItsGainCountsAtTheIntervalsFarEnd) {
-  const auto contention = [](double half_width) {
-    return BesideAPoolOnTwoCores(8, 5.6 * kMs)
-        .Efficiency(0.6)
-        .HalfWidth(half_width)
-        .Diagnose();
-  };
-  // A gain of 71 % at the least: half of it would still count.
-  EXPECT_EQ(contention(0.3).bottleneck, Verdict::kCpuContention);
-  EXPECT_EQ(contention(0.3).confidence, Confidence::kLow);
-  EXPECT_EQ(contention(0.8).bottleneck, Verdict::kInconclusive);
+MadeRun BesideAnotherProgram() {
+  MadeRun run = BesideAPoolOnTwoCores(1, 20 * kMs).Efficiency(0.1).Build();
+  run.measurement.resources.foreign_cores = 0.97;
+  return run;
+}
+
+TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
+  MadeRun run = BesideAnotherProgram();
+  cost::Pipeline pipeline = run.Pipeline();
+  EXPECT_DOUBLE_EQ(pipeline.machine.others.held, 0.97);
+  pipeline.machine.barrier_slice = std::chrono::milliseconds(4);
+  pipeline.prepare = {};
+  const Diagnosis d = Diagnose(run.experiment, run.measurement, pipeline, SpinningCosts);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(d.headline.find("other programs take 1.0 of 2 cores: without them training gains 10 "
+                            "times its rate; "),
+            0u)
+      << d.headline;
+  EXPECT_THAT(d.recommendation->set, Contains(Pair("limits.omp_wait", "passive")));
+  EXPECT_NEAR(Row(d, "omp_wait default to passive")->gain, 9, 1e-6);
+  EXPECT_NEAR(Row(d, "without the other programs")->gain, 9, 1e-6);
+  EXPECT_THAT(d.evidence, Contains(::testing::Field(
+                              &Evidence::text,
+                              ::testing::HasSubstr("20 ms beside the workers, 2 ms alone"))));
+}
+
+TEST(Verdict, OtherProgramsThatCostNothingAreNotNamed) {
+  MadeRun run = RunBuilder::OnCpu(10 * kMs, 2).Cores(8).Workers(1).Build();
+  run.measurement.resources.foreign_cores = 2;
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
+  EXPECT_EQ(d.headline.find("other programs"), std::string::npos) << d.headline;
+  EXPECT_EQ(Row(d, "without the other programs")->gain, 0);
 }
 
 TEST(Verdict, AModelThatContentionPutsOffIsDoubtedButNotRefuted) {
-  // One worker of 6.4 ms beside a pool that would need 2 ms alone: a second worker is what the model
-  // asks for; that the run is a third slower than the model lies in the steps' waiting for a core.
+  // One worker of 6.4 ms beside a pool that would need 2 ms alone: a second worker is what bounds
+  // ask for; that the run is a third slower than they say lies in the steps' waiting for a core.
   const auto one_worker = [](double beside_s) {
     return BesideAPoolOnTwoCores(1, beside_s).Efficiency(0.7).Diagnose();
   };
@@ -270,7 +259,7 @@ TEST(Verdict, AModelThatContentionPutsOffIsDoubtedButNotRefuted) {
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_THAT(d.missing, Contains(::testing::Field(&Missing::reason,
-                                                   ::testing::HasSubstr("makes the run 30 %"))));
+                                                   ::testing::HasSubstr("makes it 30 %"))));
   EXPECT_EQ(one_worker(2.1 * kMs).bottleneck, Verdict::kInconclusive);  // nobody waited
 }
 

@@ -245,6 +245,55 @@ TEST(Fit, RunsOnTheCoresThatTheRunHad) {
   EXPECT_EQ(Fitted(measurement).machine.cores, 2.5);
 }
 
+/// A step of 5 ms on one thread beside another program that held `others` of two cores.
+cost::Pipeline BesideOthers(double others, double step_s, spec::OmpWait wait,
+                            std::optional<Duration> slice = std::nullopt) {
+  spec::Experiment experiment = ExperimentOf({});
+  experiment.limits.omp_wait = wait;
+  Measurement measurement = OfBatches({});
+  measurement.effective.device = spec::DeviceId::Cpu();
+  measurement.effective.device_asynchronous = false;
+  measurement.effective.compute_threads = 2;
+  measurement.effective.cpus = {0, 1};
+  measurement.resources.cores = 2;
+  measurement.resources.foreign_cores = others;
+  measurement.demands.step_s = step_s;
+  measurement.demands.step_one_thread_s = 0.005;
+  cost::Pipeline given = cost::Stated(experiment);
+  given.machine.barrier_slice = slice;
+  return Fit({}, measurement, experiment, given);
+}
+
+TEST(Fit, KnowsTheCoresThatOtherProgramsHeldAndTheQuota) {
+  const auto machine = BesideOthers(0.5, 0.006, spec::OmpWait::kDefault).machine;
+  EXPECT_EQ(machine.others, (cost::OtherPrograms{.wanted = 1, .held = 0.5}));
+  EXPECT_EQ(machine.processors, 2);
+  EXPECT_EQ(BesideOthers(0.003, 0.006, spec::OmpWait::kDefault).machine.others,
+            cost::OtherPrograms{});
+}
+
+TEST(Fit, SeesInTheStepThatAnotherProgramHoldsACoreForGood) {
+  // Workers took 0.1 of its core; but a step of 5 ms takes 160 ms, 20 barriers of two slices.
+  const auto fitted = BesideOthers(0.9, 0.160, spec::OmpWait::kDefault, Ms(4));
+  EXPECT_EQ(fitted.step.barriers, 20);
+  EXPECT_DOUBLE_EQ(fitted.machine.others.held, 1);
+  // Half of the time: as the counters say.
+  EXPECT_NEAR(BesideOthers(0.5, 0.006, spec::OmpWait::kDefault, Ms(4)).machine.others.held, 0.5,
+              0.05);
+}
+
+TEST(Fit, TakesTheOtherProgramsOutOfTheStep) {
+  const auto step = [](double others, double step_s, spec::OmpWait wait) {
+    return base::ToSeconds(BesideOthers(others, step_s, wait).step.Mean(64));
+  };
+  const auto spins = spec::OmpWait::kDefault, sleeps = spec::OmpWait::kPassive;
+  EXPECT_NEAR(step(0, 0.003, spins), 0.003, 1e-9);
+  EXPECT_NEAR(step(0.5, 0.006, spins), 0.003, 1e-9);      // it got on for half of the time
+  EXPECT_NEAR(step(1, 0.128, spins), 0.0025, 1e-9);       // no faster than half of one thread
+  EXPECT_NEAR(step(0.9, 0.128, spins), 0.005, 1e-9);      // no slower than one thread
+  EXPECT_NEAR(step(1, 0.006, sleeps), 0.003, 1e-9);       // one core for two threads
+}
+
 TEST(Fit, OfARunWithoutMeasurementIsWhatItWasGiven) {
   const Pipeline run{.steps = 0, .prepare = Ms(3)};
   cost::Pipeline given = cost::Stated(ExperimentOf(run));

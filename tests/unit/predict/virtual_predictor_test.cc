@@ -79,6 +79,30 @@ TEST(VirtualPredictor, ALargerBatchTakesWhatItsCostsSay) {
   EXPECT_NEAR(c.predict(larger), 64 / 0.020, 5);
 }
 
+TEST(VirtualPredictor, SeesWhatOtherProgramsCostAPoolThatSpins) {
+  // Two threads on two cores, one of which another program holds: 17 barriers of two slices each.
+  // Measured beside such a program: 20 times slower, with one thread or threads that sleep 2 times.
+  Case c("storage: none\nprepare: {kind: burn, cost: 1us}\nloader: {workers: 1, batch_size: 32}\n"
+         "device: {emulated: {base: 20ms}}\nrun: {steps: 400}\n");
+  c.now.pipeline.step = {};
+  c.now.pipeline.step.cost = cost::StepTable({{32, std::chrono::milliseconds(4)}});
+  c.now.pipeline.step.threads = 2;
+  c.now.pipeline.step.barriers = 17;
+  c.now.pipeline.machine = {.cores = 2,
+                            .others = {.wanted = 1, .held = 1},
+                            .pool_spin = std::chrono::milliseconds(5),
+                            .barrier_slice = std::chrono::milliseconds(4)};
+  const double now = c.predict(c.now);
+  EXPECT_NEAR(now, 32 / 0.136, 5);
+  Variant one = c.now, passive = c.now, alone = c.now;
+  one.settings.limits.compute_threads = 1;
+  passive.settings.limits.omp_wait = spec::OmpWait::kPassive;
+  alone.pipeline.machine.others = {};
+  EXPECT_NEAR(c.predict(one), 32 / 0.008, 40);
+  EXPECT_NEAR(c.predict(passive), 32 / 0.008, 40);
+  EXPECT_NEAR(c.predict(alone), 32 / 0.004, 80);
+}
+
 TEST(VirtualPredictor, WhereBoundsKnowNoLimitThereIsNone) {
   const Case c(kTwoWorkers);
   EXPECT_TRUE(std::isinf(c.predict(

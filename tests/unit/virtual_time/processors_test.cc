@@ -11,7 +11,7 @@ namespace {
 Instant At(Duration time) { return Instant(time); }
 
 TEST(Processors, RunAtFullSpeedWhileThereAreCores) {
-  Processors cpu(2, 0, 2);
+  Processors cpu(CoreSharing(2), 0, 2);
   cpu.Begin(0, {.each = 5ms}, At(0ms));
   cpu.Begin(1, {.each = 3ms}, At(1ms));
   EXPECT_EQ(cpu.next(), At(4ms));
@@ -24,7 +24,7 @@ TEST(Processors, RunAtFullSpeedWhileThereAreCores) {
 
 TEST(Processors, ShareOneCoreEqually) {
   // 6, 4 and 2 ms on one core: done at 3 x 2, then + 2 x 2, then + 1 x 2 ms.
-  Processors cpu(1, 0, 3);
+  Processors cpu(CoreSharing(1), 0, 3);
   cpu.Begin(0, {.each = 6ms}, At(0ms));
   cpu.Begin(1, {.each = 4ms}, At(0ms));
   cpu.Begin(2, {.each = 2ms}, At(0ms));
@@ -41,7 +41,7 @@ TEST(Processors, ShareOneCoreEqually) {
 
 TEST(Processors, GiveAPoolOneSharePerThread) {
   // 3 threads beside 1 on 2 cores: each gets half of one.
-  Processors cpu(2, 0, 2);
+  Processors cpu(CoreSharing(2), 0, 2);
   cpu.Begin(0, {.each = 4ms, .threads = 3}, At(0ms));
   cpu.Begin(1, {.each = 5ms}, At(0ms));
   EXPECT_EQ(cpu.next(), At(8ms));
@@ -51,7 +51,7 @@ TEST(Processors, GiveAPoolOneSharePerThread) {
 
 TEST(Processors, ShareTheMemoryBandwidthOnlyAmongCopies) {
   // Two copies that take 1 GB/s each on a memory of 1.5 GB/s, beside one that computes.
-  Processors cpu(4, 1.5e9, 3);
+  Processors cpu(CoreSharing(4), 1.5e9, 3);
   cpu.Begin(0, {.each = 3ms, .bytes_per_s = 1e9}, At(0ms));
   cpu.Begin(1, {.each = 3ms, .bytes_per_s = 1e9}, At(0ms));
   cpu.Begin(2, {.each = 3500us}, At(0ms));
@@ -66,7 +66,7 @@ TEST(Processors, MatchTheNaiveSimulationToTheNanosecond) {
   // Naive simulation: at each change, every task's remaining work shrinks by its current share.
   for (const double cores : {1.0, 2.5, 4.0}) {
     base::KeyedStream stream(7, base::Stage::kPrepare);
-    Processors cpu(cores, 0, 16);
+    Processors cpu(CoreSharing(cores), 0, 16);
     std::vector<double> rest(16, 0);
     double now_ns = 0;
     const auto share = [&] {

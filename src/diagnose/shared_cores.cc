@@ -1,0 +1,51 @@
+#include "diagnose/shared_cores.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/number_text.h"
+
+namespace pipesim::diagnose {
+
+std::optional<Setting> PassiveWait(const Variant& now) {
+  const cost::Machine& machine = now.pipeline.machine;
+  const bool spins = machine.pool_spin || machine.barrier_slice;
+  if (!now.on_cpu() || now.ComputeThreads() < 2 || !spins ||
+      now.settings.limits.omp_wait == spec::OmpWait::kPassive)
+    return std::nullopt;
+  const auto change = [](Variant after) {
+    after.settings.limits.omp_wait = spec::OmpWait::kPassive;
+    // Each parallel loop wakes the pool, and its end the training thread.
+    cost::Step& step = after.pipeline.step;
+    const double step_s = base::ToSeconds(step.Mean(after.settings.loader.batch_size));
+    const double wakes_s = 2 * step.barriers * base::ToSeconds(after.pipeline.machine.barrier_wake_up);
+    if (step_s > 0) step = step.Scaled(1 + wakes_s / step_s);
+    return after;
+  };
+  return Setting{.text = "omp_wait default to passive",
+                 .set = {{"limits.omp_wait", "passive"}},
+                 .change = change};
+}
+
+std::optional<Setting> WithoutOtherPrograms(const Variant& now) {
+  if (now.pipeline.machine.others.wanted == 0) return std::nullopt;
+  return Setting{.text = std::string(kWithoutOthers), .set = {}, .change = [](Variant after) {
+                   after.pipeline.machine.others = {};
+                   return after;
+                 }};
+}
+
+std::string OthersClause(const Question& q) {
+  const auto without = WithoutOtherPrograms(q.now);
+  if (!without) return {};
+  const double gain = Gain(q.predict(q.now), q.predict(without->change(q.now)));
+  if (!std::isfinite(gain) || gain < q.thresholds.gain_that_counts) return {};
+  constexpr double kManyTimes = 2;
+  return fmt::format("other programs take {:.1f} of {:.3g} cores: without them training gains {}",
+                     q.now.pipeline.machine.others.held, q.now.cores(),
+                     gain < kManyTimes ? base::Percent(gain)
+                                       : fmt::format("{:.0f} times its rate", 1 + gain));
+}
+
+}  // namespace pipesim::diagnose

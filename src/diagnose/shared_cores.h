@@ -1,0 +1,26 @@
+// Cores shared with other programs, and how the trainer's threads wait: the changes that the
+// predictor is asked about.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "diagnose/question.h"
+#include "diagnose/settings.h"
+
+namespace pipesim::diagnose {
+
+inline constexpr std::string_view kWithoutOthers = "without the other programs";
+
+/// limits.omp_wait=passive: at a barrier the pool's threads sleep instead of spinning, and are woken.
+/// nullopt where no pool spins.
+std::optional<Setting> PassiveWait(const Variant& now);
+
+/// The machine without other programs; nullopt where there are none.
+std::optional<Setting> WithoutOtherPrograms(const Variant& now);
+
+/// "other programs take 1.0 of 2 cores; without them training would be 20 times faster", where that
+/// gains enough to count and the run wants the cores; else empty.
+std::string OthersClause(const Question& question);
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,64 @@
+#include "engine/virtual_time/core_sharing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipesim::engine::virtual_time {
+
+CoreSharing::CoreSharing(const cost::Machine& machine, std::optional<base::Duration> slice)
+    : processors_(machine.Processors()),
+      quota_(machine.cores < processors_ ? machine.cores : 0),
+      others_(machine.others),
+      slice_(slice) {}
+
+/// Cores that other programs have now: what the threads leave them, or what they take from the
+/// threads, but no more than a fair share. The kernel shares by thread, or by group of programs:
+/// then half is theirs.
+double CoreSharing::Held(double threads) const {
+  if (processors_ == 0 || others_.wanted == 0) return 0;
+  const double fair =
+      processors_ * std::max(0.5, others_.wanted / (others_.wanted + threads));
+  const double taken = std::min(others_.held, fair);
+  return std::min(others_.wanted, std::max(processors_ - threads, taken));
+}
+
+double CoreSharing::Throttle(double threads) const {
+  const double running = std::min(threads, processors_ - Held(threads));
+  return quota_ > 0 && running > quota_ ? quota_ / running : 1;
+}
+
+double CoreSharing::RateOfEach(double threads) const {
+  if (processors_ == 0) return 1;
+  const double free = processors_ - Held(threads);
+  const double rate = threads > free ? free / threads : 1;
+  return rate * Throttle(threads);
+}
+
+double CoreSharing::RateOn(double cores, const PoolOfThreads& pool, double threads) const {
+  if (cores <= 0) return 0;
+  if (threads <= cores) return 1;
+  const double turns = threads / cores;
+  const double slices = static_cast<double>(slice_->count()) * pool.barriers /
+                        static_cast<double>(pool.each.count());
+  if (pool.threads > cores) return 1 / std::max(turns, slices * std::ceil(pool.threads / cores));
+  double together = 1;
+  for (int i = 0; i < pool.threads; ++i) together *= (cores - i) / (threads - i);
+  return std::max(together, 1 / (std::ceil(turns) + slices * std::ceil(turns - 1)));
+}
+
+double CoreSharing::RateOf(const PoolOfThreads& pool, double threads) const {
+  if (processors_ == 0) return 1;
+  // A pool that gets nothing now must still end.
+  constexpr double kLeast = 1e-6;
+  const double programs = std::max(1.0, std::round(others_.wanted));
+  const double busy = std::min(1.0, Held(threads) / programs);
+  double rate = 0, share = std::pow(1 - busy, programs);
+  for (double k = 0; k <= programs; ++k) {
+    if (busy == 1) share = k == programs ? 1 : 0;
+    rate += share * RateOn(processors_ - k, pool, threads);
+    share *= (programs - k) / (k + 1) * busy / (1 - busy);
+  }
+  return std::max(kLeast, rate) * Throttle(threads);
+}
+
+}  // namespace pipesim::engine::virtual_time
