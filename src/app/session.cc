@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "app/installation.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"

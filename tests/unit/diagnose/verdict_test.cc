@@ -207,7 +207,7 @@ RunBuilder BesideAPoolOnTwoCores(int workers, double beside_s) {
       .StepBesideWorkers(beside_s, 2.5 * kMs);
 }
 
-/// Beside its workers or other programs, a pool of two that spins trains at a tenth of the rate.
+/// Beside other programs, a pool of two that spins trains at a tenth of the rate.
 double SpinningCosts(const Variant& v) {
   const bool spins = v.ComputeThreads() > 1 &&
                      v.settings.limits.omp_wait == spec::OmpWait::kDefault &&
@@ -215,18 +215,18 @@ double SpinningCosts(const Variant& v) {
   return PredictByBounds(v) * (spins ? 0.1 : 1);
 }
 
-MadeRun BesideAnotherProgram() {
-  MadeRun run = BesideAPoolOnTwoCores(1, 20 * kMs).Efficiency(0.1).Build();
-  run.measurement.resources.foreign_cores = 0.97;
-  return run;
-}
-
 TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
-  MadeRun run = BesideAnotherProgram();
+  // Steps of 20 ms, 2 ms alone, 4 ms on one thread.
+  MadeRun run = RunBuilder::OnCpu(2 * kMs, 2)
+                    .Cores(2)
+                    .Workers(1)
+                    .StepBesideWorkers(20 * kMs, 4 * kMs)
+                    .Efficiency(0.1)
+                    .Build();
+  run.measurement.resources.foreign_cores = 0.97;
   cost::Pipeline pipeline = run.Pipeline();
   EXPECT_DOUBLE_EQ(pipeline.machine.others.held, 0.97);
   pipeline.machine.barrier_slice = std::chrono::milliseconds(4);
-  pipeline.prepare = {};
   const Diagnosis d = Diagnose(run.experiment, run.measurement, pipeline, SpinningCosts);
   EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_EQ(d.headline.find("other programs take 1.0 of 2 cores: without them training gains 10 "

@@ -85,7 +85,8 @@ TEST(VirtualPredictor, SeesWhatOtherProgramsCostAPoolThatSpins) {
   Case c("storage: none\nprepare: {kind: burn, cost: 1us}\nloader: {workers: 1, batch_size: 32}\n"
          "device: {emulated: {base: 20ms}}\nrun: {steps: 400}\n");
   c.now.pipeline.step = {};
-  c.now.pipeline.step.cost = cost::StepTable({{32, std::chrono::milliseconds(4)}});
+  c.now.pipeline.step.cost = cost::StepTable(
+      std::vector<spec::StepPoint>{{32, std::chrono::milliseconds(4)}});
   c.now.pipeline.step.threads = 2;
   c.now.pipeline.step.barriers = 17;
   c.now.pipeline.machine = {.cores = 2,
