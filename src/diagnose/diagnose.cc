@@ -65,7 +65,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   const Findings findings{q, decision, doubt, d.what_if, d.side};
   d.headline = PageOf(verdict).headline(findings);
   if (const std::string others = OthersClause(q); !others.empty())
-    d.headline = others + "; " + d.headline;
+    d.headline = verdict == Verdict::kCpuContention ? others : others + "; " + d.headline;
   d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);
   d.recommendation = PageOf(verdict).remedy(findings);

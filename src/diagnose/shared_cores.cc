@@ -42,10 +42,10 @@ std::string OthersClause(const Question& q) {
   const double gain = Gain(q.predict(q.now), q.predict(without->change(q.now)));
   if (!std::isfinite(gain) || gain < q.thresholds.gain_that_counts) return {};
   constexpr double kManyTimes = 2;
-  return fmt::format("other programs take {:.1f} of {:.3g} cores: without them training gains {}",
+  return fmt::format("other programs take {:.1f} of {:.3g} cores; without them training would be {}",
                      q.now.pipeline.machine.others.held, q.now.cores(),
-                     gain < kManyTimes ? base::Percent(gain)
-                                       : fmt::format("{:.0f} times its rate", 1 + gain));
+                     gain < kManyTimes ? base::Percent(gain) + " faster"
+                                       : fmt::format("{:.0f} times as fast", 1 + gain));
 }
 
 }  // namespace pipesim::diagnose

@@ -19,8 +19,8 @@ std::optional<Setting> PassiveWait(const Variant& now);
 /// The machine without other programs; nullopt where there are none.
 std::optional<Setting> WithoutOtherPrograms(const Variant& now);
 
-/// "other programs take 1.0 of 2 cores; without them training would be 20 times faster", where that
-/// gains enough to count and the run wants the cores; else empty.
+/// "other programs take 1.0 of 2 cores; without them training would be 20 times as fast", where that
+/// gains enough to count; else empty.
 std::string OthersClause(const Question& question);
 
 }  // namespace pipesim::diagnose

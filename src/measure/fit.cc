@@ -137,19 +137,21 @@ class Fitting {
   /// The measured step, alone or in the run, had other programs beside it. A pool that spins gets on
   /// while they leave it a core for each thread, one that sleeps has its share of what they leave.
   /// Threads that share their work evenly take 1 / threads of the time of one, more threads no
-  /// longer than one.
+  /// longer than one; where that is unknown, a step had at least the cores that were left.
   double StepWithoutOthers() const {
     const double step_s = *d_.step_s;
     const int threads = std::max(1, m_.effective.compute_threads);
     const cost::Machine& machine = out_.machine;
     const double lacking = threads - (machine.Processors() - machine.others.held);
     if (m_.effective.device_asynchronous || threads < 2 || machine.others.held == 0 ||
-        !(lacking > 0) || !d_.step_one_thread_s)
+        !(lacking > 0))
       return step_s;
     const double free = PoolSpins() ? std::max(0.0, 1 - lacking) : 1 - lacking / threads;
-    return std::clamp(step_s * free, *d_.step_one_thread_s / threads,
-                      std::max(*d_.step_one_thread_s / threads,
-                               std::min(step_s, *d_.step_one_thread_s)));
+    if (!d_.step_one_thread_s)
+      return step_s * std::max(free, 1 - std::ceil(lacking) / threads);
+    const double least_s = *d_.step_one_thread_s / threads;
+    return std::clamp(step_s * free, least_s,
+                      std::max(least_s, std::min(step_s, *d_.step_one_thread_s)));
   }
 
   bool PoolSpins() const { return experiment_.limits.omp_wait == spec::OmpWait::kDefault; }

@@ -70,9 +70,10 @@ const VerdictPage kPage = {
         "spin, the same work would fit.",
     .decided =
         "Fewer threads alone (workers, compute_threads), or threads that sleep at barriers "
-        "(omp_wait), gain 5 % or more when the pipeline runs again in virtual time. There threads "
-        "share the cores, other programs hold those that they had, a quota stops all threads "
-        "alike, and a training pool that spins gets on only while each of its threads has a core.",
+        "(omp_wait), gain 5 % or more, and more than any loader setting, when the pipeline runs "
+        "again in virtual time. There threads share the cores, other programs hold those that they "
+        "had, a quota stops all threads alike, and a training pool that spins gets on only while "
+        "each of its threads has a core.",
     .signs =
         {
             "the training thread waits for a core (contended) while more threads than cores can "

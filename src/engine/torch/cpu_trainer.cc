@@ -58,7 +58,9 @@ class CpuTrainer final : public Trainer {
     int steps = 0;
     alone.time = TimeSteps(step_s, [this] { return clock_.Now().time_since_epoch(); }, &steps);
     alone.cpu = (base::ProcessCpuTime() - cpu_begin) / steps;
-    const double one_s = base::ToSeconds(alone.time) * threads_.effective();
+    // No longer than all threads' CPU time together, which holds the work and their spinning.
+    const double one_s = std::min(base::ToSeconds(alone.time) * threads_.effective(),
+                                  base::ToSeconds(*alone.cpu));
     if (threads_.effective() > 1 && one_s <= kLongest_s) {
       const ComputeThreads one(1);
       // One thread's CPU time leaves out its waiting for a core that another program has.

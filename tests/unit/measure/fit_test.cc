@@ -247,7 +247,8 @@ TEST(Fit, RunsOnTheCoresThatTheRunHad) {
 
 /// A step of 5 ms on one thread beside another program that held `others` of two cores.
 cost::Pipeline BesideOthers(double others, double step_s, spec::OmpWait wait,
-                            std::optional<Duration> slice = std::nullopt) {
+                            std::optional<Duration> slice = std::nullopt,
+                            std::optional<double> one_thread_s = 0.005) {
   spec::Experiment experiment = ExperimentOf({});
   experiment.limits.omp_wait = wait;
   Measurement measurement = OfBatches({});
@@ -258,7 +259,7 @@ cost::Pipeline BesideOthers(double others, double step_s, spec::OmpWait wait,
   measurement.resources.cores = 2;
   measurement.resources.foreign_cores = others;
   measurement.demands.step_s = step_s;
-  measurement.demands.step_one_thread_s = 0.005;
+  measurement.demands.step_one_thread_s = one_thread_s;
   cost::Pipeline given = cost::Stated(experiment);
   given.machine.barrier_slice = slice;
   return Fit({}, measurement, experiment, given);
@@ -292,6 +293,13 @@ TEST(Fit, TakesTheOtherProgramsOutOfTheStep) {
   EXPECT_NEAR(step(1, 0.128, spins), 0.0025, 1e-9);       // no faster than half of one thread
   EXPECT_NEAR(step(0.9, 0.128, spins), 0.005, 1e-9);      // no slower than one thread
   EXPECT_NEAR(step(1, 0.006, sleeps), 0.003, 1e-9);       // one core for two threads
+}
+
+TEST(Fit, OfAStepBesideOthersThatIsUnknownOnOneThreadKeepsTheRunsRate) {
+  // 400 ms where two threads share a core: at least half of it is theirs.
+  const auto fitted = BesideOthers(1, 0.400, spec::OmpWait::kDefault, Ms(4), std::nullopt);
+  EXPECT_EQ(fitted.step.Mean(64), Ms(200));
+  EXPECT_EQ(fitted.step.barriers, 50);
 }
 
 TEST(Fit, OfARunWithoutMeasurementIsWhatItWasGiven) {
