@@ -61,7 +61,7 @@ const VerdictPage kPage = {
     .decided =
         "A loader setting alone (workers up to max(cores, 4 x now), prefetch_factor, dispatch, "
         "in_order, persistent_workers) is predicted to gain 5 % or more. Decided before all "
-        "others.",
+        "others but fewer threads that gain more.",
     .signs =
         {
             "training is starved, yet neither the storage nor the cores are full",
