@@ -50,7 +50,7 @@ struct StepDone {
 struct StepAlone {
   base::Duration time{};                        ///< on the device
   std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
-  std::optional<base::Duration> on_one_thread;  ///< CPU training on several threads: time on one
+  std::optional<base::Duration> on_one_thread;  ///< several threads: CPU time on one
 };
 
 /// The model or a batch does not fit. The message gives the requested and the free amount.

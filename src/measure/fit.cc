@@ -62,8 +62,8 @@ class Fitting {
   }
 
  private:
-  /// Other programs held the cores that they used; had they wanted less than a whole one, they
-  /// would have found it idle, where the run wanted all.
+  /// Other programs hold the cores that they used. One that got a part of a core is taken to want
+  /// all of it, since a run that fills the cores leaves it no more.
   void FitCores() {
     cost::Machine& machine = out_.machine;
     const double cores = m_.resources.cores > 0 ? m_.resources.cores : m_.effective.cores;
