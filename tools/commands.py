@@ -1,0 +1,95 @@
+"""Running pipesim from the measuring tools: one command at a time, with its report and its CPU time."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+
+
+@dataclasses.dataclass
+class Answer:
+    """What one command said. `report` is None where it wrote none; `timed_out`: it was ended for its time."""
+
+    words: list
+    code: int
+    report: dict
+    cpu_s: float
+    errors: str
+    timed_out: bool = False
+
+    @property
+    def rate(self):
+        return self.report["result"]["samples_per_s"] if self.report else None
+
+    @property
+    def diagnosis(self):
+        return self.report["diagnosis"] if self.report else {}
+
+    @property
+    def verdict(self):
+        return self.diagnosis.get("bottleneck")
+
+
+def shell(words):
+    return shlex.join(["pipesim", *words])
+
+
+class Pipesim:
+    """Starts the binary; every command ends after `limit_s`."""
+
+    def __init__(self, binary, limit_s=120):
+        self.binary, self.limit_s = str(binary), limit_s
+
+    def __call__(self, words):
+        command = [self.binary, *words, "--quiet", "--no-save", "--export", "json=-"]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+            late = threading.Event()
+
+            def end():
+                late.set()
+                os.killpg(process.pid, signal.SIGKILL)
+
+            timer = threading.Timer(self.limit_s, end)
+            timer.start()
+            # wait4 gives the CPU time of this command alone, children included.
+            _, status, used = os.wait4(process.pid, 0)
+            timer.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            errors.seek(0)
+            return Answer(list(words), process.returncode, parsed(out.read()), used.ru_utime + used.ru_stime,
+                          errors.read().decode(errors="replace"), late.is_set())
+
+
+def parsed(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def in_parallel(jobs, work, items):
+    """work(item) for each, `jobs` at a time; yields the results in the order of the items."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(work, items)
+
+
+def changed(words, settings):
+    """The command with the settings {key: value} on top; a later flag wins."""
+    return [*words, *(word for key, value in settings.items() for word in ("--set", f"{key}={value}"))]
+
+
+def wilson(hits, of, z=1.96):
+    """95 % interval of a share (Wilson 1927)."""
+    if of == 0:
+        return 0.0, 1.0
+    share = hits / of
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * (share * (1 - share) / of + z * z / (4 * of * of)) ** 0.5 / (1 + z * z / of)
+    return max(0.0, middle - half), min(1.0, middle + half)
