@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The instruments that judge pipesim's verdicts are themselves right: closed forms, drawn cases, sections of a document."""
+
+import dataclasses
+import pathlib
+import random
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+import drawn_cases  # noqa: E402
+import real_cases  # noqa: E402
+import sections  # noqa: E402
+from closed_forms import Costs, gains, rate, truth  # noqa: E402
+
+STEP = Costs(workers=4, cores=8, step=10e-3)
+
+# a pipeline by its costs in seconds of one batch, batches/s, and the verdict (None: no clear one)
+CASES = [
+    (dict(), 100, "compute-bound"),
+    (dict(wait=80e-3), 4 / 80e-3, "loader-bound"),                    # W / load
+    (dict(wait=42e-3), 4 / 42e-3, None),                              # 5 % behind the step: no margin
+    (dict(wait=40e-3), 100, "balanced"),                              # both take 10 ms
+    (dict(disk=20e-3, read=20e-3), 50, "io-bound"),
+    (dict(workers=16, cpu=160e-3), 8 / 160e-3, "cpu-bound"),          # cores / cpu
+    (dict(copy=20e-3), 50, "h2d-bound"),                              # overlapped: the longer of both
+    (dict(copy=20e-3, overlap=False), 1 / 30e-3, "h2d-bound"),        # one after the other
+    (dict(launch=20e-3), 50, "launch-bound"),
+    (dict(workers=0, wait=10e-3, sync=True), 50, "loader-bound"),     # nothing overlaps
+    (dict(workers=0, wait=10e-3), 100, "balanced"),                   # the device works while the host loads
+    (dict(copy=8e-3, host=8e-3, step=12e-3, host_waits=True, sync=True), 1 / 28e-3, "sync-bound"),
+    (dict(on_cpu=True, host=20e-3), 1 / 30e-3, "host-bound"),
+    (dict(on_cpu=True, cores=2, cpu=10e-3, one_thread=12e-3), 1 / 20e-3, "cpu-contention"),  # s + q
+]
+
+
+def check_closed_forms(wrong):
+    for changes, expected, verdict in CASES:
+        costs = dataclasses.replace(STEP, **changes)
+        if abs(rate(costs) / expected - 1) > 1e-9:
+            wrong.append(f"{changes}: {rate(costs):.6g} batches/s, expected {expected:.6g}")
+        if truth(costs) != verdict:
+            wrong.append(f"{changes}: {truth(costs)}, expected {verdict}; {gains(costs)}")
+
+
+def check_drawn_cases(wrong):
+    with tempfile.TemporaryDirectory() as folder:
+        for name in drawn_cases.CLASSES:
+            drawn = list(drawn_cases.cases(name, 20, 3, folder))
+            if len(drawn) != 20 or any(truth(case.costs) != name for case in drawn):
+                wrong.append(f"drawn cases of {name}")
+            if drawn[:5] != list(drawn_cases.cases(name, 5, 3, folder)):
+                wrong.append(f"cases of {name} depend on how many are drawn")
+
+
+def check_measured_truth(wrong):
+    kinds = {"a": "loader-bound", "b": "io-bound", "c": "compute-bound"}
+    for gain, expected in [({"a": 0.5, "b": 0.9, "c": 0}, ("loader-bound",)),
+                           ({"a": 0.0, "b": 0.9, "c": 0}, ("io-bound",)),
+                           ({"a": 0.06, "b": 0.9, "c": 0}, ("loader-bound", "io-bound")),  # near the threshold
+                           ({"a": 0.0, "b": 0.01, "c": 0}, ("balanced",))]:
+        if real_cases.allowed(kinds, gain) != expected:
+            wrong.append(f"measured gains {gain}: {real_cases.allowed(kinds, gain)}, expected {expected}")
+
+
+def check_sections(wrong):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "doc.md"
+        sections.write(file, "one", "first")
+        sections.write(file, "two", "second")
+        sections.write(file, "one", "first again\n")
+        text = file.read_text()
+        if "first again" not in text or "second" not in text or "first\n" in text or text.count("begin: one") != 1:
+            wrong.append(f"sections: {text}")
+
+
+def main():
+    wrong = []
+    for check in [check_closed_forms, check_drawn_cases, check_measured_truth, check_sections]:
+        check(wrong)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
