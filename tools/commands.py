@@ -85,6 +85,13 @@ def changed(words, settings):
     return [*words, *(word for key, value in settings.items() for word in ("--set", f"{key}={value}"))]
 
 
+def recommended_settings(answer):
+    """The recommended change of the pipeline, {} without one: advice to measure longer is none."""
+    recommended = answer.diagnosis.get("recommendation") or {}
+    settings = recommended.get("set") or {}
+    return {} if all(key.startswith("run.") for key in settings) else settings
+
+
 def wilson(hits, of, z=1.96):
     """95 % interval of a share (Wilson 1927)."""
     if of == 0:

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import time
 
-from commands import Pipesim, shell
+from commands import Pipesim, changed, recommended_settings, shell
 
 ROUNDS = 3
 COUNTS = 0.05        # a gain below this is none (docs/verdicts.md)
 UNCLEAR = 0.03       # a measured gain this near to the threshold decides nothing
 POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain or 10 % of the rate
+MOST_TRUTHS = 2      # a case whose measured gains allow more classes decides nothing
 AIM_RIGHT = 57 / 60
 
 BURN = "while True: pass"
@@ -115,11 +116,10 @@ def run_all(pipesim, case, seconds):
                 if name != "base":
                     continue
                 verdicts.append((answer.verdict, answer.diagnosis["confidence"]))
-                recommended = answer.diagnosis["recommendation"]
-                if recommended and recommended["set"] and recommended["argv"] and "recommended" not in commands:
-                    words = recommended["argv"][1:]
-                    commands["recommended"] = words if words[0] == "run" else ["run", *words]
-                    case.promised = recommended["gain"]
+                settings = recommended_settings(answer)
+                if settings and "recommended" not in commands:
+                    commands["recommended"] = changed(commands["base"], settings)
+                    case.promised = answer.diagnosis["recommendation"]["gain"]
         while "recommended" in commands and len(rates["recommended"]) < ROUNDS:
             rates["recommended"].append(pipesim(commands["recommended"]).rate)
     middle = {name: statistics.median(values) for name, values in rates.items()}
@@ -174,17 +174,18 @@ def measure(arguments):
         case = (training_case if with_torch and number % 2 else emulated_case)(draw, cores)
         done.append(run_all(pipesim, case, arguments.seconds))
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
-    right = sum(case.said in case.truths for case in done)
-    wrong_high = [case for case in done if case.said not in case.truths and case.confidence == "high"]
+    decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
+    right = sum(case.said in case.truths for case in decided)
+    wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
     promises = [kept(case) for case in done if kept(case) is not None]
-    print(f"\n{right} of {len(done)} right, {len(wrong_high)} of the wrong ones with high confidence; "
+    print(f"\n{len(decided)} of {len(done)} decided by measurement, {right} of them right, {len(wrong_high)} of the wrong ones with high confidence; "
           f"{sum(promises)} of {len(promises)} promises kept")
-    missed = ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(done) else []
+    missed = ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(decided) else []
     return missed + (["wrong with high confidence"] if wrong_high else [])
 
 
 def line(case):
-    mark = "right" if case.said in case.truths else "WRONG"
+    mark = ("undecided" if len(case.truths) > MOST_TRUTHS else "right" if case.said in case.truths else "WRONG")
     promise = "" if kept(case) is None else (f"; promised {case.promised:+.0%}, measured {case.measured:+.0%}"
                                              f"{'' if kept(case) else ' NOT KEPT'}")
     return f"{mark} {case.said} ({case.confidence}), true: {' or '.join(case.truths)}{promise}; {case.name}\n  {shell(case.words)}"

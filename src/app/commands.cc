@@ -11,6 +11,7 @@ base::ExitCode Calibrate(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);
 base::ExitCode Validate(const Arguments& arguments);
+base::ExitCode Scenarios(const Arguments& arguments);
 
 namespace {
 
@@ -42,6 +43,14 @@ constexpr std::string_view kReportExamples[] = {
 };
 constexpr std::string_view kExplainExamples[] = {"pipesim explain io-bound", "pipesim explain"};
 
+constexpr std::string_view kScenariosExamples[] = {
+    "pipesim scenarios",
+    "pipesim scenarios no-workers",
+    "pipesim scenarios no-workers --predict",
+    "pipesim scenarios no-workers --predict --workers 2 --expect compute-bound",
+    "pipesim scenarios noisy-neighbour --run",
+};
+
 constexpr unsigned kOneRun =
     kHelpFlags | kExperimentFlags | kMachineFlags | kJudgeFlags | kTextFlags | kStartFlags;
 
@@ -72,6 +81,12 @@ constexpr Command kCommands[] = {
      "check an experiment file and flags without running",
      "Prints every problem with its place and what to write instead.", kValidateExamples,
      kHelpFlags | kExperimentFlags | kMachineFlags | kValidateFlags, Validate},
+    {"scenarios", "scenarios [NAME] [--predict|--run] [flags]",
+     "known pains of input pipelines, each to explain and to try",
+     "Without a name: the list. With a name: what users see, which verdict it must get\n"
+     "and why. --predict and --run answer its experiment, with the flags as changes; the\n"
+     "exit code is 5 when the verdict is another, 6 when it stays open.",
+     kScenariosExamples, kOneRun | kScenarioFlags, Scenarios},
 };
 
 }  // namespace

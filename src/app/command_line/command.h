@@ -21,6 +21,7 @@ enum FlagSet : unsigned {
   kCalibrateFlags = 64,
   kValidateFlags = 128,
   kHelpFlags = 256,
+  kScenarioFlags = 512,  ///< --run, --predict
 };
 
 struct Command {

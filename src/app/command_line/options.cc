@@ -67,6 +67,8 @@ constexpr Option kOptions[] = {
     {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
      kExperimentFlags},
 
+    {"predict", "", "", "answer the scenario in virtual time", kResult, kScenarioFlags},
+    {"run", "", "", "run the scenario for real", kResult, kScenarioFlags},
     {"brief", "", "", "stop after the verdict and the next step", kResult, kTextFlags},
     {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
     {"export", "FORMAT=FILE", "", "also write json=run.json; json=- replaces the text", kResult,

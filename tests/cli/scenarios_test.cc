@@ -1,0 +1,109 @@
+// `pipesim scenarios`: the list, the explanations, and every scenario's verdict.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/command.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using support::CommandResult;
+using support::RunPipesim;
+using support::TestFolder;
+using testing::HasSubstr;
+
+std::vector<std::string> ScenarioNames() {
+  std::vector<std::string> names;
+  for (const auto& file : fs::directory_iterator(PIPESIM_SOURCE_DIR "/configs/scenarios"))
+    names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string FileOf(const std::string& name) {
+  return PIPESIM_SOURCE_DIR "/configs/scenarios/" + name + ".yaml";
+}
+
+std::string TextOfFile(const std::string& name) {
+  std::ifstream file(FileOf(name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool CanPredict(const std::string& name) {
+  return TextOfFile(name).find("# shown by: predict") != std::string::npos;
+}
+
+TEST(Scenarios, TheListHasEachWithItsVerdictInEightyColumns) {
+  const CommandResult list = RunPipesim({"scenarios"});
+  ASSERT_EQ(list.exit_code, 0) << list.err;
+  std::istringstream lines(list.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  for (const std::string& name : ScenarioNames())
+    EXPECT_THAT(list.out, testing::ContainsRegex("\n" + name + " +[a-z0-9]+")) << name;
+  EXPECT_GE(ScenarioNames().size(), 25U);
+}
+
+TEST(Scenarios, EachIsExplainedWithItsExperimentAndACommandToTryIt) {
+  for (const std::string& name : ScenarioNames()) {
+    const CommandResult result = RunPipesim({"scenarios", name});
+    EXPECT_EQ(result.exit_code, 0) << name << result.err;
+    for (const char* part : {"Met as   ", "Verdict  ", "Why      ", "  version: 1\n", "Try it\n"})
+      EXPECT_THAT(result.out, HasSubstr(part)) << name;
+    EXPECT_THAT(result.out, HasSubstr("pipesim scenarios " + name + " --")) << name;
+    EXPECT_EQ(RunPipesim({"validate", FileOf(name)}).exit_code, 0) << name;
+  }
+}
+
+TEST(Scenarios, EachThatCanBePredictedGetsTheVerdictOfItsFile) {
+  int predicted = 0;
+  for (const std::string& name : ScenarioNames()) {
+    if (!CanPredict(name)) continue;
+    const CommandResult result =
+        RunPipesim({"scenarios", name, "--predict", "--brief", "--no-save"});
+    EXPECT_EQ(result.exit_code, 0) << name << "\n" << result.out << result.err;
+    ++predicted;
+  }
+  EXPECT_GE(predicted, 20);
+}
+
+TEST(Scenarios, ALaterFlagWinsOverTheScenariosVerdict) {
+  const CommandResult result = RunPipesim(
+      {"scenarios", "gpu-full", "--predict", "--brief", "--no-save", "--expect", "io-bound"});
+  EXPECT_EQ(result.exit_code, 5) << result.out << result.err;
+}
+
+TEST(Scenarios, ARunKnowsWhetherItNeedsLibTorch) {
+  EXPECT_EQ(RunPipesim({"scenarios", "noisy-neighbour", "--run", "--needs-libtorch"}).out, "yes\n");
+  EXPECT_EQ(RunPipesim({"scenarios", "gpu-full", "--run", "--needs-libtorch"}).out, "no\n");
+}
+
+TEST(Scenarios, WhatOnlyARunShowsIsNotPredicted) {
+  const CommandResult result = RunPipesim({"scenarios", "noisy-neighbour", "--predict"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("use --run"));
+  EXPECT_THAT(RunPipesim({"scenarios", "noisy-neighbour"}).out,
+              HasSubstr("Only a real run shows it.\n--run keeps 1 core busy beside it.\n"));
+  EXPECT_EQ(RunPipesim({"scenarios", "many-ranks", "--run"}).exit_code, 2);
+}
+
+TEST(Scenarios, AMistypedNameIsSuggested) {
+  const CommandResult result = RunPipesim({"scenarios", "no-worker"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean no-workers?"));
+  EXPECT_EQ(RunPipesim({"scenarios", "--run"}).exit_code, 2);
+}
+
+TEST(Verdict, AScenarioRunsForReal) {
+  const CommandResult result = RunPipesim(
+      {"scenarios", "gpu-full", "--run", "--duration", "2s", "--brief", "--quiet", "--no-save"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+}  // namespace
+}  // namespace pipesim
