@@ -83,8 +83,8 @@ constexpr Command kCommands[] = {
      kHelpFlags | kExperimentFlags | kMachineFlags | kValidateFlags, Validate},
     {"scenarios", "scenarios [NAME] [--predict|--run] [flags]",
      "known pains of input pipelines, each to explain and to try",
-     "Without a name: the list. With a name: what users see, which verdict it must get\n"
-     "and why. --predict and --run answer its experiment, with the flags as changes; the\n"
+     "Without a name: the list. With a name: what users see, which verdict it must\n"
+     "get and why. --predict and --run answer its experiment; flags change it. The\n"
      "exit code is 5 when the verdict is another, 6 when it stays open.",
      kScenariosExamples, kOneRun | kScenarioFlags, Scenarios},
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "support/command.h"
@@ -37,6 +38,17 @@ std::string TextOfFile(const std::string& name) {
 
 bool CanPredict(const std::string& name) {
   return TextOfFile(name).find("# shown by: predict") != std::string::npos;
+}
+
+/// Whether a running process has `word` in its command line; forked ones have their parent's.
+bool AnyProcessMentions(const std::string& word) {
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    std::ifstream file(process.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    if (line.find(word) != std::string::npos) return true;
+  }
+  return false;
 }
 
 TEST(Scenarios, TheListHasEachWithItsVerdictInEightyColumns) {
@@ -103,6 +115,16 @@ TEST(Verdict, AScenarioRunsForReal) {
   const CommandResult result = RunPipesim(
       {"scenarios", "gpu-full", "--run", "--duration", "2s", "--brief", "--quiet", "--no-save"});
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(Verdict, AScenarioWithANeighbourRunsBesideOneAndEndsIt) {
+  const std::string out = (TestFolder() / "neighbour.json").string();
+  // The device is emulated, so that no LibTorch is needed and the run itself uses little.
+  RunPipesim({"scenarios", "noisy-neighbour", "--run", "--device", "emulated", "--duration", "2s",
+              "--quiet", "--no-save", "--export", "json=" + out});
+  const auto report = nlohmann::json::parse(std::ifstream(out));
+  EXPECT_GT(report["resources"]["foreign_cores"].get<double>(), 0.3);
+  EXPECT_FALSE(AnyProcessMentions(out)) << "the neighbour still runs";
 }
 
 }  // namespace
