@@ -26,10 +26,9 @@ std::string ListText(const std::vector<Scenario>& scenarios) {
   for (const Scenario& scenario : scenarios)
     name_columns = std::max(name_columns, scenario.name.size() + 1);
   const auto row = [&](std::string_view name, std::string_view verdict, std::string_view pain) {
-    return WrapScenario(pain,
-                        report::PadRight(name, name_columns) +
-                            report::PadRight(verdict, kVerdictColumns),
-                        std::string(name_columns + kVerdictColumns, ' '));
+    return WrapScenario(
+        pain, report::PadRight(name, name_columns) + report::PadRight(verdict, kVerdictColumns),
+        std::string(name_columns + kVerdictColumns, ' '));
   };
   std::string text = row("scenario", "verdict", "pain");
   for (const Scenario& scenario : scenarios)
@@ -46,7 +45,8 @@ std::string ExplainScenario(const Scenario& scenario) {
   for (const std::string& line : base::Split(base::Trim(scenario.experiment), '\n'))
     text += "  " + line + "\n";
   text += "\nTry it\n";
-  if (scenario.can_predict) text += fmt::format("  pipesim scenarios {} --predict\n", scenario.name);
+  if (scenario.can_predict)
+    text += fmt::format("  pipesim scenarios {} --predict\n", scenario.name);
   if (scenario.can_run) text += fmt::format("  pipesim scenarios {} --run\n", scenario.name);
   if (!scenario.can_predict) text += "Only a real run shows it.\n";
   if (!scenario.can_run) text += "It can only be predicted.\n";

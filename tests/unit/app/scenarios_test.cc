@@ -24,7 +24,8 @@ std::string RefusalOf(const std::string& text) {
 }
 
 TEST(ReadScenario, TakesFieldsTheExplanationAndTheExperimentApart) {
-  const Scenario scenario = Read(kFields + "#\n# First line:\n# second.\nversion: 1\nstorage: hdd\n");
+  const Scenario scenario =
+      Read(kFields + "#\n# First line:\n# second.\nversion: 1\nstorage: hdd\n");
   EXPECT_EQ(scenario.name, "slow-disk");
   EXPECT_EQ(scenario.pain, "one");
   EXPECT_EQ(scenario.met_as, "two");
