@@ -83,6 +83,19 @@ def on_one_thread(c):
     return dataclasses.replace(c, step=c.one_thread, one_thread=None)
 
 
+def with_settings(c, settings):
+    """The pipeline after the program's recommendation, {key: value}; None where the closed forms do not know it."""
+    known = {"loader.workers": lambda value: dataclasses.replace(c, workers=int(value)),
+             "model.sync_every": lambda value: dataclasses.replace(c, sync=int(value) > 0),
+             "limits.compute_threads": lambda value: on_one_thread(c) if value == "1" and c.one_thread else None}
+    if len(settings) == 1 and (change := known.get(next(iter(settings)))):
+        return change(next(iter(settings.values())))
+    # "storage x2": latency halved, bandwidth and IOPS doubled.
+    if settings and all(key.startswith("storage.") for key in settings):
+        return dataclasses.replace(c, read=c.read / 2, disk=c.disk / 2)
+    return None
+
+
 def without(c, demand):
     """The part that the verdict names made free."""
     changes = {"io-bound": dict(read=0.0, disk=0.0), "cpu-bound": dict(cpu=0.0, wait=0.0),

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 import drawn_cases  # noqa: E402
 import real_cases  # noqa: E402
 import sections  # noqa: E402
-from closed_forms import Costs, gains, rate, truth  # noqa: E402
+from closed_forms import Costs, gains, rate, truth, with_settings  # noqa: E402
 
 STEP = Costs(workers=4, cores=8, step=10e-3)
 
@@ -43,6 +43,16 @@ def check_closed_forms(wrong):
             wrong.append(f"{changes}: {rate(costs):.6g} batches/s, expected {expected:.6g}")
         if truth(costs) != verdict:
             wrong.append(f"{changes}: {truth(costs)}, expected {verdict}; {gains(costs)}")
+
+
+def check_recommended_changes(wrong):
+    slow = dataclasses.replace(STEP, read=40e-3, disk=20e-3)
+    for settings, expected in [({"storage.latency": "1us", "storage.iops": "2000"}, 100), ({"loader.workers": "1"}, 25),
+                               ({"prepare.cost": "1us"}, None), ({}, None)]:
+        changed = with_settings(slow, settings)
+        got = changed and rate(changed)
+        if (got is None) != (expected is None) or (got and abs(got / expected - 1) > 1e-9):
+            wrong.append(f"{settings}: {got}, expected {expected}")
 
 
 def check_drawn_cases(wrong):
@@ -78,7 +88,7 @@ def check_sections(wrong):
 
 def main():
     wrong = []
-    for check in [check_closed_forms, check_drawn_cases, check_measured_truth, check_sections]:
+    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_sections]:
         check(wrong)
     for line in wrong:
         print(line)
