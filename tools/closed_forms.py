@@ -78,6 +78,20 @@ def rate(c):
     return 1 / max(c.load() / c.workers, (c.cpu + host_cpu) / c.cores, c.disk, c.pin, cycle(c), 1e-12)
 
 
+def in_step(c):
+    """Batches/s of workers that stay in step: all read, then all prepare on the shared cores. Processor sharing keeps
+    them so, and then neither part is busy all the time: the lower bound where `rate` is the upper one."""
+    return c.workers / (c.read + c.wait + c.cpu * max(1, c.workers / c.cores) + 1e-12)
+
+
+def is_reached(c, verdict):
+    """Whether workers deliver `rate` in whatever order they work."""
+    if c.workers == 0 or c.one_thread is not None:
+        return True
+    loading_limits = verdict in ("cpu-bound", "balanced")  # there the workers themselves take the whole time
+    return in_step(c) >= (1 - NO_GAIN if loading_limits else MARGIN) * rate(c)
+
+
 def on_one_thread(c):
     """The same pipeline when one thread trains and leaves the other cores to the workers."""
     return dataclasses.replace(c, step=c.one_thread, one_thread=None)
@@ -133,10 +147,10 @@ def truth(c):
     ranked = sorted(DEMANDS, key=lambda demand: -gain[demand])
     best, second = ranked[0], ranked[1]
     if gain[best] <= NO_GAIN:
-        return "balanced" if best_pair(c) >= MARGIN - 1 else None
+        return "balanced" if best_pair(c) >= MARGIN - 1 and is_reached(c, "balanced") else None
     # The step and the read-back that waits for it: taking either away leaves the same loop where the step is shorter
     # than the rest. Not reading back is the part that can be had, and the program's order agrees.
     if {best, second} == {"sync-bound", "compute-bound"} and math.isclose(gain[best], gain[second], rel_tol=1e-9):
         best, second = "sync-bound", ranked[2]
     clear = 1 + gain[best] >= MARGIN * (1 + gain[second])
-    return best if clear else None
+    return best if clear and is_reached(c, best) else None

@@ -24,6 +24,8 @@ CASES = [
     (dict(wait=42e-3), 4 / 42e-3, None),                              # 5 % behind the step: no margin
     (dict(wait=40e-3), 100, "balanced"),                              # both take 10 ms
     (dict(disk=20e-3, read=20e-3), 50, "io-bound"),
+    (dict(disk=20e-3, read=20e-3, workers=1), 50, None),              # one reader: no margin beside the disk
+    (dict(workers=16, cpu=160e-3, read=160e-3), 8 / 160e-3, None),    # in step, reading and preparing take turns
     (dict(workers=16, cpu=160e-3), 8 / 160e-3, "cpu-bound"),          # cores / cpu
     (dict(copy=20e-3), 50, "h2d-bound"),                              # overlapped: the longer of both
     (dict(copy=20e-3, overlap=False), 1 / 30e-3, "h2d-bound"),        # one after the other
