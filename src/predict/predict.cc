@@ -172,12 +172,17 @@ void Diagnose(const Experiment& experiment, const Resolved& resolved, const base
 
 }  // namespace
 
-Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
-  const Resolved resolved = Resolve(experiment, basis);
+Prediction PredictRates(const Experiment& experiment, const Basis& basis,
+                        const base::StopFlag* stop) {
   Prediction prediction;
-  prediction.notes = resolved.notes;
+  prediction.notes = Resolve(experiment, basis).notes;
   Summarize(RunSeeds(experiment, basis, stop), prediction);
-  Diagnose(experiment, resolved, stop, prediction);
+  return prediction;
+}
+
+Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
+  Prediction prediction = PredictRates(experiment, basis, stop);
+  Diagnose(experiment, Resolve(experiment, basis), stop, prediction);
   return prediction;
 }
 

@@ -24,4 +24,8 @@ struct Prediction {
 Prediction Predict(const spec::Experiment& experiment, const Basis& basis,
                    const base::StopFlag* stop);
 
+/// The same without a diagnosis: for searches, which need the rates of many experiments.
+Prediction PredictRates(const spec::Experiment& experiment, const Basis& basis,
+                        const base::StopFlag* stop);
+
 }  // namespace pipesim::predict

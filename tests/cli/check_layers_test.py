@@ -32,6 +32,8 @@ CASES = [
     ("calibrate/a.cc", '"predict/a.h"', "calibrate must not include predict"),
     ("predict/a.cc", '"calibrate/a.h"', "predict must not include calibrate"),
     ("calibrate/a.cc", '"report/a.h"', "report is to the right of calibrate"),
+    ("advise/a.cc", '"engine/executor.h"', "advise must not know engine"),
+    ("predict/a.cc", '"advise/a.h"', "advise is to the right of predict"),
     ("app/a.cc", "<vector>", None),
     ("newcomer/a.cc", '"base/units.h"', "newcomer is not a layer"),
 ]
