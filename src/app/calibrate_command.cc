@@ -80,10 +80,10 @@ std::optional<calibrate::StepTimes> RunApart(const std::vector<spec::Override>& 
     words.push_back("--set");
     words.push_back(change.path + "=" + change.value);
   }
-  const auto outcome = RunBeside(words, stop);
-  if (!outcome || outcome->code != base::ExitCode::kOk) return std::nullopt;
+  const Outcome outcome = RunBeside(words, stop);
+  if (outcome.code != base::ExitCode::kOk) return std::nullopt;
   const auto seconds = [&](const char* demand) {
-    const auto& value = outcome->document.at("demands").at(demand);
+    const auto& value = outcome.document.at("demands").at(demand);
     return value.is_number() ? value.get<double>() : 0;
   };
   return calibrate::StepTimes{seconds("step_s"), seconds("host_s")};

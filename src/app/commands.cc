@@ -7,6 +7,8 @@ namespace pipesim::app {
 // Each in its own file.
 base::ExitCode Run(const Arguments& arguments);
 base::ExitCode Predict(const Arguments& arguments);
+base::ExitCode Tune(const Arguments& arguments);
+base::ExitCode Size(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);
@@ -27,6 +29,16 @@ constexpr std::string_view kPredictExamples[] = {
     "pipesim predict --workers 4 --batch 256 --model resnet18 --device rtx-4060",
     "pipesim predict --from before.json --set loader.workers=8",
     "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
+};
+constexpr std::string_view kTuneExamples[] = {
+    "pipesim tune configs/experiments/loader-bound.yaml --duration 2s --out tuned.yaml",
+    "pipesim tune --prepare 2ms --device rtx-4060 --cpus 16 --engine predict",
+    "pipesim tune --model cnn --duration 8s --within 5% --allow batch",
+};
+constexpr std::string_view kSizeExamples[] = {
+    "pipesim size --storage hdd --target 'au>=0.9' --solve storage.bandwidth",
+    "pipesim size --prepare 2ms --target 'samples_per_s>=900' --solve loader.workers",
+    "pipesim size --storage nvme --target 'au>=0.8' --solve accelerators",
 };
 constexpr std::string_view kCalibrateExamples[] = {
     "pipesim calibrate --model mlp --also resnet18 --out here.yaml",
@@ -66,6 +78,25 @@ constexpr Command kCommands[] = {
      "is run, no GPU and no LibTorch is needed. What the parts cost is looked up: in\n"
      "the experiment, a device preset, a machine profile, or a run's report (--from).",
      kPredictExamples, kOneRun | kPredictFlags, Predict},
+    {"tune", "tune [EXPERIMENT.yaml] [flags]",
+     "find the smallest settings that are nearly the fastest",
+     "Runs the experiment as it is, lets predictions from that run name the most promising\n"
+     "workers, prefetch, dispatch and compute threads, runs those, and so on; confirms the\n"
+     "fastest and shrinks it. At most 8 runs, within this machine's memory and cores.",
+     kTuneExamples,
+     kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
+         kTuneFlags,
+     Tune},
+    {"size", "size [EXPERIMENT.yaml] --target LIMIT --solve AXIS [flags]",
+     "the least storage, cores or workers that reach a target",
+     "Finds, by bisection on predictions, the least storage.bandwidth, storage.iops,\n"
+     "limits.cpus or loader.workers that reaches the target, or the most accelerators\n"
+     "that keep a utilization. Says what it reaches, what binds first and the headroom.\n"
+     "Exit code 5 where no value reaches the target: then it says what limits.",
+     kSizeExamples,
+     kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
+         kSizeFlags,
+     Size},
     {"calibrate", "calibrate [EXPERIMENT.yaml] [flags]",
      "measure this machine for predict --profile",
      "Threads, memory, decoding, with --data storage, and training steps by batch size\n"

@@ -52,8 +52,14 @@ void ReadDemands(View document, MeasuredRun& run) {
 }  // namespace
 
 predict::MeasuredRun ReadMeasuredRun(const std::string& file) {
-  const report::Document document = report::Parse(base::ReadFile(file), file);
+  return MeasuredRunOf(report::Parse(base::ReadFile(file), file), file);
+}
+
+predict::MeasuredRun MeasuredRunOf(const report::Document& document, const std::string& file) {
   const View view(&document, true);
+  if (const std::string kind = view.At("kind").Text(); kind != "run")
+    throw base::EnvironmentError(fmt::format(
+        "{}: a report of kind '{}'; a prediction starts from a run", base::Printable(file), kind));
   MeasuredRun run;
   run.source = file;
   ReadSettings(view, run);

@@ -19,20 +19,6 @@ Verdict VerdictNamed(const std::string& name) {
                                      base::Printable(name), base::Join(names, ", ")));
 }
 
-Requirements::Limit ReadLimit(const std::string& text) {
-  const std::size_t at = text.find_first_of("<>");
-  const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
-  Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
-  const char* end = text.data() + text.size();
-  const auto number = readable ? std::from_chars(text.data() + at + 2, end, limit.value)
-                               : std::from_chars_result{nullptr, std::errc::invalid_argument};
-  if (number.ec != std::errc() || number.ptr != end ||
-      (limit.metric != "au" && limit.metric != "samples_per_s"))
-    throw base::UsageError(fmt::format(
-        "--require takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", base::Printable(text)));
-  return limit;
-}
-
 /// −1: missed, 0: undecided, 1: met.
 int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   double low = 0, high = 0;
@@ -53,11 +39,25 @@ int Judge(const Requirements::Limit& limit, const measure::Result& result) {
 
 }  // namespace
 
+Requirements::Limit ReadLimit(std::string_view flag, const std::string& text) {
+  const std::size_t at = text.find_first_of("<>");
+  const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
+  Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
+  const char* end = text.data() + text.size();
+  const auto number = readable ? std::from_chars(text.data() + at + 2, end, limit.value)
+                               : std::from_chars_result{nullptr, std::errc::invalid_argument};
+  if (number.ec != std::errc() || number.ptr != end ||
+      (limit.metric != "au" && limit.metric != "samples_per_s"))
+    throw base::UsageError(fmt::format(
+        "{} takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", flag, base::Printable(text)));
+  return limit;
+}
+
 Requirements ReadRequirements(const Arguments& arguments) {
   Requirements requirements;
   if (const auto expected = arguments.Last("expect")) requirements.expect = VerdictNamed(*expected);
   for (const std::string& text : arguments.All("require"))
-    requirements.limits.push_back(ReadLimit(text));
+    requirements.limits.push_back(ReadLimit("--require", text));
   return requirements;
 }
 

@@ -21,6 +21,9 @@ struct Requirements {
   std::vector<Limit> limits;
 };
 
+/// Throws base::UsageError, naming the flag, for a text that is no limit.
+Requirements::Limit ReadLimit(std::string_view flag, const std::string& text);
+
 /// Throws base::UsageError for an unknown verdict or an invalid limit.
 Requirements ReadRequirements(const Arguments& arguments);
 

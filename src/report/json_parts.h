@@ -21,6 +21,11 @@ Document TextArray(const std::vector<std::string>& texts);
 Document SettingsValue(const std::vector<std::pair<std::string, std::string>>& set);
 Document IntervalValue(const std::optional<measure::Interval>& interval);
 
+/// What every document begins with: the program, the version of the schema, kind, context.
+Document HeadOf(const Context& context, std::string_view kind);
+Document ExperimentSection(const spec::Experiment& experiment);
+/// null for what ran.
+Document PredictionSection(const std::optional<predict::Notes>& prediction);
 Document EffectiveSection(const RunReport& report);
 Document ResultSection(const measure::Result& result);
 Document ConsumerSection(const measure::Consumer& consumer);

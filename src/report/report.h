@@ -62,7 +62,7 @@ struct TextOptions {
   bool colour = false;  ///< ANSI; carries no extra information
   bool utf8 = true;     ///< false: ASCII only, "+-" for the plus-minus sign
 };
-/// The text of a document of kind `run`: verdict first, at most 80 columns except commands. Missing
+/// The text of a document of any kind: the answer first, at most 80 columns except commands. Missing
 /// values and values of the wrong type print as n/a and never throw. Control characters are
 /// removed.
 std::string ToText(const Document& report, const TextOptions& options);

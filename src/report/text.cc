@@ -2,7 +2,9 @@
 #include <cctype>
 
 #include "diagnose/verdicts.h"
+#include "report/size_report.h"
 #include "report/text_parts.h"
+#include "report/tune_report.h"
 
 namespace pipesim::report {
 
@@ -47,6 +49,9 @@ std::string ToText(const Document& report, const TextOptions& options) {
   Page page(options.colour);
   const Sheet sheet{View(&report, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
+  const std::string kind = sheet.document.At("kind").Text();
+  if (kind == "size") return SizeText(report, options);
+  if (kind == "tune") return TuneText(report, options);
   AddVerdict(sheet);
   if (options.detail == Detail::kBrief) return page.Take();
   AddRates(sheet);

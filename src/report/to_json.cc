@@ -49,15 +49,6 @@ Document DeviceCost(const RunReport& report) {
   return TextOf(device.step_base ? cost::Source::kStated : cost::Source::kEstimated);
 }
 
-Document PredictionSection(const std::optional<predict::Notes>& prediction) {
-  if (!prediction) return nullptr;
-  return {{"profile", TextValue(prediction->profile)},
-          {"profile_source", TextOrNull(prediction->profile_source)},
-          {"from", TextOrNull(prediction->from)},
-          {"cores", NumberValue(prediction->cores)},
-          {"cores_from", TextValue(prediction->cores_from)}};
-}
-
 Document StorageUsed(const spec::Storage& storage) {
   const bool files = storage.kind == spec::StorageKind::kFiles;
   return {{"kind", WordOf(spec::kStorageKinds, storage.kind)},
@@ -65,6 +56,12 @@ Document StorageUsed(const spec::Storage& storage) {
           {"direct", files ? Document(storage.direct) : Document(nullptr)},
           {"file_cache", files ? Document(WordOf(spec::kFileCacheStates, storage.file_cache))
                                : Document(nullptr)}};
+}
+
+Document ProgramSection(const Context& context) {
+  return {{"version", TextValue(context.version)},
+          {"commit", TextOrNull(context.commit)},
+          {"build", TextOrNull(context.build)}};
 }
 
 Document ContextSection(const Context& context) {
@@ -75,14 +72,6 @@ Document ContextSection(const Context& context) {
           {"load_average_1min", NumberValue(context.load_average_1min)},
           {"argv", TextArray(context.argv)},
           {"libtorch_version", TextOrNull(context.libtorch_version)}};
-}
-
-Document ExperimentSection(const spec::Experiment& experiment) {
-  Document section = Document::object();
-  for (const auto& [path, setting] : experiment.settings)
-    section[TextValue(path).get<std::string>()] = {{"value", TextValue(setting.text)},
-                                                   {"origin", spec::ToText(setting.origin)}};
-  return section;
 }
 
 Document FailureSection(const measure::Measurement& measurement) {
@@ -115,6 +104,30 @@ Document RepeatsSection(const std::vector<measure::Result>& repeats) {
 
 }  // namespace
 
+Document HeadOf(const Context& context, std::string_view kind) {
+  return {{"pipesim", ProgramSection(context)},
+          {"schema_version", kSchemaVersion},
+          {"kind", kind},
+          {"context", ContextSection(context)}};
+}
+
+Document ExperimentSection(const spec::Experiment& experiment) {
+  Document section = Document::object();
+  for (const auto& [path, setting] : experiment.settings)
+    section[TextValue(path).get<std::string>()] = {{"value", TextValue(setting.text)},
+                                                   {"origin", spec::ToText(setting.origin)}};
+  return section;
+}
+
+Document PredictionSection(const std::optional<predict::Notes>& prediction) {
+  if (!prediction) return nullptr;
+  return {{"profile", TextValue(prediction->profile)},
+          {"profile_source", TextOrNull(prediction->profile_source)},
+          {"from", TextOrNull(prediction->from)},
+          {"cores", NumberValue(prediction->cores)},
+          {"cores_from", TextValue(prediction->cores_from)}};
+}
+
 Document EffectiveSection(const RunReport& report) {
   const spec::Experiment& asked = report.experiment;
   const trace::Effective& effective = report.measurement.effective;
@@ -143,10 +156,7 @@ Document ToJson(const RunReport& report) {
   const Context& context = report.context;
   Document result = ResultSection(measured.result);
   result.update(FailureSection(measured));
-  return {{"pipesim",
-           {{"version", TextValue(context.version)},
-            {"commit", TextOrNull(context.commit)},
-            {"build", TextOrNull(context.build)}}},
+  return {{"pipesim", ProgramSection(context)},
           {"schema_version", kSchemaVersion},
           {"kind", "run"},
           {"context", ContextSection(context)},

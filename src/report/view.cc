@@ -92,8 +92,9 @@ Document Parse(std::string_view text, const std::string& source) {
   const View view(&document, true);
   if (!view.At("pipesim").IsPresent() || !view.At("kind").IsPresent())
     Refuse(source, "not a report of pipesim");
-  if (const std::string kind = view.At("kind").Text(); kind != "run")
-    Refuse(source, "a report of kind '" + kind + "'; only runs can be shown");
+  const std::string kind = view.At("kind").Text();
+  if (kind != "run" && kind != "size" && kind != "tune")
+    Refuse(source, "a report of the unknown kind '" + kind + "'");
   if (view.At("schema_version").Number() != kSchemaVersion)
     Refuse(source, "written by a version of pipesim with another report format");
   return document;

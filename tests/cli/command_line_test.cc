@@ -32,7 +32,8 @@ TEST(CommandLine, WithoutArgumentsShowsFiveExamplesAndSucceeds) {
 }
 
 TEST(CommandLine, EveryCommandHasHelpInEightyColumnsWithExamples) {
-  for (const char* command : {"run", "predict", "report", "explain", "validate", "scenarios"}) {
+  for (const char* command : {"run", "predict", "size", "tune", "report", "explain", "validate",
+                              "scenarios"}) {
     const CommandResult result = RunPipesim({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_THAT(result.out, HasSubstr("Examples\n  pipesim ")) << command;

@@ -22,7 +22,7 @@ constexpr const char* kPositional = "words?";
 std::string UnknownFlag(const std::string& word, const Command& command) {
   std::vector<std::string> names;
   for (const Option& option : Options())
-    if (FindOption(option.name, command)) names.push_back("--" + std::string(option.name));
+    if (FindOption(option.name, command) == &option) names.push_back("--" + std::string(option.name));
   const std::string flag = word.substr(0, word.find('='));
   std::string text =
       fmt::format("unknown flag {} for `pipesim {}`", base::Printable(flag), command.name);
@@ -66,7 +66,7 @@ cxxopts::Options ParserFor(const Command& command) {
   cxxopts::Options parser("pipesim");
   auto add = parser.add_options();
   for (const Option& option : Options()) {
-    if (!FindOption(option.name, command)) continue;
+    if (FindOption(option.name, command) != &option) continue;
     auto value = cxxopts::value<std::string>();
     if (option.value.empty()) value->implicit_value("");
     add(std::string(option.name), "", value);
@@ -183,6 +183,16 @@ spec::Request RequestOf(const Arguments& arguments) {
     }
   }
   return request;
+}
+
+Arguments ForCommand(const Arguments& arguments, std::string_view command) {
+  Arguments same = arguments;
+  same.command = FindCommand(command);
+  std::erase_if(same.options, [&](const Argument& argument) {
+    return argument.option->set == kTextFlags ||
+           FindOption(argument.option->name, *same.command) == nullptr;
+  });
+  return same;
 }
 
 std::vector<std::string> WithChanges(

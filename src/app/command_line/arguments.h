@@ -35,6 +35,10 @@ Arguments ParseArguments(const std::vector<std::string>& words);
 /// base::UsageError for a --set without '=' or more than one file.
 spec::Request RequestOf(const Arguments& arguments);
 
+/// The arguments as those of another command, without flags that it does not take and without those
+/// that say how a report is shown and exported.
+Arguments ForCommand(const Arguments& arguments, std::string_view command);
+
 /// The same command with `changes` (experiment keys and values): removes flags that set one of
 /// these keys and appends the new ones, as a short flag where one exists. Starts with "pipesim".
 std::vector<std::string> WithChanges(

@@ -22,6 +22,8 @@ enum FlagSet : unsigned {
   kValidateFlags = 128,
   kHelpFlags = 256,
   kScenarioFlags = 512,  ///< --run, --predict
+  kSizeFlags = 1024,
+  kTuneFlags = 2048,
 };
 
 struct Command {

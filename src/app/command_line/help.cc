@@ -24,7 +24,7 @@ std::string_view Title(Group group) {
 void AppendGroup(std::string& text, Group group, const Command& command) {
   std::string rows;
   for (const Option& option : Options()) {
-    if (option.group != group || !FindOption(option.name, command)) continue;
+    if (option.group != group || FindOption(option.name, command) != &option) continue;
     std::string flag =
         fmt::format("--{}{}{}", option.name, option.value.empty() ? "" : " ", option.value);
     // A flag too long for its column stands alone on a line.

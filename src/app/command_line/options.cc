@@ -49,6 +49,11 @@ constexpr Option kOptions[] = {
      kPipeline, kPredictFlags},
     {"from", "last|REPORT.json", "", "experiment and measured demands of a run's report", kPipeline,
      kPredictFlags},
+    {"target", "LIMIT", "", "what to reach: au>=0.9, samples_per_s>=5000", kPipeline, kSizeFlags},
+    {"solve", "AXIS", "", "what to find: one of the axes named above", kPipeline, kSizeFlags},
+    {"engine", "run|predict", "", "run for real (default), or predict only", kPipeline, kTuneFlags},
+    {"allow", "batch", "", "also change the batch size, which changes training", kPipeline,
+     kTuneFlags},
     {"also", "MODEL", "", "measure the steps of this model too", kPipeline, kCalibrateFlags},
     {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
      kMachineFlags},
@@ -67,6 +72,10 @@ constexpr Option kOptions[] = {
     {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
      kExperimentFlags},
 
+    {"within", "SHARE", "", "the smallest settings this near to the fastest: 2%", kStop, kTuneFlags},
+    {"most-runs", "N", "", "at most N runs, the run as it is included (default: 8)", kStop,
+     kTuneFlags},
+
     {"predict", "", "", "answer the scenario in virtual time", kResult, kScenarioFlags},
     {"run", "", "", "run the scenario for real", kResult, kScenarioFlags},
     {"brief", "", "", "stop after the verdict and the next step", kResult, kTextFlags},
@@ -82,6 +91,8 @@ constexpr Option kOptions[] = {
 
     {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,
      kCalibrateFlags},
+    {"out", "FILE", "", "write the tuned experiment there (default: it is printed)", kResult,
+     kTuneFlags},
     {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
      kStartFlags},
     {"keys", "", "", "list every key of the experiment file", kResult, kValidateFlags},

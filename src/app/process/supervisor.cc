@@ -166,22 +166,28 @@ ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& hand
   return end;
 }
 
-std::optional<Outcome> RunBeside(const std::vector<std::string>& words,
-                                 const base::StopFlag* stop) {
+Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop) {
   constexpr auto kLook = std::chrono::milliseconds(5);
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  const auto killed_before = base::OomKills();
   const Handover handover = Handover::Create();
   const pid_t child = Start(words, handover, mask);
   bool asked = false;
-  while (!EndOf(child)) {
+  std::optional<ProcessEnd> end;
+  while (!(end = EndOf(child))) {
     if (!asked && stop != nullptr && stop->IsSet()) {
       kill(child, SIGTERM);
       asked = true;
     }
     std::this_thread::sleep_for(kLook);
   }
-  return handover.finished();
+  if (auto outcome = handover.finished()) return *std::move(outcome);
+  const auto killed = base::OomKills();
+  if (killed && killed_before) end->oom_killed = *killed > *killed_before;
+  if (const auto begun = handover.begun())
+    return OutcomeOfDeath(*begun, *end, handover.last_progress());
+  return {nullptr, {DeathText(*end)}, static_cast<base::ExitCode>(end->code.value_or(1))};
 }
 
 }  // namespace pipesim::app

@@ -34,9 +34,10 @@ std::optional<Handover> HandoverToParent();
 /// base::EnvironmentError when no process can be started.
 ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& handover);
 
-/// The same without handling signals, for a process that has other threads. Returns the outcome,
-/// nullopt when the run died. When `stop` (may be nullptr) is set, the run is asked to drain.
-std::optional<Outcome> RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop);
+/// The same without handling signals, for a process that has other threads. Returns the outcome, of
+/// a run that died the one that OutcomeOfDeath makes; its document is null if the run did not begin.
+/// When `stop` (may be nullptr) is set, the run is asked to drain.
+Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop);
 
 /// The report of a run that died without one: its status, what ended it, how far it got.
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,

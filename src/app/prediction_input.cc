@@ -1,0 +1,66 @@
+#include "app/prediction_input.h"
+
+#include <fmt/format.h>
+
+#include "app/delivery.h"
+#include "app/installation.h"
+#include "app/kept_runs.h"
+#include "app/measured_run.h"
+#include "app/session.h"
+#include "base/cpus.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+namespace pipesim::app {
+namespace {
+
+constexpr const char* kDefaultProfile = "default";
+
+}  // namespace
+
+predict::Basis BasisOf(const Arguments& arguments) {
+  predict::Basis basis;
+  const auto named = arguments.Last("profile");
+  basis.profile_is_named = named.has_value();
+  basis.profile =
+      spec::ReadMachineProfile(named.value_or(kDefaultProfile), "--profile", FindDataFolders());
+  if (const auto which = arguments.Last("from"))
+    basis.run = ReadMeasuredRun(ReportFile(*which, StateFolder()).string());
+  basis.cores_here = base::ReadCpuAllowance().Cores();
+  basis.memory_here = base::ReadMemoryBounds();
+  return basis;
+}
+
+spec::Request PredictionRequest(const Arguments& arguments, const predict::Basis& basis) {
+  spec::Request request = RequestOf(arguments);
+  if (!basis.run) return request;
+  if (request.file)
+    throw base::UsageError(
+        fmt::format("--from takes the experiment from a report, so '{}' cannot be given too; use "
+                    "flags to change it",
+                    base::Printable(request.file->string())));
+  request.overrides.insert(request.overrides.begin(), basis.run->settings.begin(),
+                           basis.run->settings.end());
+  return request;
+}
+
+ExperimentReader::ExperimentReader(spec::Request request)
+    : request_(std::move(request)), asked_(ReadAsked(request_)) {
+  // A --from report has the figures of its folder, which need not exist on this machine.
+  const spec::Dataset& dataset = asked_.dataset;
+  counted_ = dataset.samples == 0 || dataset.sample_bytes.IsZero();
+  if (counted_) CountSamples(asked_);
+}
+
+spec::Experiment ExperimentReader::With(const Changes& changes) const {
+  spec::Request request = request_;
+  for (const auto& [path, value] : changes) request.overrides.push_back({path, value, "--set"});
+  spec::Experiment experiment = spec::ReadExperiment(request, FindDataFolders()).experiment;
+  const spec::Dataset& dataset = asked_.dataset;
+  if (counted_)
+    spec::SetFromData(experiment, dataset.samples, dataset.classes,
+                      {static_cast<std::int64_t>(dataset.sample_bytes.in_units.Mean())});
+  return experiment;
+}
+
+}  // namespace pipesim::app

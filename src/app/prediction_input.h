@@ -1,0 +1,39 @@
+// The inputs of a prediction on the command line: the basis, the experiment, and the same experiment
+// with changes, for searches.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/command_line/arguments.h"
+#include "predict/basis.h"
+
+namespace pipesim::app {
+
+/// The profile, the --from report and this machine. Throws base::ConfigError,
+/// base::EnvironmentError.
+predict::Basis BasisOf(const Arguments& arguments);
+
+/// The request of the command line, on top of the settings of the --from report.
+spec::Request PredictionRequest(const Arguments& arguments, const predict::Basis& basis);
+
+/// Experiment keys and values.
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+/// Reads the experiment of a request, and again with changes. A folder of samples is counted once.
+class ExperimentReader {
+ public:
+  /// Prints warnings. Throws as spec::ReadExperiment does.
+  explicit ExperimentReader(spec::Request request);
+
+  const spec::Experiment& asked() const { return asked_; }
+  spec::Experiment With(const Changes& changes) const;
+
+ private:
+  spec::Request request_;
+  spec::Experiment asked_;
+  bool counted_ = false;
+};
+
+}  // namespace pipesim::app

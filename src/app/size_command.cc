@@ -1,0 +1,164 @@
+// The least storage, cores or workers that reach a target, by predictions.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "advise/axis.h"
+#include "app/command_line/arguments.h"
+#include "app/command_line/output.h"
+#include "app/prediction_input.h"
+#include "app/process/interrupt.h"
+#include "app/requirements.h"
+#include "app/session.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "measure/repeats.h"
+#include "predict/predict.h"
+#include "report/size_report.h"
+
+namespace pipesim::app {
+namespace {
+
+using advise::Axis;
+using advise::Metric;
+using base::ExitCode;
+
+std::string AxisNames() {
+  std::vector<std::string> names;
+  for (const Axis& axis : advise::Axes()) names.emplace_back(axis.name);
+  return base::Join(names, ", ");
+}
+
+const Axis& AxisOf(const Arguments& arguments) {
+  const auto named = arguments.Last("solve");
+  if (!named)
+    throw base::UsageError("`pipesim size` needs what to solve for: --solve AXIS; the axes are: " +
+                           AxisNames());
+  if (const Axis* axis = advise::FindAxis(*named)) return *axis;
+  std::vector<std::string> names;
+  for (const Axis& axis : advise::Axes()) names.emplace_back(axis.name);
+  const auto near = base::Nearest(*named, names);
+  throw base::UsageError(fmt::format("--solve does not take '{}'{}; the axes are: {}",
+                                     base::Printable(*named),
+                                     near ? "; did you mean " + *near + "?" : "", AxisNames()));
+}
+
+Requirements::Limit TargetOf(const Arguments& arguments) {
+  const auto text = arguments.Last("target");
+  if (!text)
+    throw base::UsageError("`pipesim size` needs a target: --target 'au>=0.9' or "
+                           "--target 'samples_per_s>=5000'");
+  const Requirements::Limit limit = ReadLimit("--target", *text);
+  if (!limit.at_least || !std::isfinite(limit.value) || limit.value <= 0)
+    throw base::UsageError(fmt::format("--target takes a lower limit above 0, such as {}>=0.9, not "
+                                       "'{}'",
+                                       limit.metric, base::Printable(*text)));
+  return limit;
+}
+
+/// The predictions of one search.
+class Sizing {
+ public:
+  Sizing(const Axis& axis, const ExperimentReader& reader, const predict::Basis& basis,
+         const base::StopFlag& stop)
+      : axis_(axis), reader_(reader), basis_(basis), stop_(stop) {}
+
+  std::optional<advise::Rates> RatesAt(double value) {
+    const predict::Prediction prediction =
+        predict::PredictRates(ExperimentAt(value), basis_, &stop_);
+    const measure::Measurement& measured = prediction.measurement;
+    if (!measure::Finished(measured.result)) {
+      failure_ = measured.failure;
+      return std::nullopt;
+    }
+    return advise::Rates{*measured.result.samples_per_s, measured.result.accelerator_utilization};
+  }
+  predict::Prediction WholeAt(double value) const {
+    return predict::Predict(ExperimentAt(value), basis_, &stop_);
+  }
+  /// Why the last value that could not run could not.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  spec::Experiment ExperimentAt(double value) const {
+    return reader_.With({{std::string(axis_.path), advise::SettingText(axis_, value)}});
+  }
+
+  const Axis& axis_;
+  const ExperimentReader& reader_;
+  const predict::Basis& basis_;
+  const base::StopFlag& stop_;
+  std::string failure_;
+};
+
+/// nullopt: nothing could be predicted.
+std::optional<report::SizeReport> Solve(const Axis& axis, const Requirements::Limit& target,
+                                        const ExperimentReader& reader,
+                                        const predict::Basis& basis, Sizing& sizing) {
+  report::SizeReport report;
+  report.context = ReadContext();
+  report.experiment = reader.asked();
+  report.target = target.text;
+  report.axis = &axis;
+  const Metric metric = target.metric == "au" ? Metric::kUtilization : Metric::kSamplesPerSecond;
+  report.question = advise::QuestionOf(axis, reader.asked(), metric, target.value);
+  const auto rates_of = [&](double value) { return sizing.RatesAt(value); };
+  report.found = advise::FindSize(report.question, rates_of);
+  if (!report.found.best) return std::nullopt;
+  const double diagnosed = report.found.answer.value_or(*report.found.ample).value;
+  predict::Prediction whole = sizing.WholeAt(diagnosed);
+  report.prediction = std::move(whole.notes);
+  report.diagnosis = std::move(whole.diagnosis);
+  const double cores = predict::Resolve(reader.asked(), basis).notes.cores;
+  report.present.value = advise::PresentValue(axis, reader.asked()).value_or(cores);
+  report.present.rates = sizing.RatesAt(report.present.value);
+  const auto reached = report.present.rates ? report.present.rates->Of(metric) : std::nullopt;
+  report.present.meets = reached && *reached >= target.value;
+  return report;
+}
+
+/// The command that predicts the answer; without an answer, the same question with what the
+/// diagnosis recommends.
+std::vector<std::string> NextOf(const Arguments& arguments, const report::SizeReport& report) {
+  const auto& answer = report.found.answer;
+  if (answer)
+    return WithChanges(ForCommand(arguments, "predict"),
+                       {{std::string(report.axis->path),
+                         advise::SettingText(*report.axis, answer->value)}});
+  if (!report.diagnosis.recommendation) return {};
+  Changes others = report.diagnosis.recommendation->set;
+  std::erase_if(others, [&](const auto& change) { return change.first == report.axis->path; });
+  return others.empty() ? std::vector<std::string>() : WithChanges(arguments, others);
+}
+
+}  // namespace
+
+ExitCode Size(const Arguments& arguments) {
+  const Axis& axis = AxisOf(arguments);
+  const Requirements::Limit target = TargetOf(arguments);
+  const predict::Basis basis = BasisOf(arguments);
+  const ExperimentReader reader(PredictionRequest(arguments, basis));
+  if (arguments.Has("needs-libtorch")) return PrintOut("no\n"), ExitCode::kOk;
+  base::KeepFreedMemory();
+  Exports exports(arguments);
+  base::StopFlag stop;
+  const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
+  Sizing sizing(axis, reader, basis, stop);
+  auto report = Solve(axis, target, reader, basis, sizing);
+  if (stop.IsSet()) {
+    fmt::print(stderr, "pipesim: interrupted before the answer was found\n");
+    return ExitCode::kInterrupted;
+  }
+  if (!report) {
+    fmt::print(stderr, "pipesim: no value of {} can run: {}\n", axis.name, sizing.failure());
+    return ExitCode::kRunFailed;
+  }
+  report->context.argv = arguments.typed;
+  report->next_argv = NextOf(arguments, *report);
+  const report::Document document = report::ToJson(*report);
+  exports.Write(document);
+  if (!exports.replaces_text()) PrintOut(report::ToText(document, TextOptionsFor(arguments)));
+  return report->found.answer ? ExitCode::kOk : ExitCode::kThresholdMissed;
+}
+
+}  // namespace pipesim::app

@@ -1,0 +1,130 @@
+// The text of a size report: the answer, the values beside it, what binds, the next command.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/size_report.h"
+#include "report/text_parts.h"
+
+namespace pipesim::report {
+namespace {
+
+constexpr std::string_view kBelowLabel = "          ";  // below "Binds     "
+
+std::string AuText(View attempt) {
+  const auto au = attempt.At("accelerator_utilization").Number();
+  return au ? Fixed(*au, 3) : "n/a";
+}
+
+std::string RateOfTry(View attempt) {
+  const auto rate = attempt.At("samples_per_s").Number();
+  return rate ? Significant(*rate, 4) : "n/a";
+}
+
+/// Large gains are easier to read as a factor.
+std::string GainOrFactor(double gain) {
+  constexpr double kAsFactor = 10;
+  return gain < kAsFactor ? Gain(gain) : Significant(gain + 1, 3) + " x";
+}
+
+/// "AU 0.902, 3,520 samples/s".
+std::string Reaches(View attempt) {
+  return fmt::format("AU {}, {} samples/s", AuText(attempt), RateOfTry(attempt));
+}
+
+/// "storage.bandwidth 212 MB/s", "9 accelerators".
+std::string Named(View document, View attempt) {
+  const std::string name = document.At("solve.name").Text();
+  const std::string setting = Spaced(attempt.At("setting").Text());
+  if (name.find('.') != std::string::npos) return name + " " + setting;
+  return setting + " " + (setting == "1" ? name.substr(0, name.size() - 1) : name);
+}
+
+bool FindsMost(View document) { return document.At("solve.answer_is").Text() == "most"; }
+
+std::string Headline(View document) {
+  const View answer = document.At("answer"), best = document.At("best");
+  const std::string target = document.At("target.text").Text();
+  const bool most = FindsMost(document);
+  if (answer.IsPresent())
+    return fmt::format("{} {} {}: {}", Named(document, answer),
+                       most ? "at most keep" : "is the least that reaches", target,
+                       Reaches(answer));
+  if (most)
+    return fmt::format("no number of accelerators keeps {}: 1 ends at {}", target, Reaches(best));
+  return fmt::format("{} alone cannot reach {}: at most {}, at {}", document.At("solve.name").Text(),
+                     target, Reaches(best), Spaced(best.At("setting").Text()));
+}
+
+void AddRow(const Sheet& sheet, std::string_view what, View attempt) {
+  if (!attempt.IsPresent()) return;
+  sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", what,
+                             Spaced(attempt.At("setting").Text()), RateOfTry(attempt),
+                             AuText(attempt), attempt.At("meets").IsTrue() ? "met" : "missed"));
+}
+
+void AddTable(const Sheet& sheet) {
+  const View document = sheet.document;
+  const bool found = document.At("answer").IsPresent(), most = FindsMost(document);
+  sheet.page.AddBlank();
+  sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", "",
+                             document.At("solve.name").Text(), "samples/s", "AU", "target"));
+  if (sheet.full) {
+    for (const View attempt : document.At("tried").Items()) AddRow(sheet, "tried", attempt);
+  }
+  if (found && !most) AddRow(sheet, "one step less", document.At("neighbor"));
+  AddRow(sheet, found ? "answer" : "best", document.At(found ? "answer" : "best"));
+  if (found && most) AddRow(sheet, "one more", document.At("neighbor"));
+  AddRow(sheet, "now", document.At("present"));
+  sheet.page.AddBlank();
+}
+
+void AddBinds(const Sheet& sheet) {
+  const View binds = sheet.document.At("binds");
+  const std::string confidence = binds.At("confidence").Text();
+  const std::string headline = binds.At("headline").Text(), second = binds.At("second").Text();
+  std::string text = "Binds     " + binds.At("bottleneck").Text();
+  if (confidence == "high" || confidence == "low") text += " (confidence " + confidence + ")";
+  if (!headline.empty()) text += ": " + headline;
+  if (!second.empty() && second != binds.At("bottleneck").Text()) text += "; then " + second;
+  sheet.page.Add(text, Style::kPlain, kBelowLabel);
+}
+
+void AddHeadroom(const Sheet& sheet) {
+  const View headroom = sheet.document.At("headroom");
+  if (!headroom.IsPresent()) return;
+  std::vector<std::string> parts;
+  if (const auto over = headroom.At("over_target").Number())
+    parts.push_back(Gain(*over) + " on the target");
+  if (const auto ratio = headroom.At("present_over_answer").Number())
+    parts.push_back("now " + (*ratio < 1 ? Percent(*ratio) + " of" : Significant(*ratio, 3) + " x") +
+                    " the answer");
+  if (const auto gain = headroom.At("free_data_gain").Number())
+    parts.push_back("free data would give " + GainOrFactor(*gain));
+  if (!parts.empty())
+    sheet.page.Add("Headroom  " + base::Join(parts, "; "), Style::kPlain, kBelowLabel);
+}
+
+void AddSizeNext(const Sheet& sheet) {
+  const std::vector<std::string> argv = sheet.document.At("next.argv").Texts();
+  const std::string text = sheet.document.At("next.text").Text();
+  if (text.empty()) return;
+  sheet.page.Add("Next      " + text + (argv.empty() ? "" : ":"), Style::kPlain, kBelowLabel);
+  if (!argv.empty()) sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+}  // namespace
+
+std::string SizeText(const Document& document, const TextOptions& options) {
+  Page page(options.colour);
+  const Sheet sheet{View(&document, options.utf8), page, options.utf8,
+                    options.detail == Detail::kFull};
+  page.Add(Headline(sheet.document),
+           sheet.document.At("answer").IsPresent() ? Style::kGood : Style::kAttention);
+  if (options.detail != Detail::kBrief) AddTable(sheet);
+  AddBinds(sheet);
+  AddHeadroom(sheet);
+  AddSizeNext(sheet);
+  return page.Take();
+}
+
+}  // namespace pipesim::report
