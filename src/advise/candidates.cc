@@ -14,10 +14,12 @@ constexpr int kMostRounds = 3;
 class Leader {
  public:
   Leader(const Score& score, std::optional<Scored> best) : score_(score), best_(best) {}
-  void Try(const Configuration& configuration) {
+  /// False: it cannot run.
+  bool Try(const Configuration& configuration) {
     const auto rate = score_(configuration);
-    if (!rate || (best_ && *rate <= best_->samples_per_s * (1 + kEqual))) return;
-    best_ = {configuration, *rate};
+    if (!rate) return false;
+    if (!best_ || *rate > best_->samples_per_s * (1 + kEqual)) best_ = {configuration, *rate};
+    return true;
   }
   const std::optional<Scored>& best() const { return best_; }
 
@@ -59,7 +61,9 @@ void TryWorkersAndThreads(const Configuration& from, const TuneSpace& space, int
       Configuration configuration = from;
       configuration.workers = workers;
       configuration.compute_threads = threads;
-      leader.Try(configuration);
+      // Where memory is short, more workers may fit with less prefetch.
+      while (!leader.Try(configuration) && workers > 0 && configuration.prefetch_factor > 1)
+        configuration.prefetch_factor /= 2;
     }
   }
   if (!leader.best()) return;
@@ -133,8 +137,13 @@ Configuration Smallest(const Configuration& from, const TuneSpace& space, double
     return score(configuration).value_or(0) >= samples_per_s;
   };
   Configuration small = from;
-  // Bisection; contention may make the rate fall with more workers, then any sufficient count does.
+  // Upwards: a larger count may be scored lower, by contention or by a correction.
   int without = space.fewest_workers - 1;
+  for (const int workers : CountLadder(space.fewest_workers, from.workers)) {
+    small.workers = workers;
+    if (workers == from.workers || suffices(small)) break;
+    without = workers;
+  }
   while (small.workers - without > 1) {
     Configuration fewer = small;
     fewer.workers = without + (small.workers - without) / 2;

@@ -61,7 +61,8 @@ class Tuning {
       failed_.push_back(step.configuration);
     }
     if (outcome.status == RunStatus::kOutOfMemory)
-      too_much_ = std::min(too_much_, step.configuration.SamplesHeld());
+      too_much_ = std::min(too_much_.value_or(step.configuration.SamplesHeld()),
+                           step.configuration.SamplesHeld());
     if (outcome.status == RunStatus::kInterrupted) interrupted_ = true;
     out_.steps.push_back(std::move(step));
   }
@@ -82,11 +83,20 @@ class Tuning {
       return ran->second.mean();
     const bool failed =
         std::find(failed_.begin(), failed_.end(), configuration) != failed_.end();
-    if (failed || configuration.SamplesHeld() >= too_much_) return std::nullopt;
+    if (failed || !MayFit(configuration)) return std::nullopt;
     const auto predicted = tools_.predict(configuration);
     if (!predicted) return std::nullopt;
     if (const auto hint = hints_.find(configuration); hint != hints_.end()) return hint->second;
     return *predicted * CorrectionNear(configuration);
+  }
+
+  /// After a run was out of memory: no more than midway between what ran and what did not.
+  bool MayFit(const Configuration& configuration) const {
+    if (!too_much_) return true;
+    std::int64_t fits = 0;
+    for (const auto& [ran, measured] : measured_)
+      if (ran.SamplesHeld() < *too_much_) fits = std::max(fits, ran.SamplesHeld());
+    return configuration.SamplesHeld() <= (fits + *too_much_) / 2;
   }
 
   double CorrectionNear(const Configuration& configuration) const {
@@ -199,7 +209,7 @@ class Tuning {
   std::map<Configuration, Measured> measured_;
   std::map<Configuration, double> hints_;
   std::vector<Configuration> failed_;
-  std::int64_t too_much_ = std::numeric_limits<std::int64_t>::max();  ///< samples held
+  std::optional<std::int64_t> too_much_;  ///< the fewest samples held that ran out of memory
   bool interrupted_ = false;
 };
 

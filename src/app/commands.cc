@@ -31,13 +31,13 @@ constexpr std::string_view kPredictExamples[] = {
     "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
 };
 constexpr std::string_view kTuneExamples[] = {
-    "pipesim tune configs/experiments/loader-bound.yaml --duration 2s --out tuned.yaml",
+    "pipesim tune configs/experiments/loader-bound.yaml --duration 2s --out t.yaml",
     "pipesim tune --prepare 2ms --device rtx-4060 --cpus 16 --engine predict",
     "pipesim tune --model cnn --duration 8s --within 5% --allow batch",
 };
 constexpr std::string_view kSizeExamples[] = {
     "pipesim size --storage hdd --target 'au>=0.9' --solve storage.bandwidth",
-    "pipesim size --prepare 2ms --target 'samples_per_s>=900' --solve loader.workers",
+    "pipesim size --prepare 2ms --target 'samples_per_s>=900' --solve limits.cpus",
     "pipesim size --storage nvme --target 'au>=0.8' --solve accelerators",
 };
 constexpr std::string_view kCalibrateExamples[] = {
@@ -80,9 +80,10 @@ constexpr Command kCommands[] = {
      kPredictExamples, kOneRun | kPredictFlags, Predict},
     {"tune", "tune [EXPERIMENT.yaml] [flags]",
      "find the smallest settings that are nearly the fastest",
-     "Runs the experiment as it is, lets predictions from that run name the most promising\n"
-     "workers, prefetch, dispatch and compute threads, runs those, and so on; confirms the\n"
-     "fastest and shrinks it. At most 8 runs, within this machine's memory and cores.",
+     "Runs the experiment as it is, lets predictions from that run name the most\n"
+     "promising workers, prefetch, dispatch and compute threads, runs those, and so\n"
+     "on; confirms the fastest and shrinks it. At most 8 runs, within this machine's\n"
+     "memory and cores.",
      kTuneExamples,
      kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
          kTuneFlags,
@@ -91,7 +92,7 @@ constexpr Command kCommands[] = {
      "the least storage, cores or workers that reach a target",
      "Finds, by bisection on predictions, the least storage.bandwidth, storage.iops,\n"
      "limits.cpus or loader.workers that reaches the target, or the most accelerators\n"
-     "that keep a utilization. Says what it reaches, what binds first and the headroom.\n"
+     "that keep a utilization. Says what it reaches, what binds first, the headroom.\n"
      "Exit code 5 where no value reaches the target: then it says what limits.",
      kSizeExamples,
      kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |

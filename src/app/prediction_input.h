@@ -15,6 +15,9 @@ namespace pipesim::app {
 /// base::EnvironmentError.
 predict::Basis BasisOf(const Arguments& arguments);
 
+/// The same for a search, which makes dozens of predictions within about two seconds.
+predict::Basis ForSearch(predict::Basis basis);
+
 /// The request of the command line, on top of the settings of the --from report.
 spec::Request PredictionRequest(const Arguments& arguments, const predict::Basis& basis);
 

@@ -61,11 +61,11 @@ class Sizing {
  public:
   Sizing(const Axis& axis, const ExperimentReader& reader, const predict::Basis& basis,
          const base::StopFlag& stop)
-      : axis_(axis), reader_(reader), basis_(basis), stop_(stop) {}
+      : axis_(axis), reader_(reader), basis_(basis), quick_(ForSearch(basis)), stop_(stop) {}
 
   std::optional<advise::Rates> RatesAt(double value) {
     const predict::Prediction prediction =
-        predict::PredictRates(ExperimentAt(value), basis_, &stop_);
+        predict::PredictRates(ExperimentAt(value), quick_, &stop_);
     const measure::Measurement& measured = prediction.measurement;
     if (!measure::Finished(measured.result)) {
       failure_ = measured.failure;
@@ -87,6 +87,7 @@ class Sizing {
   const Axis& axis_;
   const ExperimentReader& reader_;
   const predict::Basis& basis_;
+  const predict::Basis quick_;
   const base::StopFlag& stop_;
   std::string failure_;
 };

@@ -61,6 +61,7 @@ Tuner::Tuner(const Arguments& arguments, const ExperimentReader& reader, predict
     : arguments_(arguments),
       reader_(reader),
       basis_(std::move(basis)),
+      quick_(ForSearch(basis_)),
       real_(real),
       stop_(stop) {}
 
@@ -89,7 +90,7 @@ std::optional<double> Tuner::Predict(const Configuration& configuration) {
   const auto known = predicted_.find(configuration);
   if (known != predicted_.end()) return known->second;
   const predict::Prediction prediction =
-      predict::PredictRates(reader_.With(ChangesOf(configuration)), basis_, &stop_);
+      predict::PredictRates(reader_.With(ChangesOf(configuration)), quick_, &stop_);
   std::optional<double> rate;
   if (measure::Finished(prediction.measurement.result))
     rate = prediction.measurement.result.samples_per_s;
@@ -162,6 +163,7 @@ void Tuner::Refit(const report::Document& document, double samples_per_s) {
   if (samples_per_s <= fastest_) return;
   fastest_ = samples_per_s;
   basis_.run = MeasuredRunOf(document, "the run as it was");
+  quick_.run = basis_.run;
   predicted_.clear();
 }
 

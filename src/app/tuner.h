@@ -39,7 +39,7 @@ class Tuner {
 
   const Arguments& arguments_;
   const ExperimentReader& reader_;
-  predict::Basis basis_;
+  predict::Basis basis_, quick_;  ///< of a whole prediction, and of the many of a search
   const bool real_;
   const base::StopFlag& stop_;
   advise::Configuration base_;

@@ -44,6 +44,8 @@ struct Basis {
   std::optional<MeasuredRun> run;  ///< its demands come before the profile's figures
   double cores_here = 1;
   std::vector<base::MemoryBound> memory_here;
+  /// Of one core, for one repeat of automatic length; a search of many predictions takes less.
+  double longest_s = 0.5;
 };
 
 }  // namespace pipesim::predict

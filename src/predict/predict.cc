@@ -54,17 +54,16 @@ trace::RunTrace TraceOfRefusal(std::string why) {
 /// A prediction of automatic length goes on until its throughput is this exact: well below the gain
 /// that counts, and below what two predictions may differ by.
 constexpr double kNoise = 0.005;
-/// Of one core, for one repeat.
-constexpr double kLongest_s = 0.5;
 
 /// The steps of an automatic length: at least the start's stock and two cycles of all workers, at
 /// most what the time allows.
 struct StepRange {
   std::int64_t least = 0, most = 0;
 };
-StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline) {
+StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline,
+                         double longest_s) {
   const spec::Loader& loader = experiment.loader;
-  const double affordable = kLongest_s / SecondsOfStep(experiment, pipeline);
+  const double affordable = longest_s / SecondsOfStep(experiment, pipeline);
   return {.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
           .most = static_cast<std::int64_t>(affordable)};
 }
@@ -94,7 +93,7 @@ trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, cons
   const spec::Run& run = chosen.run;
   const bool automatic = !run.duration && !run.steps && !run.epochs;
   const Experiment exact = automatic ? WithOwnLimits(chosen) : chosen;
-  const StepRange steps = AutomaticSteps(chosen, resolved.pipeline);
+  const StepRange steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s);
   control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
     return automatic ? LongEnough(trace, now, exact, steps)
                      : measure::StopReason(trace, now, exact);

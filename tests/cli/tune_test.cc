@@ -109,8 +109,8 @@ TEST(TuneReal, CtrlCReportsWhatIsThere) {
 }
 
 TEST(TuneReal, ARunThatCannotStartEndsItWithItsReason) {
-  const CommandResult result = Tune({"--set", "loader.batch_size=1000000000", "--quiet", "--set",
-                                     "dataset.samples=1000000000", "--most-runs", "3"});
+  const CommandResult result = RunPipesim({"tune", "--device", "emulated", "--batch", "1000000000",
+                                           "--set", "dataset.samples=1000000000", "--quiet"});
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(result.out, AllOf(HasSubstr("no run was finished"), HasSubstr("are free by")));
 }

@@ -91,7 +91,7 @@ constexpr Option kOptions[] = {
 
     {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,
      kCalibrateFlags},
-    {"out", "FILE", "", "write the tuned experiment there (default: it is printed)", kResult,
+    {"out", "FILE", "", "write the tuned experiment there (default: print it)", kResult,
      kTuneFlags},
     {"needs-libtorch", "", "", "say whether this experiment needs LibTorch: yes or no", kResult,
      kStartFlags},

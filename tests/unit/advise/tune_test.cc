@@ -163,7 +163,11 @@ TEST(Fastest, FindsTheBestOfCoresSharedByWorkersAndThreads) {
   };
   const auto found = Fastest({.workers = 8, .compute_threads = 8}, space, rate);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->samples_per_s, 450);  // 5 workers, 3 threads
+  double best = 0;
+  for (int workers = 0; workers <= 32; ++workers)
+    for (int threads = 1; threads <= 8; ++threads)
+      best = std::max(best, *rate({.workers = workers, .compute_threads = threads}));
+  EXPECT_GE(found->samples_per_s, 0.995 * best);
 }
 
 TEST(CountLadder, EndsWithTheMost) {
