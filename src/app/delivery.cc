@@ -5,6 +5,7 @@
 
 #include "app/installation.h"
 #include "app/kept_runs.h"
+#include "app/observed.h"
 #include "app/requirements.h"
 #include "base/text.h"
 
@@ -49,6 +50,8 @@ spec::Experiment ReadAsked(const spec::Request& request) {
 
 Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
   report.context.argv = arguments.typed;
+  diagnose::HeedObserved(ReadObserved(arguments), report.experiment, report.measurement,
+                         report.diagnosis);
   if (report.diagnosis.recommendation && !report.diagnosis.recommendation->set.empty())
     report.next_argv = WithChanges(arguments, report.diagnosis.recommendation->set);
   const RequirementResult result =

@@ -1,6 +1,7 @@
 // An experiment answered in virtual time: no child process, no LibTorch, no GPU.
 #include "app/command_line/arguments.h"
 #include "app/delivery.h"
+#include "app/observed.h"
 #include "app/prediction_input.h"
 #include "app/process/interrupt.h"
 #include "app/requirements.h"
@@ -32,6 +33,7 @@ report::RunReport PredictInterruptibly(const spec::Experiment& experiment,
 
 base::ExitCode Predict(const Arguments& arguments) {
   ReadRequirements(arguments);
+  ReadObserved(arguments);
   const predict::Basis basis = BasisOf(arguments);
   if (arguments.Has("needs-libtorch")) {
     ReadAsked(PredictionRequest(arguments, basis));

@@ -26,6 +26,7 @@ predict::Basis BasisOf(const Arguments& arguments) {
       spec::ReadMachineProfile(named.value_or(kDefaultProfile), "--profile", FindDataFolders());
   if (const auto which = arguments.Last("from"))
     basis.run = ReadMeasuredRun(ReportFile(*which, StateFolder()).string());
+  basis.presets = spec::ReadPresets(FindDataFolders());
   basis.cores_here = base::ReadCpuAllowance().Cores();
   basis.memory_here = base::ReadMemoryBounds();
   return basis;

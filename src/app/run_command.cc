@@ -7,6 +7,7 @@
 
 #include "app/command_line/arguments.h"
 #include "app/delivery.h"
+#include "app/observed.h"
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
@@ -86,6 +87,7 @@ ExitCode RunSupervised(const Arguments& arguments) {
 ExitCode Run(const Arguments& arguments) {
   if (auto handover = HandoverToParent()) return RunAndHandOver(arguments, *handover);
   ReadRequirements(arguments);
+  ReadObserved(arguments);
   if (arguments.Has("dry-run")) {
     PrintOut(SettingsText(ReadAskedOfRun(arguments)));
     return ExitCode::kOk;

@@ -180,8 +180,10 @@ diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTr
   diagnose::Predictor predict = diagnose::PredictByBounds;
   if (measure::Finished(measurement.result))
     predict = predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr);
+  diagnose::Offers offers{.presets = spec::ReadPresets(FindDataFolders()), .free_memory = {}};
+  if (const auto memory = base::Tightest(base::ReadMemoryBounds())) offers.free_memory = memory->free;
   return diagnose::Diagnose(experiment, measurement, fitted, predict, {},
-                            diagnose::PredictByBounds);
+                            diagnose::PredictByBounds, offers);
 }
 
 report::RunReport ReportOf(const Experiment& experiment, const cost::Pipeline& pipeline,

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "cost/rates.h"
+#include "spec/drawn_text.h"
+#include "spec/units_text.h"
 
 namespace pipesim::cost {
 
@@ -72,6 +74,24 @@ Storage StatedStorage(const spec::Storage& stated) {
   storage.queue_depth = stated.queue_depth;
   storage.cache = stated.cache;
   return storage;
+}
+
+std::vector<std::pair<std::string, std::string>> StatedChanges(const Storage& from,
+                                                               const Storage& to) {
+  std::vector<std::pair<std::string, std::string>> changes;
+  const auto change = [&](bool differs, const char* key, const std::string& text) {
+    if (differs) changes.emplace_back(std::string("storage.") + key, text);
+  };
+  constexpr const char* kUnlimited = "unlimited";
+  change(from.bandwidth != to.bandwidth, "bandwidth",
+         to.bandwidth ? spec::ToText(*to.bandwidth) : kUnlimited);
+  change(from.iops_per_s != to.iops_per_s, "iops",
+         to.iops_per_s ? spec::NumberText(*to.iops_per_s) : kUnlimited);
+  change(from.queue_depth != to.queue_depth, "queue_depth",
+         to.queue_depth ? std::to_string(*to.queue_depth) : kUnlimited);
+  change(from.latency != to.latency, "latency", spec::ToText(to.latency));
+  change(from.open_cost != to.open_cost, "open_cost", spec::ToText(to.open_cost));
+  return changes;
 }
 
 Instant ServiceClock::Serve(Instant at, std::int64_t amount) {

@@ -16,6 +16,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/drawn.h"
@@ -60,6 +62,10 @@ struct Storage {
 
 /// The experiment's emulated storage. The costs of real files come from a profile or a run.
 Storage StatedStorage(const spec::Storage& storage);
+/// The keys of an emulated storage that differ, with the values of `to`, so that what-ifs on a
+/// Storage can be typed as flags.
+std::vector<std::pair<std::string, std::string>> StatedChanges(const Storage& from,
+                                                               const Storage& to);
 
 struct ReadRequest {
   base::Instant at;

@@ -73,7 +73,16 @@ bool IsThere(const Variant& v, Demand demand) {
 }
 
 Variant FreeData(const Variant& variant) {
-  return Free(Free(Free(variant, Demand::kStorage), Demand::kLoadingCpu), Demand::kTransfer);
+  Variant free = Free(Free(Free(variant, Demand::kStorage), Demand::kLoadingCpu), Demand::kTransfer);
+  free.settings.loader.workers = 0;  // nobody to start, to wake up or to share cores with
+  return free;
+}
+
+Variant FreeCompute(const Variant& variant) {
+  Variant free = variant;
+  for (const Demand demand : {Demand::kStep, Demand::kLaunch, Demand::kSync, Demand::kOtherHost})
+    free = Free(free, demand);
+  return free;
 }
 
 }  // namespace pipesim::diagnose

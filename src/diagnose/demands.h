@@ -30,7 +30,10 @@ inline Variant Free(const Variant& variant, Demand demand) {
 /// Whether the variant has this demand.
 bool IsThere(const Variant& variant, Demand demand);
 
-/// With free storage, loading work and copies: the upper bound set by training alone.
+/// With finished batches at hand: no workers, and free storage, loading work and copies. The upper
+/// bound set by training alone.
 Variant FreeData(const Variant& variant);
+/// With a trainer that takes batches and does nothing: the upper bound set by the data alone.
+Variant FreeCompute(const Variant& variant);
 
 }  // namespace pipesim::diagnose

@@ -49,9 +49,10 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const cost::Pipeline& pipeline, const Predictor& predict,
-                   const Thresholds& thresholds, const Predictor& quick) {
+                   const Thresholds& thresholds, const Predictor& quick, const Offers& offers) {
   const Variant now = VariantOf(experiment, pipeline);
-  const Question q{experiment, measurement, now, predict, quick ? quick : predict, thresholds};
+  const Question q{experiment, measurement, now,  predict, quick ? quick : predict,
+                   thresholds, offers};
   const Decision decision = Decide(now, predict, thresholds);
   Doubt doubt = DoubtsAbout(decision, q);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;

@@ -10,8 +10,10 @@
 
 #include "diagnose/variant.h"
 #include "diagnose/verdicts.h"
+#include "diagnose/observed.h"
 #include "measure/measurement.h"
 #include "spec/experiment.h"
+#include "spec/presets.h"
 
 namespace pipesim::diagnose {
 
@@ -24,7 +26,8 @@ struct Evidence {
   std::optional<double> limit;
 };
 
-enum class Takes { kFlag, kCode, kDevice, kMemory };
+/// In the order of what they cost. kNothing: an upper bound, which nobody can buy.
+enum class Takes { kFlag, kCode, kMemory, kDevice, kNothing };
 
 struct WhatIf {
   std::string change;                                    ///< "workers 4 to 8"
@@ -36,6 +39,9 @@ struct WhatIf {
   Takes takes = Takes::kFlag;
   bool changes_training = false;
   std::optional<bool> feasible_here;  ///< nullopt: this run does not show it
+  std::optional<Demand> eases;        ///< the demand that it lowers; nullopt: a setting, or several
+  std::optional<Takes> pair_takes;    ///< of two changes at once: what the cheaper one takes
+  Settings after;                     ///< the run's settings with the change
 };
 
 struct Missing {
@@ -50,7 +56,8 @@ struct Recommendation {
   std::optional<double> samples_per_s = {}, gain = {};
 };
 
-/// The fewest workers that reach Thresholds::enough_share of the best rate.
+/// The workers and prefetch factor that reach Thresholds::enough_share of the best rate with the
+/// fewest finished batches in memory.
 struct EnoughWorkers {
   int workers = 0;
   int prefetch_factor = 2;
@@ -83,6 +90,7 @@ struct Diagnosis {
   std::optional<Recommendation> recommendation;
   std::optional<EnoughWorkers> enough;
   std::optional<double> model_error;  ///< predicted / measured − 1 of the run as it was
+  std::optional<ObservedCheck> observed;  ///< where the user said what the real system does
   std::vector<LadderRow> ladder;
 };
 
@@ -92,9 +100,16 @@ struct Thresholds {
   double pair_gain_for_balanced = 0.10;
   double tie = 0.05;
   double model_error = 0.10;
+  double observed_apart = 0.10;  ///< of what the user sees: the description is another system's
   double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks
   double side_share = 0.5;     ///< of the timeline: more than all the other sides together
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
+};
+
+/// What may be had instead of what the run had.
+struct Offers {
+  spec::Presets presets;
+  std::optional<base::Bytes> free_memory;  ///< of this machine; nullopt: unknown, or another one
 };
 
 /// `pipeline`: what the run's parts cost, which `predict` runs again with changes.
@@ -102,6 +117,7 @@ struct Thresholds {
 /// change, the interval of each gain); if empty, `predict` does.
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const cost::Pipeline& pipeline, const Predictor& predict,
-                   const Thresholds& thresholds = {}, const Predictor& quick = {});
+                   const Thresholds& thresholds = {}, const Predictor& quick = {},
+                   const Offers& offers = {});
 
 }  // namespace pipesim::diagnose

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "diagnose/settings.h"
 
@@ -22,64 +23,138 @@ std::vector<int> CountsToTry(int fewest, int most) {
   return counts;
 }
 
+/// One search for the smallest count of workers.
+class WorkerSearch {
+ public:
+  WorkerSearch(const Variant& now, const Predictor& predict, double share)
+      : now_(now), predict_(predict), share_(share) {}
+
+  std::optional<WorkerCount> Fewest(int fewest, int most) {
+    if (!FindBounds(fewest, std::max(fewest, most))) return std::nullopt;
+    PredictUntilEnough();
+    if (!(best_ > 0)) return std::nullopt;
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+      Attempt& attempt = attempts_[i];
+      // Contention can keep every predicted rate below its bound; then a skipped count may do.
+      if (!attempt.rate && attempt.bound >= share_ * best_) attempt.rate = RateOf(attempt.workers);
+      if (!Reaches(attempt.rate)) continue;
+      const int below = i == 0 ? attempt.workers - 1 : attempts_[i - 1].workers;
+      return Smallest(below, {attempt.workers, *attempt.rate});
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Attempt {
+    int workers = 0;
+    double bound = 0;
+    std::optional<double> rate = {};  ///< nullopt: not asked yet
+  };
+
+  double RateOf(int workers) const { return predict_(WithWorkers(now_, workers)); }
+  bool Reaches(const std::optional<double>& rate) const {
+    return rate && *rate >= share_ * best_;
+  }
+
+  /// False where nothing limits.
+  bool FindBounds(int fewest, int most) {
+    for (const int workers : CountsToTry(fewest, most)) {
+      const double bound = PredictByBounds(WithWorkers(now_, workers));
+      if (!std::isfinite(bound)) return false;
+      best_bound_ = std::max(best_bound_, bound);
+      attempts_.push_back({workers, bound});
+    }
+    return true;
+  }
+
+  /// Up to the first count than which none can be better by more than the share.
+  void PredictUntilEnough() {
+    for (Attempt& attempt : attempts_) {
+      const bool last = &attempt == &attempts_.back();
+      if (attempt.bound < share_ * best_bound_ && !last) continue;
+      attempt.rate = RateOf(attempt.workers);
+      best_ = std::max(best_, *attempt.rate);
+      if (*attempt.rate >= share_ * best_bound_) return;
+    }
+  }
+
+  /// The smallest count in (below, found], by bisection.
+  WorkerCount Smallest(int below, WorkerCount found) const {
+    while (found.workers - below > 1) {
+      const int middle = (below + found.workers) / 2;
+      const double rate = RateOf(middle);
+      if (Reaches(rate))
+        found = {middle, rate};
+      else
+        below = middle;
+    }
+    found.share_of_best = found.samples_per_s / std::max(best_, found.samples_per_s);
+    return found;
+  }
+
+  const Variant& now_;
+  const Predictor& predict_;
+  double share_;
+  std::vector<Attempt> attempts_;
+  double best_ = 0, best_bound_ = 0;
+};
+
+/// PyTorch's own factor and twice it. With 1 a worker idles from the end of its batch until training
+/// takes it, so that is no saving to offer to those who do not have it.
+std::set<int> FactorsToTry(int now) { return {now, 2, 4}; }
+
+std::int64_t Batches(int workers, const Variant& variant) {
+  return std::int64_t{variant.settings.loader.prefetch_factor} * workers;
+}
+
+EnoughWorkers EnoughOf(const Question& q, int factor, const WorkerCount& count, double best) {
+  EnoughWorkers enough;
+  enough.workers = count.workers;
+  enough.prefetch_factor = factor;
+  enough.share_of_best = count.samples_per_s / best;
+  enough.bytes_per_worker =
+      factor * q.experiment.loader.batch_size * spec::PreparedBytes(q.experiment.dataset).count;
+  return enough;
+}
+
 }  // namespace
 
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share) {
-  struct Attempt {
-    int workers = 0;
-    double bound = 0, rate = 0;
-  };
-  std::vector<Attempt> attempts;
-  double best_bound = 0;
-  for (const int workers : CountsToTry(fewest, std::max(fewest, most))) {
-    const double bound = PredictByBounds(WithWorkers(now, workers));
-    if (!std::isfinite(bound)) return std::nullopt;
-    best_bound = std::max(best_bound, bound);
-    attempts.push_back({workers, bound, 0});
-  }
-  double best = 0;
-  for (Attempt& attempt : attempts) {
-    if (attempt.bound < share * best_bound && &attempt != &attempts.back()) continue;
-    attempt.rate = predict(WithWorkers(now, attempt.workers));
-    best = std::max(best, attempt.rate);
-    // More workers cannot be better by more than 1 - share.
-    if (attempt.rate >= share * best_bound) break;
-  }
-  if (!(best > 0)) return std::nullopt;
-  // Contention can keep every predicted rate below its bound; then a skipped count may be enough.
-  for (Attempt& attempt : attempts) {
-    if (attempt.rate == 0 && attempt.bound >= share * best)
-      attempt.rate = predict(WithWorkers(now, attempt.workers));
-    if (attempt.rate >= share * best) {
-      int below = &attempt == &attempts.front() ? attempt.workers - 1 : (&attempt - 1)->workers;
-      WorkerCount found{attempt.workers, attempt.rate, 0};
-      while (found.workers - below > 1) {
-        const int middle = (below + found.workers) / 2;
-        const double rate = predict(WithWorkers(now, middle));
-        if (rate >= share * best)
-          found = {middle, rate, 0};
-        else
-          below = middle;
-      }
-      found.share_of_best = found.samples_per_s / std::max(best, found.samples_per_s);
-      return found;
-    }
-  }
-  return std::nullopt;
+  return WorkerSearch(now, predict, share).Fewest(fewest, most);
 }
 
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
-  const auto found =
-      FewestWorkers(q.now, 0, MostWorkers(q.now), q.predict, q.thresholds.enough_share);
-  if (!found) return std::nullopt;
-  EnoughWorkers enough;
-  enough.workers = found->workers;
-  enough.share_of_best = found->share_of_best;
-  enough.prefetch_factor = q.experiment.loader.prefetch_factor;
-  enough.bytes_per_worker = enough.prefetch_factor * q.experiment.loader.batch_size *
-                            spec::PreparedBytes(q.experiment.dataset).count;
-  return enough;
+  const double share = q.thresholds.enough_share;
+  const int most = MostWorkers(q.now);
+  struct Found {
+    Variant variant;
+    WorkerCount count;
+    double best = 0;
+  };
+  std::vector<Found> found;
+  double best = 0;
+  for (const int factor : FactorsToTry(q.now.settings.loader.prefetch_factor)) {
+    Variant variant = q.now;
+    variant.settings.loader.prefetch_factor = factor;
+    const auto count = FewestWorkers(variant, 0, most, q.predict, share);
+    if (!count) return std::nullopt;
+    const double its_best = count->samples_per_s / count->share_of_best;
+    best = std::max(best, its_best);
+    found.push_back({std::move(variant), *count, its_best});
+  }
+  std::erase_if(found, [&](const Found& one) { return one.best < share * best; });
+  // A factor whose own best is lower must come nearer to it.
+  for (Found& one : found) {
+    if (one.count.samples_per_s < share * best)
+      one.count = FewestWorkers(one.variant, one.count.workers, most, q.predict,
+                                share * best / one.best)
+                      .value_or(one.count);
+  }
+  const auto least = std::min_element(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return Batches(a.count.workers, a.variant) < Batches(b.count.workers, b.variant);
+  });
+  return EnoughOf(q, least->variant.settings.loader.prefetch_factor, least->count, best);
 }
 
 }  // namespace pipesim::diagnose

@@ -17,7 +17,9 @@ struct WorkerCount {
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share);
 
-/// Over 0 to MostWorkers. nullopt when nothing was predicted.
+/// Over 0 to MostWorkers, with PyTorch's prefetch factor, twice it, and the run's own: the pair that
+/// reaches Thresholds::enough_share of the best rate with the fewest batches in memory. nullopt when
+/// nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

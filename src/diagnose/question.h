@@ -17,6 +17,7 @@ struct Question {
   const Predictor& predict;
   const Predictor& quick;  ///< for the next limit after a change, and for the interval of a gain
   const Thresholds& thresholds;
+  const Offers& offers;
 };
 
 /// after / before − 1. Infinite when only `after` is; 0 when neither limits or nothing runs.

@@ -2,33 +2,84 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "diagnose/what_if.h"
 
 namespace pipesim::diagnose {
 
-Recommendation FromRow(std::string text, const std::vector<WhatIf>& rows, std::string_view change) {
+namespace {
+
+Recommendation WithRow(std::string text, const Findings& found, const WhatIf& row) {
   Recommendation r{.text = std::move(text)};
-  const auto at = FindRow(rows, change);
-  if (!at) return r;
-  r.set = rows[*at].set;
-  r.samples_per_s = rows[*at].samples_per_s;
-  r.gain = rows[*at].gain;
+  r.set = row.set;
+  r.samples_per_s = row.samples_per_s;
+  r.gain = row.gain;
+  if (row.after.loader != found.question.now.settings.loader)
+    r.pytorch = DataLoaderText(row.after.loader, row.after.accelerators);
   return r;
 }
 
-Recommendation FromSetting(std::string text, const Findings& found) {
-  const Question& q = found.question;
-  const Decision& d = found.decision;
-  Recommendation r{.text = std::move(text)};
-  if (!d.setting) return r;
-  r.set = d.setting->setting.set;
-  if (std::isfinite(d.gain)) {
-    r.gain = d.gain;
-    if (const auto now = q.measurement.result.samples_per_s) r.samples_per_s = *now * (1 + d.gain);
+/// Gains that can be had before upper bounds, commands before the rest.
+int Rank(const WhatIf& row) {
+  if (CanBeMade(row)) return 0;
+  return row.takes == Takes::kNothing ? 2 : 1;
+}
+
+/// Rows come in the order of their gain.
+const WhatIf* SmallestSufficient(const Findings& found, Demand demand) {
+  const WhatIf* best = nullptr;
+  for (const WhatIf& row : found.what_if) {
+    if (row.eases != demand || row.changes_training || row.feasible_here == false) continue;
+    if (best == nullptr || Rank(row) < Rank(*best)) best = &row;
   }
-  const Settings after = d.setting->setting.change(q.now).settings;
+  if (best == nullptr) return nullptr;
+  const double enough = found.question.thresholds.enough_share * (1 + best->gain);
+  const WhatIf* smallest = best;
+  for (const WhatIf& row : found.what_if) {
+    const bool other = row.eases == demand && !row.changes_training && Rank(row) == Rank(*best);
+    if (other && 1 + row.gain >= enough && row.takes < smallest->takes) smallest = &row;
+  }
+  return smallest;
+}
+
+bool Contains(const WhatIf& pair, const WhatIf& part) {
+  return std::all_of(part.set.begin(), part.set.end(), [&](const auto& one) {
+    return std::find(pair.set.begin(), pair.set.end(), one) != pair.set.end();
+  });
+}
+
+}  // namespace
+
+Recommendation FromRow(std::string text, const Findings& found, std::string_view change) {
+  const auto at = FindRow(found.what_if, change);
+  if (!at) return {.text = std::move(text)};
+  return WithRow(std::move(text), found, found.what_if[*at]);
+}
+
+Recommendation FromBest(std::string text, const Findings& found, Demand demand) {
+  const WhatIf* row = SmallestSufficient(found, demand);
+  if (row == nullptr) return {.text = std::move(text)};
+  if (const auto at = PairRow(found.what_if)) {
+    const WhatIf& pair = found.what_if[*at];
+    if (pair.pair_takes == Takes::kFlag && Contains(pair, *row)) row = &pair;
+  }
+  return WithRow(text + "; " + row->change, found, *row);
+}
+
+std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].pair_takes) return i;
+  }
+  return std::nullopt;
+}
+
+Recommendation FromSetting(std::string text, const Findings& found) {
+  if (!found.decision.setting) return {.text = std::move(text)};
+  const Setting& setting = found.decision.setting->setting;
+  Recommendation r = FromRow(std::move(text), found, setting.text);
+  r.set = setting.set;
+  const Settings after = setting.change(found.question.now).settings;
   r.pytorch = DataLoaderText(after.loader, after.accelerators);
   return r;
 }

@@ -1,5 +1,5 @@
 // Parts of the verdicts' remedies: a row of the what-if table, a setting, and the same settings in
-// PyTorch.
+// PyTorch. A recommendation has the rate and the gain of exactly its own settings.
 #pragma once
 
 #include <string>
@@ -10,10 +10,19 @@
 namespace pipesim::diagnose {
 
 /// `text` with the settings and the gain of the row `change`; without such a row, `text` alone.
-Recommendation FromRow(std::string text, const std::vector<WhatIf>& rows, std::string_view change);
+Recommendation FromRow(std::string text, const Findings& findings, std::string_view change);
+
+/// `text` and the smallest sufficient row of those that ease `demand`: the cheapest that comes
+/// within Thresholds::enough_share of the best of them; with a second one where the best pair
+/// has both and that one takes only a flag. Where none of them can be made, the best to be bought or
+/// written, then the upper bound. Without any such row, `text` alone.
+Recommendation FromBest(std::string text, const Findings& findings, Demand demand);
 
 /// `text` with the setting that the decision names; without one, `text` alone.
 Recommendation FromSetting(std::string text, const Findings& findings);
+
+/// The row of the best pair; nullopt when there is none.
+std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
 /// defaults. With several accelerators: that of each rank.

@@ -25,6 +25,32 @@ Setting Workers(const Variant& s, int workers) {
           }};
 }
 
+Setting WorkerThreads(const Variant& s, int threads) {
+  return {.text = fmt::format("worker threads {} to {}", s.WorkerThreads(), threads),
+          .set = {{"limits.worker_threads", std::to_string(threads)}},
+          .change = [threads](Variant after) {
+            after.settings.limits.worker_threads = threads;
+            return after;
+          }};
+}
+
+Setting ComputeThreads(const Variant& s, int threads) {
+  return {.text = fmt::format("compute threads {} to {}", s.ComputeThreads(), threads),
+          .set = {{"limits.compute_threads", std::to_string(threads)}},
+          .change = [threads](Variant after) {
+            after.settings.limits.compute_threads = threads;
+            return after;
+          }};
+}
+
+Setting Both(const Setting& first, const Setting& second) {
+  Setting both{.text = first.text + " and " + second.text,
+               .set = first.set,
+               .change = [a = first.change, b = second.change](const Variant& v) { return b(a(v)); }};
+  both.set.insert(both.set.end(), second.set.begin(), second.set.end());
+  return both;
+}
+
 std::optional<Setting> Prefetch(const Variant& s, int prefetch_factor) {
   if (s.settings.loader.workers == 0) return std::nullopt;
   return Setting{.text = fmt::format("prefetch {} to {}", s.settings.loader.prefetch_factor, prefetch_factor),
@@ -82,23 +108,10 @@ std::vector<Setting> FewerThreads(const Variant& s) {
   for (int workers = s.settings.loader.workers - 1; workers >= 1; --workers) {
     settings.push_back(Workers(s, workers));
   }
-  for (int threads = s.WorkerThreads() - 1; threads >= 1; --threads) {
-    settings.push_back({fmt::format("worker threads {} to {}", s.WorkerThreads(), threads),
-                        {{"limits.worker_threads", std::to_string(threads)}},
-                        [threads](Variant after) {
-                          after.settings.limits.worker_threads = threads;
-                          return after;
-                        }});
-  }
-  if (!s.on_cpu()) return settings;
-  for (int threads = s.ComputeThreads() - 1; threads >= 1; --threads) {
-    settings.push_back({fmt::format("compute threads {} to {}", s.ComputeThreads(), threads),
-                        {{"limits.compute_threads", std::to_string(threads)}},
-                        [threads](Variant after) {
-                          after.settings.limits.compute_threads = threads;
-                          return after;
-                        }});
-  }
+  for (int threads = s.WorkerThreads() - 1; threads >= 1; --threads)
+    settings.push_back(WorkerThreads(s, threads));
+  for (int threads = s.ComputeThreads() - 1; threads >= 1; --threads)
+    settings.push_back(ComputeThreads(s, threads));
   if (auto passive = PassiveWait(s)) settings.push_back(*std::move(passive));
   return settings;
 }

@@ -24,6 +24,10 @@ struct Setting {
 int MostWorkers(const Variant& now);
 
 Setting Workers(const Variant& now, int workers);
+Setting WorkerThreads(const Variant& now, int threads);
+Setting ComputeThreads(const Variant& now, int threads);
+/// Two settings at once.
+Setting Both(const Setting& first, const Setting& second);
 /// nullopt at 0 workers, which do not prefetch.
 std::optional<Setting> Prefetch(const Variant& now, int prefetch_factor);
 /// Shared dispatch, completion order, persistent workers; without those that the run already had.

@@ -36,6 +36,15 @@ std::optional<Setting> WithoutOtherPrograms(const Variant& now) {
                  }};
 }
 
+std::vector<Lever> SharedCoresLevers(const Question& q) {
+  std::vector<Lever> levers;
+  if (auto passive = PassiveWait(q.now))
+    levers.push_back({.setting = *std::move(passive), .feasible_here = true});
+  if (auto without = WithoutOtherPrograms(q.now))
+    levers.push_back({.setting = *std::move(without), .takes = Takes::kDevice});
+  return levers;
+}
+
 std::string OthersClause(const Question& q) {
   const auto without = WithoutOtherPrograms(q.now);
   if (!without) return {};

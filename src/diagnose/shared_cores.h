@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "diagnose/levers.h"
 #include "diagnose/question.h"
 #include "diagnose/settings.h"
 
@@ -18,6 +20,9 @@ std::optional<Setting> PassiveWait(const Variant& now);
 
 /// The machine without other programs; nullopt where there are none.
 std::optional<Setting> WithoutOtherPrograms(const Variant& now);
+
+/// Both, for the what-if table.
+std::vector<Lever> SharedCoresLevers(const Question& question);
 
 /// "other programs take 1.0 of 2 cores; without them training would be 20 times as fast", where that
 /// gains enough to count; else empty.

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "spec/machine_profile.h"
+#include "spec/presets.h"
 #include "spec/read.h"
 
 namespace pipesim::predict {
@@ -42,6 +43,7 @@ struct Basis {
   /// The user named the profile, so its cores and memory apply, not this machine's.
   bool profile_is_named = false;
   std::optional<MeasuredRun> run;  ///< its demands come before the profile's figures
+  spec::Presets presets;  ///< what the diagnosis may offer
   double cores_here = 1;
   std::vector<base::MemoryBound> memory_here;
   /// Of one core, for one repeat of automatic length; a search of many predictions takes less.

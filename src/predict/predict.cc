@@ -158,15 +158,15 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
   prediction.repeats = std::move(repeats.slowest_first);
 }
 
-void Diagnose(const Experiment& experiment, const Resolved& resolved, const base::StopFlag* stop,
-              Prediction& prediction) {
+void Diagnose(const Experiment& experiment, const Resolved& resolved, const Basis& basis,
+              const base::StopFlag* stop, Prediction& prediction) {
   const Experiment chosen = OnChosenDevice(experiment, resolved);
   const measure::Measurement& measurement = prediction.measurement;
   diagnose::Predictor predict = diagnose::PredictByBounds;
   if (measure::Finished(measurement.result))
     predict = PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
   prediction.diagnosis = diagnose::Diagnose(chosen, measurement, resolved.pipeline, predict, {},
-                                            diagnose::PredictByBounds);
+                                            diagnose::PredictByBounds, {.presets = basis.presets, .free_memory = {}});
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ Prediction PredictRates(const Experiment& experiment, const Basis& basis,
 
 Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
   Prediction prediction = PredictRates(experiment, basis, stop);
-  Diagnose(experiment, Resolve(experiment, basis), stop, prediction);
+  Diagnose(experiment, Resolve(experiment, basis), basis, stop, prediction);
   return prediction;
 }
 

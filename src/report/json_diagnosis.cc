@@ -17,18 +17,21 @@ std::string_view TextOf(diagnose::Confidence confidence) {
   return "none";
 }
 
-std::string_view TextOf(diagnose::Takes takes) {
+/// null for an upper bound.
+Document TakesValue(diagnose::Takes takes) {
   switch (takes) {
     case diagnose::Takes::kFlag:
       return "flag";
     case diagnose::Takes::kCode:
       return "code";
+    case diagnose::Takes::kMemory:
+      return "memory";
     case diagnose::Takes::kDevice:
       return "device";
-    case diagnose::Takes::kMemory:
+    case diagnose::Takes::kNothing:
       break;
   }
-  return "memory";
+  return nullptr;
 }
 
 Document FullValue(diagnose::Full full) {
@@ -77,7 +80,7 @@ Document WhatIfValue(const std::vector<diagnose::WhatIf>& changes) {
          {"gain", NumberValue(change.gain)},
          {"gain_interval", IntervalValue(change.gain_interval)},
          {"then", VerdictOrNull(change.then)},
-         {"takes", TextOf(change.takes)},
+         {"takes", TakesValue(change.takes)},
          {"changes_training", change.changes_training},
          {"feasible_here", change.feasible_here ? Document(*change.feasible_here) : nullptr}});
   return array;
@@ -100,6 +103,19 @@ Document EnoughValue(const std::optional<diagnose::EnoughWorkers>& enough) {
           {"prefetch_factor", enough->prefetch_factor},
           {"share_of_best", NumberValue(enough->share_of_best)},
           {"bytes_per_worker", enough->bytes_per_worker}};
+}
+
+Document ObservedValue(const std::optional<diagnose::ObservedCheck>& observed) {
+  if (!observed) return nullptr;
+  Document quantities = Document::array();
+  for (const diagnose::ObservedQuantity& one : observed->quantities)
+    quantities.push_back({{"name", TextValue(one.name)},
+                          {"observed", NumberValue(one.observed)},
+                          {"described", NumberValue(one.described)},
+                          {"differs", one.differs}});
+  return {{"differs", observed->Differs()},
+          {"quantities", quantities},
+          {"mend", TextArray(observed->mend)}};
 }
 
 }  // namespace
@@ -134,7 +150,8 @@ Document DiagnosisSection(const diagnose::Diagnosis& diagnosis,
       {"what_if", WhatIfValue(diagnosis.what_if)},
       {"recommendation", RecommendationValue(diagnosis.recommendation, next_argv)},
       {"enough", EnoughValue(diagnosis.enough)},
-      {"model_error", NumberValue(diagnosis.model_error)}};
+      {"model_error", NumberValue(diagnosis.model_error)},
+      {"observed", ObservedValue(diagnosis.observed)}};
 }
 
 }  // namespace pipesim::report

@@ -53,7 +53,10 @@ std::string ToText(const Document& report, const TextOptions& options) {
   if (kind == "size") return SizeText(report, options);
   if (kind == "tune") return TuneText(report, options);
   AddVerdict(sheet);
-  if (options.detail == Detail::kBrief) return page.Take();
+  if (options.detail == Detail::kBrief) {
+    AddRate(sheet);
+    return page.Take();
+  }
   AddRates(sheet);
   AddSteps(sheet);
   AddLadder(sheet);

@@ -221,14 +221,20 @@ void AddAssumed(const Sheet& sheet) {
 
 }  // namespace
 
-void AddRates(const Sheet& sheet) {
+void AddRate(const Sheet& sheet) {
+  if (!HasMeasurement(sheet.document)) return;
   sheet.page.AddBlank();
+  AddRateLine(sheet);
+}
+
+void AddRates(const Sheet& sheet) {
+  AddRate(sheet);
   if (HasMeasurement(sheet.document)) {
-    AddRateLine(sheet);
     AddAccelerators(sheet);
     AddWindow(sheet);
     AddLoss(sheet);
   } else {
+    sheet.page.AddBlank();
     sheet.page.Add("samples/s, step time, AU: n/a, no step was measured");
   }
   AddReality(sheet);

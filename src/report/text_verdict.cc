@@ -33,6 +33,13 @@ std::vector<std::string> EvidenceTexts(View document) {
   return texts;
 }
 
+std::string ObservedText(const std::string& name, double value) {
+  if (name == "gpu") return "a device " + Percent(value) + " busy";
+  if (name == "cpu") return "a CPU " + Percent(value) + " busy";
+  if (name == "step_s") return Seconds(value, 3) + " a step";
+  return Significant(value, 3) + " samples/s";
+}
+
 Style StyleOf(const std::string& bottleneck) {
   const diagnose::VerdictRow* row = diagnose::FindVerdict(bottleneck);
   return row && row->good_news ? Style::kGood : Style::kAttention;
@@ -77,13 +84,32 @@ void AddNext(const Sheet& sheet) {
   if (!next.IsPresent()) return;
   std::string text = next.At("text").Text();
   const auto rate = next.At("samples_per_s").Number(), gain = next.At("gain").Number();
+  const auto now = sheet.document.At("result.samples_per_s").Number();
   if (rate && gain && !EndsSentence(text))
-    text += (text.empty() ? "" : "; ") + ("estimated " + Significant(*rate, 4)) + " samples/s (" +
-            Gain(*gain) + ")";
+    text += (text.empty() ? "" : "; ") + ("predicted " + Significant(*rate, 4)) + " samples/s (" +
+            Gain(*gain) + (now ? "), now " + Significant(*now, 4) : ")");
   const std::vector<std::string> argv = next.At("argv").Texts();
   if (!EndsSentence(text)) text += argv.empty() ? "." : ":";
   sheet.page.Add("Next  " + text, Style::kPlain, kHanging);
   if (!argv.empty()) sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+/// What the user sees on the real system, where the description gives something else.
+void AddObserved(const Sheet& sheet) {
+  const View observed = sheet.document.At("diagnosis.observed");
+  if (!observed.At("differs").IsTrue()) return;
+  std::vector<std::string> figures;
+  for (const View one : observed.At("quantities").Items()) {
+    if (!one.At("differs").IsTrue()) continue;
+    const std::string name = one.At("name").Text();
+    figures.push_back(ObservedText(name, one.At("described").NumberOr(0)) + ", not " +
+                      ObservedText(name, one.At("observed").NumberOr(0)));
+  }
+  const std::vector<std::string> mend = observed.At("mend").Texts();
+  sheet.page.Add("The description is not your system: it gives " + base::Join(figures, "; ") + ".",
+                 Style::kAttention, kHanging);
+  if (!mend.empty())
+    sheet.page.Add("Mend  " + Sentences(mend, true), Style::kPlain, kHanging);
 }
 
 void AddAgain(const Sheet& sheet, const std::string& what) {
@@ -121,6 +147,7 @@ void AddVerdict(const Sheet& sheet) {
   if (!ended) AddFailure(sheet, status);
   if (!ended && !HasMeasurement(sheet.document)) return;
   const std::string bottleneck = sheet.document.At("diagnosis.bottleneck").Text();
+  AddObserved(sheet);
   sheet.page.Add((ended ? "" : "Until then: ") + VerdictLine(sheet.document), StyleOf(bottleneck));
   AddWhy(sheet);
   if (ended) AddNext(sheet);

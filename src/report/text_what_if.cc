@@ -11,11 +11,12 @@ namespace pipesim::report {
 namespace {
 
 constexpr double kShownAlone = 0.01;  // changes that matter less share one line
-constexpr std::size_t kChangeWidth = 25, kShortestChange = 21;
+constexpr std::size_t kChangeWidth = 26, kShortestChange = 21;
 
 std::string TakesText(View change) {
   std::string takes = change.At("takes").Text();
   if (takes == "flag" || takes == "device") takes = "a " + takes;
+  if (takes.empty()) takes = "-";  // an upper bound
   if (change.At("changes_training").IsTrue()) takes = "changes training";
   const View feasible = change.At("feasible_here");
   return feasible.IsPresent() && !feasible.IsTrue() ? takes + ", not here" : takes;
@@ -35,8 +36,21 @@ std::size_t WidestChange(const std::vector<View>& changes) {
   return std::min(widest, kChangeWidth);
 }
 
+/// A gain that may be none, as far as this run shows.
+bool IsNoise(View change) {
+  const auto low = change.At("gain_interval.low").Number();
+  const auto high = change.At("gain_interval.high").Number();
+  return low && high && *low <= 0 && *high >= 0;
+}
+
+std::string TitleOf(const Sheet& sheet, const std::string& more) {
+  const bool differs = sheet.document.At("diagnosis.observed.differs").IsTrue();
+  return "What if (predicted from this run's costs" +
+         std::string(differs ? ", which are not your system's" : "") + more + ")";
+}
+
 void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add("What if (predicted from this run's costs)", Style::kStrong);
+  sheet.page.Add(TitleOf(sheet, ""), Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
     sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain  then           takes");
@@ -52,7 +66,7 @@ void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
 
 /// Rows with the interval of their gain. A change whose gain cannot reach 5 % is ruled out.
 void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add("What if (predicted from this run's costs; interval of the gain)", Style::kStrong);
+  sheet.page.Add(TitleOf(sheet, "; interval of the gain"), Style::kStrong);
   const std::size_t width = WidestChange(changes);
   for (const View change : changes) {
     const auto low = change.At("gain_interval.low").Number();
@@ -66,6 +80,21 @@ void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
   }
 }
 
+/// "Enough: 5 workers and prefetch 2 reach 98 % of the best; more only costs memory."
+std::string EnoughText(const Sheet& sheet, View enough) {
+  const View effective = sheet.document.At("effective");
+  const double workers = enough.At("workers").NumberOr(0), now = effective.At("workers").NumberOr(0);
+  const double prefetch = enough.At("prefetch_factor").NumberOr(0);
+  const double prefetch_now = effective.At("prefetch_factor").NumberOr(0);
+  std::string line = "Enough: " + Count(workers) + (workers == 1 ? " worker" : " workers");
+  if (Accelerators(sheet.document) > 1) line += " for each accelerator";
+  if (workers > 0) line += " and prefetch " + Count(prefetch);
+  if (workers == now && (workers == 0 || prefetch == prefetch_now)) line += ", as now,";
+  line += " reach " + Percent(enough.At("share_of_best").NumberOr(0)) + " of the best";
+  const bool more = now > workers || now * prefetch_now > workers * prefetch;
+  return line + (more ? "; more only costs memory." : ".");
+}
+
 }  // namespace
 
 void AddWhatIf(const Sheet& sheet) {
@@ -76,11 +105,13 @@ void AddWhatIf(const Sheet& sheet) {
   const bool open = IsOpen(sheet.document);
   std::vector<View> shown;
   std::vector<std::string> small;
-  bool intervals = false;
+  bool intervals = false, noise = false;
   for (const View change : changes) {
     const bool as_interval = open && change.At("gain_interval").IsPresent();
     const double gain = change.At(as_interval ? "gain_interval.high" : "gain").NumberOr(1);
-    const bool is_small = std::abs(gain) < kShownAlone;
+    const bool is_noise = !as_interval && IsNoise(change);
+    const bool is_small = is_noise || std::abs(gain) < kShownAlone;
+    noise |= is_noise && std::abs(gain) >= kShownAlone;
     intervals |= as_interval && !is_small;
     if (is_small)
       small.push_back(change.At("change").Text());
@@ -94,29 +125,20 @@ void AddWhatIf(const Sheet& sheet) {
     AddRows(sheet, shown);
   if (!small.empty())
     sheet.page.Add(
-        "  " + base::Join(small, ", ") + ": below 1 %" + (small.size() > 1 ? " each" : ""),
+        "  " + base::Join(small, ", ") + ": below 1 %" + (noise ? " or within the noise" : "") +
+            (small.size() > 1 ? " each" : ""),
         Style::kPlain, "    ");
 }
 
 void AddEnough(const Sheet& sheet) {
   const View enough = sheet.document.At("diagnosis.enough");
-  const View effective = sheet.document.At("effective");
   const std::string pytorch = sheet.document.At("diagnosis.recommendation.pytorch").Text();
   if (!enough.IsPresent() && pytorch.empty()) return;
   sheet.page.AddBlank();
   if (enough.IsPresent()) {
-    const auto workers = static_cast<std::int64_t>(enough.At("workers").NumberOr(0));
-    const auto now = static_cast<std::int64_t>(effective.At("workers").NumberOr(0));
-    std::string line = "Enough workers: " + WithCommas(workers);
-    if (Accelerators(sheet.document) > 1) line += " for each accelerator";
-    line += workers == now ? ", as now" : ", now " + WithCommas(now);
-    line += " (" + Percent(enough.At("share_of_best").NumberOr(0)) + " of the best rate";
-    const auto prefetch = enough.At("prefetch_factor").Number();
-    if (prefetch && workers > 0 && *prefetch != effective.At("prefetch_factor").NumberOr(*prefetch))
-      line += ", with prefetch_factor " + Count(*prefetch);
-    sheet.page.Add(line + ").");
+    sheet.page.Add(EnoughText(sheet, enough), Style::kPlain, "  ");
     const auto bytes = enough.At("bytes_per_worker").Number();
-    if (bytes && *bytes > 0 && workers > 0)
+    if (bytes && *bytes > 0 && enough.At("workers").NumberOr(0) > 0)
       sheet.page.Add("  Each worker keeps " + Amount(*bytes) + " of finished batches in memory.");
   }
   if (!pytorch.empty()) sheet.page.Add("In PyTorch: " + pytorch);

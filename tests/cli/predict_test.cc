@@ -271,6 +271,68 @@ TEST(PredictProfile, ItsCoresAndStepsAreUsed) {
   EXPECT_EQ(predicted.report["effective"]["device_cost"], "table");
 }
 
+/// The rate of a row, made for real by its own settings.
+double RateOfRow(std::vector<std::string> words, const ordered_json& row) {
+  for (const auto& [path, value] : row["set"].items())
+    words.insert(words.end(), {"--set", path + "=" + value.get<std::string>()});
+  const Predicted predicted = PredictAsJson(std::move(words));
+  EXPECT_EQ(predicted.result.exit_code, 0) << predicted.result.err;
+  return predicted.report["result"]["samples_per_s"].get<double>();
+}
+
+TEST(PredictWhatIf, EachRowComesTrueAsACommandOfItsOwn) {
+  const std::vector<std::string> words{"--model", "mlp",  "--batch",   "64",       "--workers", "3",
+                                       "--cpus",  "8",    "--storage", "sata-ssd", "--prepare", "500us",
+                                       "--sample-bytes", "200kB", "--device", "tesla-m4", "--steps", "4000"};
+  const Predicted base = PredictAsJson(words);
+  ASSERT_EQ(base.result.exit_code, 0) << base.result.err;
+  int tried = 0;
+  for (const auto& row : base.report["diagnosis"]["what_if"]) {
+    if (row["set"].empty()) continue;
+    EXPECT_NEAR(RateOfRow(words, row) / row["samples_per_s"].get<double>(), 1, 0.03)
+        << row["change"];
+    ++tried;
+  }
+  EXPECT_GE(tried, 8);
+}
+
+TEST(PredictWhatIf, EnoughDoesNotDependOnTheLengthOfTheRun) {
+  std::vector<ordered_json> enough;
+  for (const char* steps : {"500", "5000", "50000"}) {
+    const Predicted predicted = PredictAsJson({"--model", "mlp", "--batch", "32", "--workers", "4",
+                                               "--cpus", "16", "--device", "tesla-m4", "--storage",
+                                               "sata-ssd", "--prepare", "1ms", "--steps", steps});
+    ASSERT_EQ(predicted.result.exit_code, 0) << predicted.result.err;
+    enough.push_back(predicted.report["diagnosis"]["enough"]);
+  }
+  EXPECT_EQ(enough[0], enough[1]);
+  EXPECT_EQ(enough[1], enough[2]);
+}
+
+TEST(PredictObserved, AnotherSystemIsSaidFirst) {
+  const std::string file = (kExperiments / "io-bound.yaml").string();
+  const Predicted as_described = PredictAsJson({file});
+  const auto rate = as_described.report["result"]["samples_per_s"].get<double>();
+  EXPECT_TRUE(as_described.report["diagnosis"]["observed"].is_null());
+  const Predicted same = PredictAsJson({file, "--observed", "samples_per_s=" + std::to_string(rate)});
+  EXPECT_EQ(same.report["diagnosis"]["observed"]["differs"], false);
+  EXPECT_EQ(same.report["diagnosis"]["confidence"], as_described.report["diagnosis"]["confidence"]);
+  const Predicted other = PredictAsJson({file, "--observed", "samples_per_s=450"});
+  EXPECT_TRUE(tests::FitsSchema(other.report));
+  EXPECT_EQ(other.report["diagnosis"]["observed"]["differs"], true);
+  EXPECT_EQ(other.report["diagnosis"]["confidence"], "low");
+  const CommandResult text = Predict({file, "--brief", "--observed", "samples_per_s=450"});
+  EXPECT_TRUE(text.out.starts_with("The description is not your system:")) << text.out;
+  EXPECT_THAT(text.out, HasSubstr("your storage delivers at most"));
+  EXPECT_EQ(Predict({file, "--observed", "sample_per_s=450"}).exit_code, 2);
+}
+
+TEST(Predict, BriefShowsTheRateAndWhatTheRecommendationGives) {
+  const CommandResult text = Predict({(kExperiments / "io-bound.yaml").string(), "--brief"});
+  EXPECT_THAT(text.out, testing::ContainsRegex("predicted [0-9,]+ samples/s \\(\\+[0-9,]+ %\\), now [0-9,]+"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("\n[0-9,]+ samples/s .* a step"));
+}
+
 TEST(Predict, CtrlCEndsALongPredictionWithItsReport) {
   const auto interrupt = [](int pid) {
     std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -82,6 +82,8 @@ constexpr Option kOptions[] = {
     {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
     {"export", "FORMAT=FILE", "", "also write json=run.json; json=- replaces the text", kResult,
      kTextFlags},
+    {"observed", "FIGURES", "", "what the real system does: gpu=30%,samples_per_s=450", kResult,
+     kJudgeFlags},
     {"expect", "VERDICT", "", "exit with 5 on another verdict, 6 when inconclusive", kResult,
      kJudgeFlags},
     {"require", "LIMIT", "", "exit with 5 when missed: au>=0.9, samples_per_s>=4000", kResult,

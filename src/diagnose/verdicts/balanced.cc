@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
 #include "diagnose/what_if.h"
 
 namespace pipesim::diagnose::balanced {
@@ -15,13 +16,16 @@ Clauses EvidenceOf(const Findings& found) {
   Clauses clauses;
   const auto& rows = found.what_if;
   AddGain(clauses, rows, FindRow(rows, kFreeData), "free data alone would give");
-  AddGain(clauses, rows, FindRow(rows, kFreeTraining), "free training alone");
+  AddGain(clauses, rows, FindRow(rows, kFreeCompute), "free compute alone");
   AddStarved(clauses, found.question.measurement);
   return clauses;
 }
 
-Recommendation Remedy(const Findings&) {
-  return {.text = "nothing gains alone; see the largest what-if rows and change two together"};
+Recommendation Remedy(const Findings& found) {
+  const auto pair = PairRow(found.what_if);
+  if (!pair) return {.text = "nothing gains alone, and no two changes that flags can make"};
+  const std::string& change = found.what_if[*pair].change;
+  return FromRow("nothing gains alone, two changes do: " + change, found, change);
 }
 
 }  // namespace
@@ -42,7 +46,7 @@ const VerdictPage kPage = {
         },
     .flags =
         {
-            "change two of the what-if table's rows together",
+            "change two things together; the what-if table has the best pair",
         },
     .pytorch =
         {

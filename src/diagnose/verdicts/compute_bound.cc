@@ -1,5 +1,6 @@
 #include "base/number_text.h"
 #include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
 #include "diagnose/timeline.h"
 #include "diagnose/what_if.h"
 
@@ -53,7 +54,7 @@ Clauses EvidenceOf(const Findings& found) {
 
 Recommendation Remedy(const Findings& found) {
   if (IsHealthy(found.question)) return {.text = "nothing to fix in the input pipeline"};
-  return {.text = "a faster device, a smaller model or lower precision"};
+  return FromBest("a faster device, a smaller model or lower precision", found, Demand::kStep);
 }
 
 }  // namespace

@@ -35,12 +35,10 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  std::string text = fmt::format(
-      "cheaper prepare (decode ahead of time, smaller images, augment on the device) or more cores "
-      "({:.3g} allowed here)",
-      found.question.now.cores());
-  if (FindRow(found.what_if, kPrepareHalf)) text += "; with half the cost";
-  return FromRow(std::move(text), found.what_if, kPrepareHalf);
+  return FromBest(fmt::format("cheaper prepare (decode ahead of time, smaller images, augment on the "
+                              "device) or more cores ({:.3g} allowed here)",
+                              found.question.now.cores()),
+                  found, Demand::kLoadingCpu);
 }
 
 }  // namespace

@@ -27,18 +27,10 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  const Question& q = found.question;
-  const auto& effective = q.measurement.effective;
-  if (!effective.device.IsCuda() || effective.pinned) {
-    return FromRow("fewer bytes to copy (uint8 samples, cast on the device); free copies",
-                   found.what_if, kFreeCopies);
-  }
-  // The speed of pinned copies was not measured here; free copies are only an upper bound.
-  spec::Loader loader = q.experiment.loader;
-  loader.pin_memory = true;
-  return {.text = "pinned memory: copies from it are faster and run beside the step",
-          .set = {{"loader.pin_memory", "true"}},
-          .pytorch = DataLoaderText(loader, q.now.settings.accelerators)};
+  const bool pinned = !FindRow(found.what_if, kPinned);
+  return FromBest(pinned ? "fewer bytes to copy (uint8 samples, cast on the device)"
+                         : "pinned memory: copies from it are faster and run beside the step",
+                  found, Demand::kTransfer);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
 
 namespace pipesim::diagnose::host_bound {
 namespace {
@@ -13,8 +14,8 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-Recommendation Remedy(const Findings&) {
-  return {.text = "less work in the training loop between steps"};
+Recommendation Remedy(const Findings& found) {
+  return FromBest("less work in the training loop between steps", found, Demand::kOtherHost);
 }
 
 }  // namespace

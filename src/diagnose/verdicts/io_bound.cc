@@ -67,8 +67,7 @@ Recommendation Remedy(const Findings& found) {
                         now ? ", now " + RateText(now->per_s) : std::string());
   }
   text += " or the data in memory";
-  if (FindRow(found.what_if, kStorageX2)) text += "; with twice the speed";
-  return FromRow(std::move(text), found.what_if, kStorageX2);
+  return FromBest(std::move(text), found, Demand::kStorage);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "diagnose/clauses.h"
+#include "diagnose/recommend.h"
 #include "diagnose/texts.h"
 
 namespace pipesim::diagnose::launch_bound {
@@ -22,14 +23,9 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  Recommendation r{.text =
-                       "fewer, larger launches: fuse layers (torch.compile), capture the step in a "
-                       "CUDA graph, or a larger batch, which changes training"};
-  const spec::Training& training = found.question.experiment.training;
-  if (!training.cuda_graph && training.optimizer != spec::Optimizer::kAdam) {
-    r.set = {{"model.cuda_graph", "true"}};
-  }
-  return r;
+  return FromBest("fewer, larger launches: fuse layers (torch.compile), capture the step in a CUDA "
+                  "graph, or a larger batch, which changes training",
+                  found, Demand::kLaunch);
 }
 
 }  // namespace

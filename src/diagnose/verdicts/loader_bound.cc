@@ -70,7 +70,7 @@ const VerdictPage kPage = {
         },
     .flags =
         {
-            "--workers N, with N from the report's 'Enough workers'",
+            "--workers N, with N from the report's 'Enough'",
             "--prefetch 4, where batches differ much in cost",
         },
     .pytorch =

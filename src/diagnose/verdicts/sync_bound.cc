@@ -19,7 +19,7 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  return FromRow("read results back less often", found.what_if, kNoSync);
+  return FromRow("read results back less often", found, kNoSync);
 }
 
 }  // namespace

@@ -299,5 +299,25 @@ TEST(StorageServerTest, CountsWhatItServed) {
   EXPECT_EQ(server.use().iops_busy, milliseconds(30));
 }
 
+TEST(StatedChanges, AreTheKeysThatGiveTheOtherStorage) {
+  Storage storage;
+  storage.present = true;
+  storage.latency = {base::Distribution::Fixed(100e3)};
+  storage.bandwidth = base::BytesPerSecond{550e6};
+  storage.iops_per_s = 98e3;
+  storage.queue_depth = 32;
+  using Changes = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(StatedChanges(storage, storage), Changes{});
+  EXPECT_EQ(StatedChanges(storage, storage.Scaled(0.5)),
+            (Changes{{"storage.bandwidth", "1.1GB/s"},
+                     {"storage.iops", "196000"},
+                     {"storage.latency", "50us"}}));
+  EXPECT_EQ(StatedChanges(storage, storage.Scaled(0)),
+            (Changes{{"storage.bandwidth", "unlimited"},
+                     {"storage.iops", "unlimited"},
+                     {"storage.queue_depth", "unlimited"},
+                     {"storage.latency", "0"}}));
+}
+
 }  // namespace
 }  // namespace pipesim::cost

@@ -19,8 +19,8 @@ struct MadeRun {
     return measure::Fit({}, measurement, experiment, cost::Stated(experiment));
   }
   Variant Now() const { return VariantOf(experiment, Pipeline()); }
-  Diagnosis DiagnoseBy(const Predictor& predict) const {
-    return Diagnose(experiment, measurement, Pipeline(), predict);
+  Diagnosis DiagnoseBy(const Predictor& predict, const Offers& offers = {}) const {
+    return Diagnose(experiment, measurement, Pipeline(), predict, {}, {}, offers);
   }
 };
 

@@ -199,13 +199,13 @@ RunReport IoBound() {
               {"CPU", 1.2, 8, "cores", Full::kNo, false},
               {"IO", m.resources.storage_bytes_per_s, 550e6, "bytes/s", Full::kYes, true}};
   d.what_if = {
-      Change("free data (ceiling)", 16'516, 2.53, Verdict::kComputeBound, Takes::kCode),
+      Change("free data (upper bound)", 16'516, 2.53, Verdict::kComputeBound, Takes::kNothing),
       Change("all in page cache (144 GB)", 16'516, 2.53, Verdict::kComputeBound, Takes::kMemory),
       Change("storage x2", 8'284, 0.77, Verdict::kLoaderBound, Takes::kDevice),
       Change("workers 4 to 8", 4'867, 0.04, Verdict::kIoBound, Takes::kFlag),
       Change("prepare x1/2", 4'820, 0.03, Verdict::kIoBound, Takes::kCode),
       Change("GPU x2", 4'690, 0.002, Verdict::kIoBound, Takes::kDevice),
-      Change("free copies", 4'690, 0.002, Verdict::kIoBound, Takes::kCode),
+      Change("free copies (upper bound)", 4'690, 0.002, Verdict::kIoBound, Takes::kNothing),
       Change("prefetch 2 to 4", 4'685, 0.001, Verdict::kIoBound, Takes::kFlag)};
   d.what_if[1].feasible_here = false;
   d.recommendation = diagnose::Recommendation{
@@ -273,10 +273,10 @@ RunReport ComputeBound() {
   d.ladder = {{"GPU", {}, {}, "fraction", Full::kUnknown, false},
               {"CPU", 7.7, 8, "cores", Full::kYes, true},
               {"IO", m.resources.storage_bytes_per_s, {}, "bytes/s", Full::kNo, false}};
-  d.what_if = {Change("free training", 752'900, 7.83, Verdict::kCpuBound, Takes::kDevice),
+  d.what_if = {Change("free compute (upper bound)", 752'900, 7.83, Verdict::kCpuBound, Takes::kNothing),
                Change("device x2", 166'800, 0.955, Verdict::kComputeBound, Takes::kDevice),
                Change("batch 256 to 512", 93'090, 0.09, Verdict::kComputeBound, Takes::kFlag),
-               Change("free data (ceiling)", 85'600, 0.003, Verdict::kComputeBound, Takes::kCode),
+               Change("free data (upper bound)", 85'600, 0.003, Verdict::kComputeBound, Takes::kNothing),
                Change("workers 4 to 8", 85'330, 0, Verdict::kComputeBound, Takes::kFlag)};
   d.what_if[2].changes_training = true;
   d.recommendation =

@@ -236,7 +236,7 @@ report::RunReport AnyRun() {
     change.samples_per_s = AnyTime() * 1e5;
     change.gain = AnyTime() - 1;
     change.feasible_here = *rc::gen::element<std::optional<bool>>(true, false, std::nullopt);
-    change.takes = static_cast<diagnose::Takes>(*rc::gen::inRange(0, 4));
+    change.takes = static_cast<diagnose::Takes>(*rc::gen::inRange(0, 5));
     change.then = diagnose::Verdict::kCpuContention;
   }
   for (diagnose::LadderRow& row : d.ladder) {

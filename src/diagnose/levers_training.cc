@@ -1,0 +1,264 @@
+// Levers from a finished batch to a finished step, and the ceilings.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/memory_plan.h"
+#include "diagnose/levers.h"
+#include "diagnose/texts.h"
+#include "spec/drawn_text.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+using Levers = std::vector<Lever>;
+using Edit = std::function<void(Variant&)>;
+
+Change ChangeBy(Edit edit) {
+  return [edit = std::move(edit)](Variant v) {
+    edit(v);
+    return v;
+  };
+}
+
+/// A flag that lowers one demand.
+Lever FlagLever(std::string text, std::string path, std::string value, Demand eases, Edit edit) {
+  Lever lever{.takes = Takes::kFlag,
+              .acts = eases == Demand::kTransfer ? Acts::kOnData : Acts::kOnCompute,
+              .eases = eases,
+              .feasible_here = true};
+  lever.setting = {std::move(text), {{std::move(path), std::move(value)}}, ChangeBy(std::move(edit))};
+  return lever;
+}
+
+/// Pinning copies each batch once more. Where that was not measured, it costs what collating does.
+void AddPinned(Levers& levers, const Question& q) {
+  if (q.now.on_cpu() || q.now.settings.loader.pin_memory) return;
+  levers.push_back(
+      FlagLever(std::string(kPinned), "loader.pin_memory", "true", Demand::kTransfer, [](Variant& v) {
+        v.settings.loader.pin_memory = true;
+        if (!v.pipeline.pin.bandwidth) v.pipeline.pin.bandwidth = v.pipeline.collate.bandwidth;
+      }));
+}
+
+void AddCopies(Levers& levers, const Question& q) {
+  if (!IsThere(q.now, Demand::kTransfer) || q.now.on_cpu()) return;
+  AddPinned(levers, q);
+  const Settings& now = q.now.settings;
+  if (!now.transfer.overlap) {
+    levers.push_back(FlagLever("copies beside steps", "transfer.overlap", "true", Demand::kTransfer,
+                               [](Variant& v) { v.settings.transfer.overlap = true; }));
+  }
+  if (!now.transfer.non_blocking) {
+    levers.push_back(FlagLever("non_blocking copies", "transfer.non_blocking", "true",
+                               Demand::kTransfer,
+                               [](Variant& v) { v.settings.transfer.non_blocking = true; }));
+  }
+}
+
+void AddInFlight(Levers& levers, const Question& q) {
+  const int steps = q.now.settings.in_flight;
+  if (q.now.on_cpu() || steps > 1) return;
+  Lever lever = FlagLever(fmt::format("in flight {} to 2", steps), "device.in_flight", "2",
+                          Demand::kLaunch, [](Variant& v) { v.settings.in_flight = 2; });
+  lever.acts = Acts::kOnBoth;  // copies and launches both hide behind steps
+  levers.push_back(std::move(lever));
+}
+
+/// A graph would freeze adam's count of steps.
+bool CanUseGraph(const Question& q) {
+  const spec::Training& training = q.experiment.training;
+  return !training.cuda_graph && training.optimizer != spec::Optimizer::kAdam;
+}
+
+/// One launch for the step's graph instead of one for each kernel. Where the run measured the
+/// host's work as a whole, launches are all of it.
+void AddGraph(Levers& levers, const Question& q) {
+  if (q.now.on_cpu() || !CanUseGraph(q)) return;
+  const cost::Pipeline& p = q.now.pipeline;
+  const bool measured = q.experiment.device.kind == spec::DeviceKind::kCuda &&
+                        p.step.launch == base::Duration::zero() &&
+                        p.host.step > base::Duration::zero();
+  if (!measured && p.step.launch == base::Duration::zero()) return;
+  const int launches = std::max(
+      1, cost::LaunchesOfStep(q.experiment.model, q.experiment.dataset.shape, q.experiment.training));
+  levers.push_back(FlagLever(std::string(kCudaGraph), "model.cuda_graph", "true", Demand::kLaunch,
+                             [launches, measured](Variant& v) {
+                               v.pipeline.step.launch /= launches;
+                               if (measured) v.pipeline.host.step /= launches;
+                             }));
+}
+
+void AddReadBacks(Levers& levers, const Question& q) {
+  const std::int64_t every = q.experiment.training.sync_every;
+  if (every <= 0) return;
+  constexpr std::int64_t kRarer = 10;
+  levers.push_back(FlagLever(std::string(kNoSync), "model.sync_every", "0", Demand::kSync,
+                             [](Variant& v) { v = Free(v, Demand::kSync); }));
+  levers.push_back(FlagLever(fmt::format("sync every {} to {}", every, kRarer * every),
+                             "model.sync_every", std::to_string(kRarer * every), Demand::kSync,
+                             [every](Variant& v) { v.settings.sync_every = kRarer * every; }));
+}
+
+/// The experiment on an emulated device of this preset.
+spec::Experiment OnPreset(const Question& q, const spec::DevicePreset& preset) {
+  spec::Experiment other = q.experiment;
+  other.device = {};
+  other.device.kind = spec::DeviceKind::kEmulated;
+  other.device.in_flight = q.now.settings.in_flight;
+  other.device.preset = preset;
+  return other;
+}
+
+Lever DeviceLever(const Question& q, const spec::DevicePreset& preset) {
+  const cost::Pipeline stated = cost::Stated(OnPreset(q, preset));
+  const int in_flight = q.now.settings.in_flight;
+  Lever lever{.takes = Takes::kDevice, .acts = Acts::kOnBoth, .eases = Demand::kStep};
+  lever.setting.text = "device to " + preset.name;
+  lever.setting.set = {
+      {"device", in_flight == spec::Device{}.in_flight
+                     ? preset.name
+                     : fmt::format("{{name: {}, in_flight: {}}}", preset.name, in_flight)}};
+  lever.setting.change = ChangeBy([stated, pin = q.experiment.loader.pin_memory](Variant& v) {
+    v.pipeline.step = stated.step;
+    v.pipeline.transfer = stated.transfer;
+    v.settings.loader.pin_memory = pin;
+  });
+  return lever;
+}
+
+/// Of the presets that gain and hold the model, by the bounds: the slowest one, and the slowest
+/// that is enough. None beside a GPU that was measured: a roofline and a measurement are not
+/// compared.
+void AddDevicePresets(Levers& levers, const Question& q) {
+  const spec::Device& device = q.experiment.device;
+  if (!q.now.on_cpu() && !device.preset) return;
+  const double now = q.quick(q.now);
+  std::vector<std::pair<double, Lever>> better;
+  for (const spec::DevicePreset& preset : q.offers.presets.devices) {
+    if (device.preset && device.preset->name == preset.name) continue;
+    Lever lever = DeviceLever(q, preset);
+    const Variant after = lever.setting.change(q.now);
+    if (cost::DeviceMemoryRefusal(OnPreset(q, preset), after.pipeline.step)) continue;
+    const double rate = q.quick(after);
+    if (Gain(now, rate) >= q.thresholds.gain_that_counts) better.emplace_back(rate, std::move(lever));
+  }
+  std::stable_sort(better.begin(), better.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < better.size(); ++i) {
+    const bool enough = better[i].first >= q.thresholds.enough_share * better.back().first;
+    if (i == 0 || enough) levers.push_back(std::move(better[i].second));
+    if (enough) break;
+  }
+}
+
+/// Only on a preset's roofline, which knows both precisions.
+void AddPrecision(Levers& levers, const Question& q) {
+  const spec::Device& device = q.experiment.device;
+  if (!device.preset || device.step_base || !(device.preset->bf16_flops_per_s > 0)) return;
+  if (q.experiment.training.precision != spec::Precision::kFp32) return;
+  spec::Experiment other = q.experiment;
+  other.training.precision = spec::Precision::kBf16;
+  const cost::Step step = cost::StatedStepOf(other);
+  Lever lever = FlagLever("precision fp32 to bf16", "model.precision", "bf16", Demand::kStep,
+                          [cost = step.cost](Variant& v) { v.pipeline.step.cost = cost; });
+  lever.changes_training = true;
+  levers.push_back(std::move(lever));
+}
+
+/// A stated step can be stated twice as fast.
+std::vector<std::pair<std::string, std::string>> StepHalved(const spec::Device& device) {
+  if (device.kind != spec::DeviceKind::kEmulated || !device.step_base) return {};
+  return {{"device.emulated.base", spec::ToText(device.step_base->Scaled(0.5))},
+          {"device.emulated.per_sample", spec::ToText(device.step_per_sample.Scaled(0.5))}};
+}
+
+void AddDevice(Levers& levers, const Question& q) {
+  const auto word = TrainerWord(q.measurement);
+  Lever faster{.takes = Takes::kDevice, .acts = Acts::kOnCompute, .eases = Demand::kStep};
+  faster.only_helps = true;
+  faster.setting = {word == "CPU" ? "device x2" : fmt::format("{} x2", word),
+                    StepHalved(q.experiment.device),
+                    [](const Variant& v) { return Scaled(v, Demand::kStep, 0.5); }};
+  levers.push_back(std::move(faster));
+  AddDevicePresets(levers, q);
+  AddPrecision(levers, q);
+}
+
+/// Training on one thread, whose step is known where more of them train.
+void AddOneThread(Levers& levers, const Question& q) {
+  const int threads = q.now.ComputeThreads();
+  if (threads < 2 || !q.now.pipeline.step.one_thread) return;
+  Lever lever{.setting = ComputeThreads(q.now, 1), .acts = Acts::kOnBoth, .feasible_here = true};
+  levers.push_back(std::move(lever));
+}
+
+/// Twice the cores; a CPU that trains keeps its threads.
+void AddCores(Levers& levers, const Question& q) {
+  const double cores = q.now.cores();
+  if (!(cores > 0) || cores != std::floor(cores) || cores > 1e6) return;
+  const auto twice = static_cast<int>(2 * cores);
+  Lever lever{.takes = Takes::kDevice, .acts = Acts::kOnBoth, .eases = Demand::kLoadingCpu};
+  lever.only_helps = true;
+  lever.setting.text = fmt::format("cores {:.0f} to {}", cores, twice);
+  lever.setting.set = {{"limits.cpus", std::to_string(twice)}};
+  if (const int threads = q.now.ComputeThreads(); threads > 0)
+    lever.setting.set.emplace_back("limits.compute_threads", std::to_string(threads));
+  lever.setting.change = ChangeBy([twice](Variant& v) { v.pipeline.machine.cores = twice; });
+  levers.push_back(std::move(lever));
+}
+
+void AddBatch(Levers& levers, const Question& q) {
+  const auto batch = q.experiment.loader.batch_size;
+  spec::Experiment doubled = q.experiment;
+  doubled.loader.batch_size = 2 * batch;
+  if (cost::DeviceMemoryRefusal(doubled, q.now.pipeline.step)) return;
+  Lever lever{.takes = Takes::kFlag, .acts = Acts::kOnBoth, .changes_training = true};
+  lever.setting = {fmt::format("batch {} to {}", batch, 2 * batch),
+                   {{"loader.batch_size", std::to_string(2 * batch)}},
+                   ChangeBy([](Variant& v) { v.settings.loader.batch_size *= 2; })};
+  levers.push_back(std::move(lever));
+}
+
+Lever CeilingOf(std::string_view text, Change change) {
+  Lever lever{.takes = Takes::kNothing, .acts = Acts::kOnBoth};
+  lever.only_helps = true;
+  lever.setting = {std::string(text), {}, std::move(change)};
+  return lever;
+}
+
+Lever WithoutDemand(std::string_view text, Demand demand) {
+  Lever lever = CeilingOf(text, [demand](const Variant& v) { return Free(v, demand); });
+  lever.acts = demand == Demand::kTransfer ? Acts::kOnData : Acts::kOnCompute;
+  lever.eases = demand;
+  return lever;
+}
+
+}  // namespace
+
+std::vector<Lever> TrainingLevers(const Question& q) {
+  Levers levers;
+  AddCopies(levers, q);
+  AddInFlight(levers, q);
+  AddGraph(levers, q);
+  AddReadBacks(levers, q);
+  AddDevice(levers, q);
+  AddOneThread(levers, q);
+  AddCores(levers, q);
+  AddBatch(levers, q);
+  return levers;
+}
+
+std::vector<Lever> Ceilings(const Question& q) {
+  Levers levers = {CeilingOf(kFreeData, FreeData), CeilingOf(kFreeCompute, FreeCompute)};
+  if (IsThere(q.now, Demand::kTransfer))
+    levers.push_back(WithoutDemand(kFreeCopies, Demand::kTransfer));
+  if (IsThere(q.now, Demand::kLaunch) && !CanUseGraph(q))
+    levers.push_back(WithoutDemand(kFreeLaunch, Demand::kLaunch));
+  if (IsThere(q.now, Demand::kOtherHost))
+    levers.push_back(WithoutDemand(kFreeHost, Demand::kOtherHost));
+  return levers;
+}
+
+}  // namespace pipesim::diagnose

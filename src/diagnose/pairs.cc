@@ -1,0 +1,121 @@
+#include "diagnose/pairs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/enough.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+using Levers = std::vector<Lever>;
+
+/// Whether one of two keys lies below the other, or is the same.
+bool Overlap(const std::string& a, const std::string& b) {
+  const std::string& shorter = a.size() < b.size() ? a : b;
+  const std::string& longer = a.size() < b.size() ? b : a;
+  return longer == shorter || longer.starts_with(shorter + ".");
+}
+
+bool Combine(const Lever& a, const Lever& b) {
+  if (a.eases && a.eases == b.eases) return false;
+  for (const auto& one : a.setting.set)
+    for (const auto& other : b.setting.set)
+      if (Overlap(one.first, other.first)) return false;
+  return true;
+}
+
+/// The step goes first: another device brings launches and copies of its own.
+Lever Both(const Lever& a, const Lever& b) {
+  const bool swapped = b.eases == Demand::kStep;
+  return {.setting = Both(swapped ? b.setting : a.setting, swapped ? a.setting : b.setting),
+          .takes = std::max(a.takes, b.takes),
+          .acts = a.acts == b.acts ? a.acts : Acts::kOnBoth,
+          .pair_takes = std::min(a.takes, b.takes)};
+}
+
+bool SetsWorkers(const Lever& lever) {
+  return lever.setting.set.size() == 1 && lever.setting.set.front().first == "loader.workers";
+}
+
+/// As many workers as are enough after `other`; nullopt where no more are.
+std::optional<Lever> WorkersAfter(const Question& q, const Lever& other, const Predictor& predict) {
+  if (SetsWorkers(other)) return std::nullopt;
+  const Variant eased = other.setting.change(q.now);
+  const int now = q.now.settings.loader.workers;
+  const auto enough =
+      FewestWorkers(eased, now + 1, MostWorkers(eased), predict, q.thresholds.enough_share);
+  if (!enough) return std::nullopt;
+  return Lever{.setting = Workers(q.now, enough->workers), .acts = Acts::kOnData};
+}
+
+struct Scored {
+  Lever lever;
+  double rate = 0;
+  int cost = 0;  ///< of both parts
+};
+
+/// The higher rate; of rates that are equal but for a hundredth, the cheaper one.
+bool IsBetter(const Scored& a, const Scored& b) {
+  constexpr double kEqual = 0.01;
+  if (std::abs(a.rate - b.rate) <= kEqual * std::max(a.rate, b.rate)) return a.cost < b.cost;
+  return a.rate > b.rate;
+}
+
+/// All pairs, by their bounds.
+std::vector<Scored> PairsOf(const Question& q, const Levers& levers) {
+  std::vector<Scored> pairs;
+  const auto add = [&](const Lever& a, const Lever& b) {
+    if (!Combine(a, b)) return;
+    Lever both = Both(a, b);
+    const double rate = q.quick(both.setting.change(q.now));
+    if (std::isfinite(rate))
+      pairs.push_back({std::move(both), rate, static_cast<int>(a.takes) + static_cast<int>(b.takes)});
+  };
+  for (std::size_t i = 0; i < levers.size(); ++i) {
+    if (const auto workers = WorkersAfter(q, levers[i], q.quick)) add(levers[i], *workers);
+    for (std::size_t j = i + 1; j < levers.size(); ++j) add(levers[i], levers[j]);
+  }
+  return pairs;
+}
+
+/// Moves the best of `pairs` to the front, up to `count`, one by one: IsBetter is no order.
+void BestFirst(std::vector<Scored>& pairs, std::size_t count) {
+  for (std::size_t i = 0; i < std::min(count, pairs.size()); ++i) {
+    for (std::size_t j = i + 1; j < pairs.size(); ++j)
+      if (IsBetter(pairs[j], pairs[i])) std::swap(pairs[i], pairs[j]);
+  }
+}
+
+/// The best of the pairs whose cheaper part takes at most `most`; nullopt below `least`.
+std::optional<Lever> BestOf(const Question& q, std::vector<Scored> pairs, double least, Takes most) {
+  std::erase_if(pairs, [&](const Scored& one) {
+    return *one.lever.pair_takes > most || one.rate < least;
+  });
+  constexpr std::size_t kTried = 3;  // bounds rank well; what they miss shows in the first few
+  BestFirst(pairs, kTried);
+  if (pairs.size() > kTried) pairs.erase(pairs.begin() + kTried, pairs.end());
+  for (Scored& pair : pairs) pair.rate = q.predict(pair.lever.setting.change(q.now));
+  BestFirst(pairs, 1);
+  if (pairs.empty() || pairs.front().rate < least) return std::nullopt;
+  return std::move(pairs.front().lever);
+}
+
+}  // namespace
+
+std::optional<Lever> BestPair(const Question& q, const Levers& levers,
+                              const std::vector<WhatIf>& rows) {
+  Levers usable;
+  double alone = 0;
+  for (const WhatIf& row : rows)
+    if (CanBeMade(row)) alone = std::max(alone, row.gain);
+  for (const Lever& lever : levers)
+    if (const auto row = FindRow(rows, lever.setting.text); row && CanBeMade(rows[*row]))
+      usable.push_back(lever);
+  std::vector<Scored> pairs = PairsOf(q, usable);
+  const double least = (1 + q.thresholds.gain_that_counts) * (1 + alone) * q.predict(q.now);
+  if (auto pair = BestOf(q, pairs, least, Takes::kFlag)) return pair;
+  return BestOf(q, pairs, least, Takes::kNothing);
+}
+
+}  // namespace pipesim::diagnose
