@@ -62,7 +62,7 @@ bool IsBetter(const Scored& a, const Scored& b) {
   return a.rate > b.rate;
 }
 
-/// All pairs, by their bounds.
+/// All pairs, by their bounds. Workers come in the number that is enough after the other change.
 std::vector<Scored> PairsOf(const Question& q, const Levers& levers) {
   std::vector<Scored> pairs;
   const auto add = [&](const Lever& a, const Lever& b) {
@@ -74,7 +74,9 @@ std::vector<Scored> PairsOf(const Question& q, const Levers& levers) {
   };
   for (std::size_t i = 0; i < levers.size(); ++i) {
     if (const auto workers = WorkersAfter(q, levers[i], q.quick)) add(levers[i], *workers);
-    for (std::size_t j = i + 1; j < levers.size(); ++j) add(levers[i], levers[j]);
+    for (std::size_t j = i + 1; j < levers.size(); ++j) {
+      if (!SetsWorkers(levers[i]) && !SetsWorkers(levers[j])) add(levers[i], levers[j]);
+    }
   }
   return pairs;
 }
