@@ -205,7 +205,10 @@ void AddCores(Levers& levers, const Question& q) {
   lever.setting.set = {{"limits.cpus", std::to_string(twice)}};
   if (const int threads = q.now.ComputeThreads(); threads > 0)
     lever.setting.set.emplace_back("limits.compute_threads", std::to_string(threads));
-  lever.setting.change = ChangeBy([twice](Variant& v) { v.pipeline.machine.cores = twice; });
+  lever.setting.change = ChangeBy([twice](Variant& v) {
+    v.pipeline.machine.cores = twice;
+    v.pipeline.machine.processors *= 2;
+  });
   levers.push_back(std::move(lever));
 }
 
