@@ -20,7 +20,7 @@ constexpr double kFewestSteps = 200;
 // Filling the window once is warm-up; a window's worth of steps is one period of the workers.
 constexpr std::int64_t kFewestWindows = 8;
 // Half-width of a variant's rate: a fifth of the gain that counts (diagnose::Thresholds).
-constexpr double kNoise = 0.01;
+constexpr double kVariantNoise = 0.01;
 
 using diagnose::Settings;
 using diagnose::Variant;
@@ -38,12 +38,12 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
   return experiment;
 }
 
-/// The steps after which the rate's half-width is kNoise; it shrinks with the square root of the
+/// The steps after which the rate's half-width is kVariantNoise; it shrinks with the square root of the
 /// steps. No more than the run itself had, but at least kFewestSteps.
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
   const auto half = measure::RelativeHalfWidth(measurement.result);
-  const double wanted = half ? had * std::pow(*half / kNoise, 2) : 0;
+  const double wanted = half ? had * std::pow(*half / kVariantNoise, 2) : 0;
   return std::max(kFewestSteps, std::min(wanted, had));
 }
 
