@@ -16,9 +16,9 @@ struct Diagnosis;
 
 /// What `--observed` says; all absent: nothing.
 struct Observed {
-  std::optional<double> device_utilization, samples_per_s;
-  std::optional<double> cpu_utilization;  ///< of the cores that the run may use
-  std::optional<double> step_s;           ///< from one step to the next
+  std::optional<double> device_utilization = {}, samples_per_s = {};
+  std::optional<double> cpu_utilization = {};  ///< of the cores that the run may use
+  std::optional<double> step_s = {};           ///< from one step to the next
 
   bool IsEmpty() const;
 };

@@ -103,7 +103,7 @@ TEST(WhatIf, OffersTheNextBetterStorageAndTheSlowestThatIsEnough) {
 
 TEST(WhatIf, APresetKeepsTheCacheInFrontOfIt) {
   MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(16).Storage(550e6, 1e-9).Build();
-  run.experiment.storage.cache = {.policy = spec::CachePolicy::kLru, .size = {1'000'000}};
+  run.experiment.storage.cache = {.policy = spec::CachePolicy::kLru, .size = {1'000'000}, .hit_bandwidth = {}};
   run.experiment.settings["storage.cache.size"] = {"1MB", spec::Origin::kFile};
   run.experiment.settings["storage.cache.policy"] = {"lru", spec::Origin::kFile};
   Offers offers;
@@ -178,7 +178,9 @@ TEST(WhatIf, APredictorsNoiseLiftsNoRowAboveItsCeiling) {
     EXPECT_LE(Row(d, row)->gain, free_data) << row;
   EXPECT_LE(Row(d, "GPU x2")->gain, free_compute);
   for (const auto& row : d.what_if) {
-    if (row.gain_interval) EXPECT_LE(row.gain, row.gain_interval->high) << row.change;
+    if (row.gain_interval) {
+      EXPECT_LE(row.gain, row.gain_interval->high) << row.change;
+    }
   }
 }
 
