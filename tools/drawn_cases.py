@@ -183,7 +183,7 @@ class Builder:
             fields["read"] = self.batch * latency + disk
             stated = f"bandwidth: {round(self.batch * self.sample_bytes / disk)}B/s, latency: {ns(latency)}"
         elif kind == "iops":
-            fields["read"] = max(self.batch * latency, disk)
+            fields["read"] = self.batch * latency  # the pace of the disk runs on while a worker prepares
             stated = f"iops: {max(1, round(self.batch / disk))}, latency: {ns(latency)}"
         else:
             depth = draw.choice([1, 2, 4, 8])
