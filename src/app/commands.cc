@@ -71,7 +71,7 @@ constexpr Command kCommands[] = {
      "Real worker threads load batches from an emulated disk or real files into a\n"
      "bounded queue; a real training step (LibTorch, CPU or GPU) or an emulated\n"
      "device takes them. The report names the bottleneck and what would help.",
-     kRunExamples, kOneRun, Run},
+     kRunExamples, kOneRun | kRunFlags, Run},
     {"predict", "predict [EXPERIMENT.yaml] [flags]",
      "answer the same question in virtual time, within a second",
      "The same experiment and the same report, by discrete-event simulation: nothing\n"

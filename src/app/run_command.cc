@@ -11,6 +11,7 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
+#include "app/prove.h"
 #include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
@@ -69,8 +70,9 @@ ExitCode RunSupervised(const Arguments& arguments) {
   const Handover handover = Handover::Create();
   const ProcessEnd end = Supervise(arguments.typed, handover);
   if (end.interrupted) return ExitCode::kInterrupted;
-  if (const auto outcome = handover.finished()) {
+  if (auto outcome = handover.finished()) {
     if (!end.code) spdlog::warn("after its report was finished, {}", DeathText(end));
+    if (arguments.Has("prove")) Prove(arguments, *outcome);
     return Deliver(arguments, exports, *outcome);
   }
   if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why

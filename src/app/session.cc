@@ -7,6 +7,7 @@
 #include <new>
 
 #include "app/installation.h"
+#include "app/probe_planning.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/error.h"
@@ -237,7 +238,13 @@ measure::Measurement MeasureOnce(const Experiment& experiment, const engine::Run
 
 report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& control) {
   const cost::Pipeline pipeline = cost::Stated(experiment);
-  return ReportOf(experiment, pipeline, RunUntilEnough(experiment, pipeline, control));
+  engine::RunControl probing = control;
+  if (experiment.run.probes == spec::Probes::kAuto) {
+    probing.plan_probes = [&](const trace::RunTrace& trace) {
+      return PlanProbes(trace, experiment, pipeline);
+    };
+  }
+  return ReportOf(experiment, pipeline, RunUntilEnough(experiment, pipeline, probing));
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {

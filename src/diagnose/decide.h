@@ -24,6 +24,8 @@ struct Decision {
   bool tie = false;  ///< another demand is within the tie
   /// The setting that the verdict names; only for loader-bound and cpu-contention.
   std::optional<SettingGain> setting;
+  /// The setting that the verdict named before a probe refuted it.
+  std::optional<SettingGain> withdrawn = {};
   /// Everything that gains enough to count by itself: the verdict's own first, then by gain.
   std::vector<Candidate> candidates;
 };

@@ -9,6 +9,7 @@
 #include "diagnose/shared_cores.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
+#include "diagnose/tried.h"
 #include "diagnose/what_if.h"
 
 namespace pipesim::diagnose {
@@ -25,7 +26,8 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (const auto& missing : doubt.missing) {
     const bool blind = missing.signal == "diagnosis.model_error" ||
                        missing.signal.starts_with("demands.") ||
-                       missing.signal == "device.launch_s";
+                       missing.signal == "device.launch_s" ||
+                       missing.signal == "diagnosis.what_if";
     if (blind) return {};
   }
   std::vector<std::string> parts;
@@ -53,8 +55,9 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   const Variant now = VariantOf(experiment, pipeline);
   const Question q{experiment, measurement, now,  predict, quick ? quick : predict,
                    thresholds, offers};
-  const Decision decision = Decide(now, predict, thresholds);
+  const Decision decision = WithTried(Decide(now, predict, thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
+  AddContradictions(decision, q, doubt);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   Diagnosis d;
   d.bottleneck = verdict;
@@ -63,19 +66,23 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
                ? CertainSide(TimelineOf(measurement), thresholds.side_share)
                : RowOf(verdict).side;
   d.what_if = WhatIfs(q, decision);
+  AttachTried(d.what_if, q);
   const Findings findings{q, decision, doubt, d.what_if, d.side};
   d.headline = PageOf(verdict).headline(findings);
   if (const std::string others = OthersClause(q); !others.empty())
     d.headline = verdict == Verdict::kCpuContention ? others : others + "; " + d.headline;
   d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);
+  for (std::string& clause : RuledOutByProbes(q)) d.ruled_out.push_back(std::move(clause));
   d.recommendation = PageOf(verdict).remedy(findings);
+  if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if);
   d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, now, predict, thresholds);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);
+  if (!measurement.tried.empty()) d.probes_s = measurement.probes_s;
   d.candidates = std::move(doubt.open);
   d.missing = std::move(doubt.missing);
   return d;

@@ -29,6 +29,14 @@ struct Evidence {
 /// In the order of what they cost. kNothing: an upper bound, which nobody can buy.
 enum class Takes { kFlag, kCode, kMemory, kDevice, kNothing };
 
+/// What the change gained when the run tried it (design section 5, probes).
+struct TriedGain {
+  double samples_per_s = 0;
+  double gain = 0;
+  measure::Interval gain_interval;
+  bool refutes = false;  ///< the prediction: it would have counted, and there was nothing
+};
+
 struct WhatIf {
   std::string change;                                    ///< "workers 4 to 8"
   std::vector<std::pair<std::string, std::string>> set;  ///< paths and values; may be empty
@@ -42,6 +50,7 @@ struct WhatIf {
   std::optional<Demand> eases;        ///< the demand that it lowers; nullopt: a setting, or several
   std::optional<Takes> pair_takes;    ///< of two changes at once: what the cheaper one takes
   Settings after;                     ///< the run's settings with the change
+  std::optional<TriedGain> tried;     ///< nullopt: the run did not try it
 };
 
 struct Missing {
@@ -92,11 +101,13 @@ struct Diagnosis {
   std::optional<double> model_error;  ///< predicted / measured − 1 of the run as it was
   std::optional<ObservedCheck> observed;  ///< where the user said what the real system does
   std::vector<LadderRow> ladder;
+  std::optional<double> probes_s;  ///< that trying took; nullopt: nothing was tried
 };
 
 /// Every threshold of the decision, in one place (design section 2).
 struct Thresholds {
   double gain_that_counts = 0.05;
+  double tried_in_vain = 0.02;  ///< a probe that gains less, and surely less than counts, refutes
   double pair_gain_for_balanced = 0.10;
   double tie = 0.05;
   double model_error = 0.10;

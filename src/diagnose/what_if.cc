@@ -80,12 +80,12 @@ class Table {
   double free_compute_ = std::numeric_limits<double>::infinity();
 };
 
-/// What the verdict names, where the table does not have it yet.
-void AddDecided(std::vector<WhatIf>& rows, Table& table, const Decision& decision) {
-  if (!decision.setting || FindRow(rows, decision.setting->setting.text)) return;
-  const Lever lever{.setting = decision.setting->setting,
-                    .acts = decision.verdict == Verdict::kLoaderBound ? Acts::kOnData
-                                                                      : Acts::kOnBoth,
+/// A setting that the verdict names, or that a probe refuted, where the table does not have it yet.
+void AddDecided(std::vector<WhatIf>& rows, Table& table, Verdict verdict,
+                const std::optional<SettingGain>& decided) {
+  if (!decided || FindRow(rows, decided->setting.text)) return;
+  const Lever lever{.setting = decided->setting,
+                    .acts = verdict == Verdict::kLoaderBound ? Acts::kOnData : Acts::kOnBoth,
                     .feasible_here = true};
   rows.push_back(table.Predicted(lever));
 }
@@ -106,7 +106,8 @@ std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
   Append(levers, SharedCoresLevers(q));
   for (const Lever& lever : levers) rows.push_back(table.Predicted(lever));
   if (const auto pair = BestPair(q, levers, rows)) rows.push_back(table.Predicted(*pair));
-  AddDecided(rows, table, decision);
+  AddDecided(rows, table, *decision.verdict, decision.setting);
+  AddDecided(rows, table, Verdict::kInconclusive, decision.withdrawn);
   std::erase_if(rows, [](const WhatIf& row) { return std::isinf(row.gain); });
   for (auto& row : rows) row.samples_per_s = *measured * (1 + row.gain);
   std::stable_sort(rows.begin(), rows.end(),

@@ -31,12 +31,22 @@ std::optional<Deal> Dealer::Next() {
   return deal;
 }
 
+void Dealer::Use(int workers, int prefetch_factor) {
+  workers_ = workers;
+  window_per_worker_ = prefetch_factor;
+  window_ = std::int64_t{workers} * prefetch_factor;
+  if (cycle_ >= workers_) cycle_ = 0;
+  const auto most = static_cast<std::size_t>(workers);
+  if (worker_holds_.size() < most) worker_holds_.resize(most, 0);
+}
+
 void Dealer::Taken(const Deal& deal) {
   --outstanding_;
   if (deal.worker != kAnyWorker) --worker_holds_[static_cast<std::size_t>(deal.worker)];
 }
 
 bool Dealer::NoMoreFor(int worker) const {
+  if (worker >= workers_) return true;
   if (shared_ || !in_order_) return DealtOut();
   // In order the cycle is strict: the worker's next batch lies `ahead` deals away.
   const int ahead = worker >= cycle_ ? worker - cycle_ : worker - cycle_ + workers_;

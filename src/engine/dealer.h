@@ -34,13 +34,17 @@ class Dealer {
   void Taken(const Deal& deal);
   /// Whether this worker gets no more batches in this epoch.
   bool NoMoreFor(int worker) const;
+  /// Deals to the workers 0 to `workers` - 1, with this window, from now on; they may be more than
+  /// the loader has. What was dealt before stays where it is.
+  void Use(int workers, int prefetch_factor);
+  bool shared() const { return shared_; }
   bool DealtOut() const { return next_ == batches_; }
 
  private:
   void Turn() { cycle_ = cycle_ + 1 == workers_ ? 0 : cycle_ + 1; }
 
   bool shared_, in_order_;
-  int workers_;
+  int workers_;  ///< that batches are dealt to
   std::int64_t window_, window_per_worker_;
   std::int64_t batches_ = 0, next_ = 0;
   std::int64_t outstanding_ = 0;            ///< dealt and not yet taken

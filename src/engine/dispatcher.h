@@ -33,6 +33,10 @@ class Dispatcher {
   /// The consumer has taken the batch, which makes room in the window.
   template <class Wake>
   void Taken(const Deal& taken, Wake&& wake);
+  /// See Dealer::Use; deals at once what the new window has room for. Other numbers of workers only
+  /// with `dispatch: round_robin`: a shared index queue serves whoever asks.
+  template <class Wake>
+  void Use(int workers, int prefetch_factor, Wake&& wake);
   void ConsumerWaits(base::Instant since) { consumer_waits_since_ = since; }
   void ConsumerGoesOn(base::Instant now);
 
@@ -69,6 +73,8 @@ class Dispatcher {
     return queues_[queues_.size() == 1 ? 0 : static_cast<std::size_t>(worker)];
   }
   template <class Wake>
+  void DealAll(Wake&& wake);
+  template <class Wake>
   void WakeOne(int worker, Wake&& wake);
   template <class Wake>
   void WakeAll(Wake&& wake);
@@ -99,6 +105,20 @@ void Dispatcher::BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wak
 template <class Wake>
 void Dispatcher::Taken(const Deal& taken, Wake&& wake) {
   dealer_.Taken(taken);
+  DealAll(wake);
+}
+
+template <class Wake>
+void Dispatcher::Use(int workers, int prefetch_factor, Wake&& wake) {
+  const auto most = static_cast<std::size_t>(workers);
+  if (seats_.size() < most) seats_.resize(most);
+  if (!dealer_.shared() && queues_.size() < most) queues_.resize(most);
+  dealer_.Use(workers, prefetch_factor);
+  DealAll(wake);
+}
+
+template <class Wake>
+void Dispatcher::DealAll(Wake&& wake) {
   bool dealt = false;
   while (const std::optional<Deal> deal = dealer_.Next()) {
     QueueOf(deal->worker).push_back(*deal);

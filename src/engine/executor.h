@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cost/pipeline.h"
+#include "engine/probe_plan.h"
 #include "spec/experiment.h"
 #include "trace/run_trace.h"
 
@@ -33,6 +34,10 @@ struct RunControl {
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
   /// Only the rate is asked for: the virtual engine keeps times in states by coarser buckets.
   bool coarse = false;
+  /// Called once when the measured part is over, with its trace, while loading is parked; the
+  /// consumer's thread waits for the answer. What the plan names is then tried before the run ends
+  /// (RunTrace::probes); nullopt: nothing. Empty: the run ends at once. Not of predictions.
+  std::function<std::optional<ProbePlan>(const trace::RunTrace&)> plan_probes;
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
 

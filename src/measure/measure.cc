@@ -55,6 +55,8 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   m.failure = trace.failure;
   m.bad_samples = trace.bad_samples;
   m.bad_sample_count = trace.bad_sample_count;
+  m.tried = TriedIn(trace.probes);
+  m.probes_s = base::ToSeconds(trace.probes.time);
   return m;
 }
 

@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "cost/pipeline.h"
 #include "measure/epochs.h"
+#include "measure/interval.h"
+#include "measure/probes.h"
 #include "measure/warning.h"
 #include "spec/experiment.h"
 #include "trace/run_trace.h"
@@ -18,12 +20,6 @@ namespace pipesim::measure {
 
 using base::Bytes;
 using base::Duration;
-
-struct Interval {
-  double low = 0, high = 0;
-  double level = 0.95;
-  std::string method;  ///< "batch means (20)", "repeats (5)"
-};
 
 struct StepTime {
   double mean_s = 0;
@@ -162,6 +158,8 @@ struct Measurement {
   std::string failure;
   std::vector<trace::DataFault> bad_samples;
   std::int64_t bad_sample_count = 0;
+  std::vector<Tried> tried;  ///< after the measured window
+  double probes_s = 0;       ///< time of the probes, not part of the window
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
 };
 

@@ -70,6 +70,14 @@ Document MissingValue(const std::vector<diagnose::Missing>& missing) {
   return array;
 }
 
+Document TriedValue(const std::optional<diagnose::TriedGain>& tried) {
+  if (!tried) return nullptr;
+  return {{"samples_per_s", NumberValue(tried->samples_per_s)},
+          {"gain", NumberValue(tried->gain)},
+          {"gain_interval", IntervalValue(tried->gain_interval)},
+          {"refutes", tried->refutes}};
+}
+
 Document WhatIfValue(const std::vector<diagnose::WhatIf>& changes) {
   Document array = Document::array();
   for (const diagnose::WhatIf& change : changes)
@@ -82,7 +90,8 @@ Document WhatIfValue(const std::vector<diagnose::WhatIf>& changes) {
          {"then", VerdictOrNull(change.then)},
          {"takes", TakesValue(change.takes)},
          {"changes_training", change.changes_training},
-         {"feasible_here", change.feasible_here ? Document(*change.feasible_here) : nullptr}});
+         {"feasible_here", change.feasible_here ? Document(*change.feasible_here) : nullptr},
+         {"tried", TriedValue(change.tried)}});
   return array;
 }
 
@@ -151,7 +160,8 @@ Document DiagnosisSection(const diagnose::Diagnosis& diagnosis,
       {"recommendation", RecommendationValue(diagnosis.recommendation, next_argv)},
       {"enough", EnoughValue(diagnosis.enough)},
       {"model_error", NumberValue(diagnosis.model_error)},
-      {"observed", ObservedValue(diagnosis.observed)}};
+      {"observed", ObservedValue(diagnosis.observed)},
+      {"probes_s", NumberValue(diagnosis.probes_s)}};
 }
 
 }  // namespace pipesim::report

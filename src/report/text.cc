@@ -53,6 +53,7 @@ std::string ToText(const Document& report, const TextOptions& options) {
   if (kind == "size") return SizeText(report, options);
   if (kind == "tune") return TuneText(report, options);
   AddVerdict(sheet);
+  AddProof(sheet);
   if (options.detail == Detail::kBrief) {
     AddRate(sheet);
     return page.Take();

@@ -23,6 +23,7 @@ struct Sheet {
 
 void AddVerdict(const Sheet& sheet);   ///< status, verdict, Why, Next
 void AddRate(const Sheet& sheet);      ///< the line of samples/s, step time and AU
+void AddProof(const Sheet& sheet);     ///< what --prove measured
 void AddRates(const Sheet& sheet);     ///< samples/s, step time, AU; window; what was real
 void AddSteps(const Sheet& sheet);     ///< where a step goes
 void AddHostSide(const Sheet& sheet);  ///< the consumer's time, if the step table shows a device

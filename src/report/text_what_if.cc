@@ -18,6 +18,7 @@ std::string TakesText(View change) {
   if (takes == "flag" || takes == "device") takes = "a " + takes;
   if (takes.empty()) takes = "-";  // an upper bound
   if (change.At("changes_training").IsTrue()) takes = "changes training";
+  if (change.At("tried.refutes").IsTrue()) return "refuted";
   const View feasible = change.At("feasible_here");
   return feasible.IsPresent() && !feasible.IsTrue() ? takes + ", not here" : takes;
 }
@@ -49,18 +50,32 @@ std::string TitleOf(const Sheet& sheet, const std::string& more) {
          std::string(differs ? ", which are not your system's" : "") + more + ")";
 }
 
+bool AnyTried(const std::vector<View>& changes) {
+  return std::any_of(changes.begin(), changes.end(),
+                     [](View change) { return change.At("tried").IsPresent(); });
+}
+
+/// The measured gain beside the predicted one; the column is there if anything was tried.
+std::string TriedCell(View change, bool column) {
+  if (!column) return "";
+  const auto gain = change.At("tried.gain").Number();
+  return fmt::format(" {:>8}", gain ? Gain(*gain) : "");
+}
+
 void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add(TitleOf(sheet, ""), Style::kStrong);
+  const bool tried = AnyTried(changes);
+  sheet.page.Add(TitleOf(sheet, tried ? "; tried: measured after it" : ""), Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
-    sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain  then           takes");
+    sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain" +
+                   (tried ? "    tried" : "") + "  then           takes");
   for (const View change : changes) {
     const std::string then = change.At("then").Text();
     const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
-                   fmt::format("{:>10} {:>7}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
-                               gain ? Gain(*gain) : "n/a", then.empty() ? "n/a" : then,
-                               TakesText(change)));
+                   fmt::format("{:>10} {:>7}{}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
+                               gain ? Gain(*gain) : "n/a", TriedCell(change, tried),
+                               then.empty() ? "n/a" : then, TakesText(change)));
   }
 }
 
@@ -110,7 +125,8 @@ void AddWhatIf(const Sheet& sheet) {
     const bool as_interval = open && change.At("gain_interval").IsPresent();
     const double gain = change.At(as_interval ? "gain_interval.high" : "gain").NumberOr(1);
     const bool is_noise = !as_interval && IsNoise(change);
-    const bool is_small = is_noise || std::abs(gain) < kShownAlone;
+    const bool is_small = (is_noise || std::abs(gain) < kShownAlone) &&
+                          !change.At("tried").IsPresent();
     noise |= is_noise && std::abs(gain) >= kShownAlone;
     intervals |= as_interval && !is_small;
     if (is_small)

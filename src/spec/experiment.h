@@ -164,6 +164,8 @@ struct Device {
   DeviceId Id() const { return {kind, kind == DeviceKind::kCuda ? cuda_index : 0}; }
 };
 
+enum class Probes { kAuto, kOff };
+
 struct Run {
   std::optional<Duration> duration;    ///< measured time after warm-up; absent: auto
   std::optional<std::int64_t> steps;   ///< warm-up included
@@ -174,6 +176,7 @@ struct Run {
   /// Identical trainers on one host, each with its own loader and device; steps, epochs and
   /// batch_size apply to each. They exchange no gradients. More than one in predict only.
   int accelerators = 1;
+  Probes probes = Probes::kAuto;  ///< after the measured time of a run
   // duration: auto runs until all three of these hold, or for max_duration.
   Duration min_duration = std::chrono::seconds(5);
   std::int64_t min_steps = 1;

@@ -237,7 +237,7 @@ constexpr std::array<KeyRule, 14> kStepKeys{{
      }},
 }};
 
-constexpr std::array<KeyRule, 11> kRunKeys{{
+constexpr std::array<KeyRule, 12> kRunKeys{{
     {{"run.duration", "duration", "auto",
       "measured time after warm-up; auto: until precise enough"},
      [](const Experiment& e) -> Text { return OrWord(e.run.duration, "auto"); }},
@@ -253,6 +253,8 @@ constexpr std::array<KeyRule, 11> kRunKeys{{
      [](const Experiment& e) -> Text { return Number(e.run.repeats); }},
     {{"run.accelerators", "count", "1", "predict: identical trainers sharing storage and cores"},
      [](const Experiment& e) -> Text { return Number(e.run.accelerators); }},
+    {{"run.probes", "auto|off", "auto", "auto: try changes for a fifth of the measured time"},
+     [](const Experiment& e) -> Text { return WordOf(kProbes, e.run.probes); }},
     {{"run.min_duration", "duration", "5s", "duration auto: minimum measured time"},
      [](const Experiment& e) -> Text { return ToText(e.run.min_duration); }},
     {{"run.min_steps", "count", "1", "duration auto: minimum steps after warm-up"},

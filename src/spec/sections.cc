@@ -133,6 +133,7 @@ void ReadRun(Reading& reading, const Node& section, Run& out) {
     out.seed = static_cast<std::uint64_t>(seed);
   }
   reader.Count("repeats", out.repeats, 1, 10'000);
+  ReadWord(reader, "probes", kProbes, out.probes);
   reader.Count("accelerators", out.accelerators, 1, kMostAccelerators);
   reader.Time("min_duration", out.min_duration);
   reader.Count("min_steps", out.min_steps, 1, kMostSteps);

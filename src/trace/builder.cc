@@ -96,6 +96,11 @@ void TraceBuilder::RecordBadSample(DataFault fault) {
   if (trace_.bad_samples.size() < kMaxBadSamples) trace_.bad_samples.push_back(std::move(fault));
 }
 
+RunTrace TraceBuilder::Snapshot(Instant end, EndReason reason) const {
+  TraceBuilder copy = *this;
+  return copy.Finish(end, reason, {});
+}
+
 RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure) {
   trace_.end = end;
   trace_.end_reason = reason;

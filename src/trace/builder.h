@@ -42,6 +42,8 @@ class TraceBuilder final : public SpanSink {
   void Record(const ResourceSample& sample);
   void RecordBadSample(DataFault fault);
 
+  /// The trace so far with its series, as a copy.
+  RunTrace Snapshot(base::Instant end, EndReason reason) const;
   /// The trace so far, without its series and last spans, which Finish adds.
   const RunTrace& trace() const { return trace_; }
   /// Moves the trace out. Call once, and record nothing afterwards.

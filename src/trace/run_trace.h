@@ -12,6 +12,7 @@
 #include "base/disk.h"
 #include "base/units.h"
 #include "spec/device_id.h"
+#include "trace/probes.h"
 #include "trace/span.h"
 
 namespace pipesim::trace {
@@ -178,6 +179,7 @@ struct RunTrace {
   std::vector<DataFault> bad_samples;  ///< the first 100
   std::int64_t bad_sample_count = 0;
   Effective effective;
+  Probes probes;  ///< after the end of everything above
 };
 
 /// The time that a thread (or all threads of a role) spent in `state` during [from, to). Buckets at

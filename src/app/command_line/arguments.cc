@@ -18,12 +18,26 @@ namespace {
 /// Cannot be typed as a flag: cxxopts does not accept "?" in a name.
 constexpr const char* kPositional = "words?";
 
+/// The command that alone takes `flag`; nullptr: none or several do.
+const Command* OnlyCommandOf(const std::string& flag) {
+  const Command* only = nullptr;
+  for (const Command& command : Commands()) {
+    if (!flag.starts_with("--") || !FindOption(flag.substr(2), command)) continue;
+    if (only != nullptr) return nullptr;
+    only = &command;
+  }
+  return only;
+}
+
 /// `word` as typed, dashes and value included.
 std::string UnknownFlag(const std::string& word, const Command& command) {
   std::vector<std::string> names;
   for (const Option& option : Options())
     if (FindOption(option.name, command) == &option) names.push_back("--" + std::string(option.name));
   const std::string flag = word.substr(0, word.find('='));
+  if (const Command* other = OnlyCommandOf(flag))
+    return fmt::format("{} is a flag of `pipesim {}`; `pipesim {}` has no use for it", flag,
+                       other->name, command.name);
   std::string text =
       fmt::format("unknown flag {} for `pipesim {}`", base::Printable(flag), command.name);
   if (auto near = base::Nearest(flag.starts_with("--") ? flag : "-" + flag, names))

@@ -24,6 +24,7 @@ enum FlagSet : unsigned {
   kScenarioFlags = 512,  ///< --run, --predict
   kSizeFlags = 1024,
   kTuneFlags = 2048,
+  kRunFlags = 4096,  ///< what needs real runs
 };
 
 struct Command {

@@ -75,6 +75,7 @@ std::optional<int> BatchMaker::Make(const Task& task) {
 bool BatchMaker::ReadAndPrepare(const Task& task, std::int64_t position, std::int64_t samples) {
   const Sampler::Epoch order = run_.sampler.EpochOrder(task.epoch);
   for (std::int64_t done = 0; done < samples;) {
+    run_.gate.Pass(timer_);
     const std::int64_t chunk =
         run_.source != nullptr ? 1 : std::min(chunk_samples_, samples - done);
     if (!Emulate(task, order, position + done, chunk)) return false;

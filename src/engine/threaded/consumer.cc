@@ -1,6 +1,7 @@
 #include "engine/threaded/consumer.h"
 
 #include "engine/rules.h"
+#include "engine/threaded/probing.h"
 
 namespace pipesim::engine::threaded {
 
@@ -44,13 +45,14 @@ Consumer::Consumer(RunState& run, Trainer& trainer)
 
 Consumer::~Consumer() = default;
 
-Instant Consumer::Run() {
+Instant Consumer::Run(const ProbeMeans& means) {
   base::UseFinestTimerSlack();
   if (!asynchronous_) timer_.HostIsCpuWork();
   run_.thread_ids.AddSelf(trace::Role::kConsumer);
   // A device that has failed gets no further calls.
   EndingOnFailure(run_, "training", [&] {
     TrainEpochs();
+    if (!run_.ending()) Probe(means);
     FinishDownTo(0);
   });
   gave_up_ = !submitted_.empty();
@@ -58,17 +60,17 @@ Instant Consumer::Run() {
   timer_.Enter(State::kHost);
   const Instant end = timer_.begun();
   if (device_) device_->Finish(end, State::kHost);
-  return end;
+  return measured_until_.value_or(end);
 }
 
 void Consumer::TrainEpochs() {
   const std::optional<std::int64_t> epochs = run_.experiment.run.epochs;
-  for (std::int64_t epoch = 0; !run_.ending(); ++epoch) {
-    const bool trained = TrainEpoch(epoch);
-    if (run_.ending()) break;
+  while (!run_.ending() && !run_.measured()) {
+    const bool trained = TrainEpoch(++epoch_);
+    if (run_.ending() || run_.measured()) break;
     if (!trained) {
       run_.End(trace::EndReason::kFailed, "a whole epoch had no usable sample");
-    } else if (epochs && epoch + 1 >= *epochs) {
+    } else if (epochs && epoch_ + 1 >= *epochs) {
       run_.End(trace::EndReason::kEpochs);
     }
   }
@@ -77,7 +79,9 @@ void Consumer::TrainEpochs() {
 bool Consumer::TrainEpoch(std::int64_t epoch) {
   const std::int64_t before = steps_;
   feed_->BeginEpoch(epoch);
-  while (const std::optional<BatchFeed::Taken> taken = feed_->Next()) {
+  while (!run_.measured()) {
+    const std::optional<BatchFeed::Taken> taken = feed_->Next();
+    if (!taken) break;
     Train(*taken);
     if (run_.experiment.run.steps && steps_ >= *run_.experiment.run.steps) {
       run_.End(trace::EndReason::kSteps);
@@ -106,18 +110,21 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
                            .loss = std::nullopt};
   FinishDownTo(MostInFlight(run_.experiment.device) - 1);
   if (gave_up_) return;
-
-  const bool read_back = ReadsBack(run_.experiment.training, steps_);
-  trainer_.Submit(batch, steps_, read_back, timer_);
-  submitted_.push_back({steps_, batch.number, batch.samples, taken.slot});
-  ++steps_;
-  // After a read-back, or on a synchronous device, no step is left to wait for.
-  if (read_back || !asynchronous_) record.loss = FinishDownTo(0);
+  record.loss = Submit(batch, taken.slot);
   timer_.Enter(State::kHost);
   record.done = timer_.begun();
   record.loaded = run_.loaded.load(std::memory_order_relaxed);
   timer_.SetBatch(-1, 0);
   sink_->Record(record);
+}
+
+std::optional<double> Consumer::Submit(const Batch& batch, int slot) {
+  const bool read_back = ReadsBack(run_.experiment.training, steps_);
+  trainer_.Submit(batch, steps_, read_back, timer_);
+  submitted_.push_back({steps_, batch.number, batch.samples, slot});
+  ++steps_;
+  // After a read-back, or on a synchronous device, no step is left to wait for.
+  return read_back || !asynchronous_ ? FinishDownTo(0) : std::nullopt;
 }
 
 std::optional<double> Consumer::FinishDownTo(std::size_t most) {
@@ -134,10 +141,103 @@ std::optional<double> Consumer::FinishDownTo(std::size_t most) {
     }
     submitted_.pop_front();
     if (device_) device_->Done(*done, oldest.batch, oldest.samples, timer_.state());
-    run_.ready_pool().Release(oldest.slot);
+    if (oldest.slot != kKeptSlot) run_.ready_pool().Release(oldest.slot);
     loss = done->loss;
   }
   return loss;
+}
+
+/// What probing asks of the consumer. Nothing of it is recorded.
+class Consumer::Seat final : public ProbeSeat {
+ public:
+  Seat(Consumer& consumer, const ProbeMeans& means) : consumer_(consumer), means_(means) {}
+
+  std::optional<std::int64_t> Train() override {
+    const auto taken = consumer_.TakeNext();
+    if (!taken) return std::nullopt;
+    const std::int64_t samples = SamplesOf(*taken);
+    consumer_.Train(*taken);
+    return Unless(consumer_.gave_up_, samples);
+  }
+  std::optional<std::int64_t> Drop() override {
+    const auto taken = consumer_.TakeNext();
+    if (!taken) return std::nullopt;
+    const std::int64_t samples = SamplesOf(*taken);
+    consumer_.run_.ready_pool().Release(taken->slot);
+    return samples;
+  }
+
+  /// A full batch: an epoch's last one may hold less.
+  bool BeginFreeData() override {
+    const auto full = consumer_.run_.experiment.loader.batch_size;
+    for (kept_ = consumer_.TakeNext(); kept_ && SamplesOf(*kept_) < full;
+         kept_ = consumer_.TakeNext()) {
+      consumer_.run_.ready_pool().Release(kept_->slot);
+    }
+    if (kept_) consumer_.run_.gate.Close();
+    return kept_.has_value();
+  }
+  std::optional<std::int64_t> TrainAgain() override { return Again(kKeptSlot); }
+  void EndFreeData() override {
+    // Steps finish in order: when this one is done, none reads the batch any more.
+    Again(kept_->slot);
+    consumer_.run_.gate.Open();
+  }
+
+  void Deal(int workers, int prefetch_factor) override {
+    consumer_.run_.dispatcher.Use(workers, prefetch_factor);
+    means_.start_workers(workers);
+  }
+  Instant Now() const override { return consumer_.timer_.Now(); }
+
+ private:
+  static std::optional<std::int64_t> Unless(bool over, std::int64_t samples) {
+    return over ? std::nullopt : std::optional(samples);
+  }
+  std::int64_t SamplesOf(const BatchFeed::Taken& taken) const {
+    return consumer_.run_.ready_pool()[taken.slot].batch.samples;
+  }
+  std::optional<std::int64_t> Again(int slot) {
+    const Batch& batch = consumer_.run_.ready_pool()[kept_->slot].batch;
+    const std::int64_t samples = batch.samples;
+    consumer_.timer_.Enter(State::kCompute);
+    consumer_.FinishDownTo(MostInFlight(consumer_.run_.experiment.device) - 1);
+    if (consumer_.gave_up_) return std::nullopt;
+    consumer_.Submit(batch, slot);
+    consumer_.timer_.Enter(State::kHost);
+    return Unless(consumer_.gave_up_ || consumer_.run_.ending(), samples);
+  }
+
+  Consumer& consumer_;
+  const ProbeMeans& means_;
+  std::optional<BatchFeed::Taken> kept_;
+};
+
+std::optional<BatchFeed::Taken> Consumer::TakeNext() {
+  for (;;) {
+    if (auto taken = feed_->Next()) return taken;
+    if (run_.ending()) return std::nullopt;
+    feed_->BeginEpoch(++epoch_);
+  }
+}
+
+void Consumer::Probe(const ProbeMeans& means) {
+  timer_.SetBatch(-1, 0);
+  timer_.Enter(State::kHost);
+  const Instant end = timer_.begun();
+  measured_until_ = end;
+  run_.rings.EndRecordingAt(end);
+  const trace::EndReason reason = run_.ended()->reason;
+  // Parked, so that the batches in stock are still those of the run while the plan is made.
+  run_.gate.Close();
+  const std::optional<ProbePlan> plan = means.plan(run_.rings.With(
+      [&](const trace::TraceBuilder& builder) { return builder.Snapshot(end, reason); }));
+  run_.gate.Open();
+  if (plan && !run_.ending()) {
+    Seat seat(*this, means);
+    probes_ = RunProbes(seat, *plan, ProbeShapeOf(run_.experiment));
+  }
+  run_.End(reason);
 }
 
 }  // namespace pipesim::engine::threaded

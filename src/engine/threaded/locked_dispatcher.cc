@@ -24,6 +24,12 @@ void LockedDispatcher::Taken(const Deal& deal) {
   dispatcher_.Taken(deal, Notify());
 }
 
+void LockedDispatcher::Use(int workers, int prefetch_factor) {
+  const std::lock_guard lock(mutex_);
+  while (woken_.size() < static_cast<std::size_t>(workers)) woken_.emplace_back();
+  dispatcher_.Use(workers, prefetch_factor, Notify());
+}
+
 void LockedDispatcher::ConsumerWaits(Instant since) {
   const std::lock_guard lock(mutex_);
   dispatcher_.ConsumerWaits(since);

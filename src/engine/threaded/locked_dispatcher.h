@@ -30,6 +30,7 @@ class LockedDispatcher {
   void BeginEpoch(std::int64_t epoch, std::int64_t batches);
   void Arrived(int worker);
   void Taken(const Deal& deal);
+  void Use(int workers, int prefetch_factor);
   void ConsumerWaits(base::Instant since);
   void ConsumerGoesOn(base::Instant now);
 

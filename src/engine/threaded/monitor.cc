@@ -67,6 +67,7 @@ void Monitor::Loop() {
     stop_changed_.wait_for(lock, kTick, [&] { return stop_; });
   }
   lock.unlock();
+  if (measured_) return;
   EndingOnFailure(run_, "watching the run", [&] { SampleResources(run_.clock.Now()); });
 }
 
@@ -78,7 +79,10 @@ void Monitor::Tick(Instant now) {
   } else {
     CheckTimeout(now);
   }
-  if (now >= next_sample_) {
+  if (measured_) return;
+  // The last sample is taken when the measured part ends.
+  measured_ = run_.measured();
+  if (now >= next_sample_ || measured_) {
     next_sample_ = now + kSampleEvery;
     SampleResources(now);
     AskEnough(now);
@@ -122,7 +126,7 @@ void Monitor::SampleUtilization() {
 }
 
 void Monitor::AskEnough(Instant now) {
-  if (!control_.enough || run_.ending()) return;
+  if (!control_.enough || run_.ending() || run_.measured()) return;
   const std::optional<trace::EndReason> reason = run_.rings.With(
       [&](trace::TraceBuilder& builder) { return control_.enough(builder.trace(), now); });
   if (reason) run_.End(*reason);

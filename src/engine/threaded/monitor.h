@@ -48,6 +48,7 @@ class Monitor {
   ResourceReader resources_;
   std::deque<Point> lately_;  ///< progress over about the last second
   base::Instant next_sample_, next_progress_;
+  bool measured_ = false;  ///< nothing is recorded any more
   std::optional<base::Instant> hurried_since_;  ///< stopped by the user or by a failure
 
   std::mutex mutex_;

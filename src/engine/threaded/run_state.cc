@@ -7,42 +7,73 @@
 
 #include "cost/buffers.h"
 #include "engine/rules.h"
+#include "engine/threaded/probing.h"
 
 namespace pipesim::engine::threaded {
+namespace {
+
+/// Slots take no memory until they are used.
+spec::Experiment WithRoom(spec::Experiment experiment, bool probes) {
+  if (probes) experiment.loader.prefetch_factor *= RunState::kRoom;
+  return experiment;
+}
+
+bool IsPlanned(trace::EndReason reason) {
+  return reason != trace::EndReason::kInterrupted && reason != trace::EndReason::kFailed &&
+         reason != trace::EndReason::kOutOfMemory;
+}
+
+}  // namespace
+
 RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
                    const ThreadedParts& parts, SamplePool samples, base::Instant at,
-                   bool keep_spans)
+                   const RunControl& control)
     : experiment(of),
       pipeline(costs),
       clock(*parts.clock),
       source(of.storage.kind == spec::StorageKind::kFiles ? parts.source : nullptr),
       disk(source != nullptr ? base::DiskOf(of.storage.path) : std::nullopt),
       begin(at),
+      probes(control.plan_probes != nullptr),
       batches_per_epoch(spec::BatchesPerEpoch(of)),
       queue_capacity(QueueCapacity(of.loader)),
       sampler(experiment, pipeline),
       content(std::move(samples)),
-      pool(experiment, cost::CountSlots(experiment, parts.pinned != nullptr).workers,
+      pool(experiment,
+           cost::CountSlots(WithRoom(experiment, probes), parts.pinned != nullptr).workers,
            experiment.loader.buffers == spec::Buffers::kFresh, *parts.memory),
       storage(experiment, pipeline),
       dispatcher(experiment.loader),
-      builder(at, experiment.run.seed, {.keep_spans = keep_spans}),
+      builder(at, experiment.run.seed, {.keep_spans = control.keep_spans}),
       rings(builder, experiment.loader.workers + 2),
       device_utilization(parts.device_utilization) {
   // A queue never holds more than the window.
-  const std::int64_t capacity = std::min(queue_capacity, experiment.loader.Window());
+  const spec::Experiment roomy = WithRoom(experiment, probes);
+  const std::int64_t capacity =
+      std::min(QueueCapacity(roomy.loader), roomy.loader.Window());
   if (capacity > 0) queue = MakeBatchQueue(experiment.loader.queue, capacity);
   if (parts.pinned != nullptr)
-    pin = std::make_unique<PinStage>(experiment, *parts.pinned, capacity);
+    pin = std::make_unique<PinStage>(roomy, *parts.pinned, capacity);
+}
+
+bool RunState::GoesOnToProbe(trace::EndReason reason) {
+  if (!probes || !IsPlanned(reason)) return false;
+  const std::int64_t steps =
+      rings.With([](const trace::TraceBuilder& so_far) { return so_far.trace().steps; });
+  return CanProbe(steps, clock.Now() - begin, ProbeShapeOf(experiment));
 }
 
 void RunState::End(trace::EndReason reason, std::string failure) {
+  const bool probing = GoesOnToProbe(reason);
   {
     const std::lock_guard lock(mutex_);
-    if (ended_) return;
-    ended_ = Ending{reason, std::move(failure)};
+    if (ending_.IsSet()) return;
+    if (!ended_) {
+      ended_ = Ending{reason, std::move(failure)};
+      if (probing) return measured_.Set();
+    }
+    ending_.Set();
   }
-  ending_.Set();
   ReleaseWaiters();
 }
 
@@ -53,6 +84,7 @@ std::optional<RunState::Ending> RunState::ended() const {
 
 void RunState::Abort() {
   aborted.Set();
+  gate.Open();
   dispatcher.Close();
   ReleaseWaiters();
 }
@@ -60,6 +92,11 @@ void RunState::Abort() {
 void RunState::ReleaseWaiters() {
   if (queue) queue->Abort();
   if (pin && pin->queue) pin->queue->Abort();
+}
+
+trace::SpanSink& RunState::RecordsOf(int worker) {
+  if (worker >= experiment.loader.workers) return unrecorded;
+  return rings.ring(worker + 1);
 }
 
 std::int64_t RunState::queued() const {

@@ -14,6 +14,8 @@
 #include "engine/threaded/batch_pool.h"
 #include "engine/threaded/batch_queue.h"
 #include "engine/threaded/locked_dispatcher.h"
+#include "engine/threaded/no_sink.h"
+#include "engine/threaded/parking_gate.h"
 #include "engine/threaded/pin_stage.h"
 #include "engine/threaded/resource_reader.h"
 #include "engine/threaded/sample_pool.h"
@@ -26,15 +28,19 @@ namespace pipesim::engine::threaded {
 
 /// Kept alive by every thread of the run: one that hangs may outlive the run itself.
 ///
-/// A run ends in two stages. End: the consumer finishes the step it is in and takes no further
+/// A run that probes has a measured part, which ends first: the consumer then probes, and ends the
+/// run. A run ends in two stages. End: the consumer finishes the step it is in and takes no further
 /// batch; workers go on, so that every thread's account covers the whole run. Abort: the consumer
 /// is done, and every wait of the workers is released.
 struct RunState {
   RunState(const spec::Experiment& of, const cost::Pipeline& costs, const ThreadedParts& parts,
-           SamplePool samples, base::Instant at, bool keep_spans);
+           SamplePool samples, base::Instant at, const RunControl& control);
 
-  /// The first call sets the reason. Any thread.
+  /// The first call sets the reason. If that is a planned one and the run probes, only the measured
+  /// part is over; a second call ends the run. Any thread, but not inside SpanRings::With.
   void End(trace::EndReason reason, std::string failure = {});
+  /// The consumer takes no further batch for the measured part.
+  bool measured() const { return measured_.IsSet(); }
   bool ending() const { return ending_.IsSet(); }
   const base::StopFlag& ending_flag() const { return ending_; }
   void Abort();
@@ -50,6 +56,8 @@ struct RunState {
   /// Why the run ends; nullopt while it goes on.
   std::optional<Ending> ended() const;
 
+  /// What a worker records into: its ring, or nothing for one that only a probe started.
+  trace::SpanSink& RecordsOf(int worker);
   int pin_ring() const { return experiment.loader.workers + 1; }
   /// The queue that the consumer takes batches from, and the pool of their slots.
   BatchQueue& ready_queue() { return pin ? *pin->queue : *queue; }
@@ -63,8 +71,11 @@ struct RunState {
   const SampleSource* const source;      ///< nullptr for emulated samples
   const std::optional<base::Disk> disk;  ///< that holds the real files, where it is known
   const base::Instant begin;
+  const bool probes;  ///< after the measured part
   const std::int64_t batches_per_epoch;
   const std::int64_t queue_capacity;  ///< 0 at 0 workers
+  /// Probes may deal to so many times the workers, or that many times the prefetch.
+  static constexpr int kRoom = 4;
 
   const Sampler sampler;
   const SamplePool content;
@@ -72,8 +83,10 @@ struct RunState {
   std::unique_ptr<PinStage> pin;  ///< nullptr: batches are not pinned
   SharedStorage storage;
   LockedDispatcher dispatcher;
+  ParkingGate gate;                   ///< workers pass it before each chunk
   std::unique_ptr<BatchQueue> queue;  ///< nullptr at 0 workers
   trace::TraceBuilder builder;        ///< only through rings.With while threads run
+  NoSink unrecorded;
   SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread
   ThreadIds thread_ids;
 
@@ -90,7 +103,9 @@ struct RunState {
   std::atomic<base::Duration::rep> consumer_waits_since{0};
 
  private:
-  base::StopFlag ending_;
+  bool GoesOnToProbe(trace::EndReason reason);
+
+  base::StopFlag measured_, ending_;
   mutable std::mutex mutex_;
   std::optional<Ending> ended_;
 };

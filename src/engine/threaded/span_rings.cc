@@ -9,11 +9,29 @@ SpanRings::SpanRings(trace::TraceBuilder& builder, int threads, std::size_t capa
   }
 }
 
-void SpanRings::Ring::Pass(std::size_t count, trace::SpanSink& to) {
+/// A batch belongs to the spans before it.
+bool SpanRings::Ring::IsOver(const SpanRings::Record& record, base::Instant end) {
+  if (const auto* span = std::get_if<trace::Span>(&record)) {
+    const bool over = span->begin >= end;
+    over_ |= over;
+    return over;
+  }
+  if (const auto* step = std::get_if<trace::StepRecord>(&record)) return step->done > end;
+  return over_;
+}
+
+void SpanRings::Ring::Pass(std::size_t count, trace::SpanSink& to, base::Instant end) {
   SpanRings::Record record;
   for (; count > 0 && records_.pop(record); --count) {
+    if (IsOver(record, end)) continue;
     std::visit([&](const auto& value) { to.Record(value); }, record);
   }
+}
+
+void SpanRings::EndRecordingAt(base::Instant at) {
+  const std::lock_guard lock(mutex_);
+  DrainLocked();
+  end_ = at;
 }
 
 void SpanRings::Drain() {
@@ -26,9 +44,9 @@ void SpanRings::DrainLocked() {
   // consumer does.
   const std::size_t consumer = rings_.front()->waiting();
   for (std::size_t ring = 1; ring < rings_.size(); ++ring) {
-    rings_[ring]->Pass(rings_[ring]->waiting(), builder_);
+    rings_[ring]->Pass(rings_[ring]->waiting(), builder_, end_);
   }
-  rings_.front()->Pass(consumer, builder_);
+  rings_.front()->Pass(consumer, builder_, end_);
 }
 
 }  // namespace pipesim::engine::threaded

@@ -25,6 +25,10 @@ class SpanRings {
   trace::SpanSink& ring(int thread) { return *rings_[static_cast<std::size_t>(thread)]; }
   /// Any thread.
   void Drain();
+  /// What begins at `at` or later is dropped from now on; what has begun before is still recorded
+  /// whole, so that every thread's account covers the time until then. Call from the consumer,
+  /// between two steps.
+  void EndRecordingAt(base::Instant at);
   /// Drains, then calls with exclusive access to the builder. Any thread; must not be nested.
   template <class Action>
   decltype(auto) With(Action&& action) {
@@ -42,14 +46,17 @@ class SpanRings {
     void Record(const trace::StepRecord& step) override { Write(step); }
     void Record(const trace::BatchRecord& batch) override { Write(batch); }
     std::size_t waiting() { return records_.read_available(); }
-    void Pass(std::size_t count, trace::SpanSink& to);
+    /// Records that begin at `end` or later are dropped.
+    void Pass(std::size_t count, trace::SpanSink& to, base::Instant end);
 
    private:
+    bool IsOver(const SpanRings::Record& record, base::Instant end);
     void Write(const SpanRings::Record& record) {
       while (!records_.push(record)) owner_.Drain();
     }
     SpanRings& owner_;
     boost::lockfree::spsc_queue<SpanRings::Record> records_;
+    bool over_ = false;  ///< a span that is not recorded was seen; used under the owner's lock
   };
 
   void DrainLocked();
@@ -57,6 +64,7 @@ class SpanRings {
   trace::TraceBuilder& builder_;
   std::vector<std::unique_ptr<Ring>> rings_;
   std::mutex mutex_;
+  base::Instant end_ = base::Instant::max();
 };
 
 }  // namespace pipesim::engine::threaded

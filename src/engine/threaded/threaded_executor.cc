@@ -64,19 +64,25 @@ class ThreadedExecutor final : public Executor {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
     SamplePool content(experiment);  // slow, so before the run's clock starts
     const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
-                                                parts_.clock->Now(), control.keep_spans);
+                                                parts_.clock->Now(), control);
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;
     {
       Monitor monitor(*run, control, cpus);
       WorkerThreads workers(run);
-      end = consumer.Run();
+      end = consumer.Run({.plan =
+                              [&](RunTrace trace) {
+                                trace.effective = Effective(*run, cpus);
+                                return control.plan_probes(trace);
+                              },
+                          .start_workers = [&](int count) { workers.StartUpTo(count); }});
       run->Abort();
       hanging = Hanging(workers.Join(Monitor::kGrace));
     }
     RunTrace trace = Finish(*run, end, hanging);
     trace.effective = Effective(*run, cpus);
+    trace.probes = consumer.probes();
     if (consumer.gave_up()) {
       run->ready_pool().Leave();
     } else {

@@ -12,9 +12,9 @@ class Worker {
   Worker(RunState& run, int worker, CallGuard& guard)
       : run_(run),
         worker_(worker),
-        timer_(run.clock, run.rings.ring(worker + 1), trace::Role::kWorker, worker, State::kStartup,
+        timer_(run.clock, run.RecordsOf(worker), trace::Role::kWorker, worker, State::kStartup,
                run.begin),
-        maker_(run, timer_, run.rings.ring(worker + 1), worker, run.aborted, &guard) {}
+        maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard) {}
 
   void Run() {
     try {

@@ -1,22 +1,27 @@
 #include "engine/threaded/worker_threads.h"
 
 #include <chrono>
+#include <utility>
 
 #include "engine/threaded/worker.h"
 
 namespace pipesim::engine::threaded {
 
-WorkerThreads::WorkerThreads(std::shared_ptr<RunState> run) {
-  EndingOnFailure(*run, "starting the workers", [&] {
-    const int workers = run->experiment.loader.workers;
-    for (int worker = 0; worker < workers; ++worker) Start(run, worker);
-    if (run->pin && workers > 0) Start(run, kPinThread);
+WorkerThreads::WorkerThreads(std::shared_ptr<RunState> run) : run_(std::move(run)) {
+  EndingOnFailure(*run_, "starting the workers", [&] {
+    StartUpTo(run_->experiment.loader.workers);
+    if (run_->pin && workers_ > 0) Start(kPinThread);
   });
 }
 
-void WorkerThreads::Start(const std::shared_ptr<RunState>& run, int worker) {
+void WorkerThreads::StartUpTo(int workers) {
+  for (; workers_ < workers; ++workers_) Start(workers_);
+}
+
+void WorkerThreads::Start(int worker) {
   auto post = std::make_shared<Post>();
-  post->run = run;
+  post->run = run_;
+  post->worker = worker;
   posts_.push_back(post);
   threads_.reserve(posts_.size());
   threads_.emplace_back([post, worker] { Work(post, worker); });
@@ -48,8 +53,8 @@ void WorkerThreads::Work(const std::shared_ptr<Post>& post, int worker) {
 std::vector<int> WorkerThreads::Join(base::Duration grace) {
   std::vector<int> left_behind;
   const auto deadline = std::chrono::steady_clock::now() + grace;
-  for (std::size_t worker = 0; worker < threads_.size(); ++worker) {
-    Post& post = *posts_[worker];
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    Post& post = *posts_[i];
     bool abandoned = false;
     {
       std::unique_lock lock(post.mutex);
@@ -63,10 +68,10 @@ std::vector<int> WorkerThreads::Join(base::Duration grace) {
       }
     }
     if (abandoned) {
-      left_behind.push_back(static_cast<int>(worker));
-      threads_[worker].detach();
+      left_behind.push_back(post.worker);
+      threads_[i].detach();
     } else {
-      threads_[worker].join();
+      threads_[i].join();
     }
   }
   threads_.clear();

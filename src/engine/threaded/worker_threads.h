@@ -22,6 +22,9 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
+  /// Starts more, until there are `workers`. Throws std::system_error. From the thread that made
+  /// this, before Join.
+  void StartUpTo(int workers);
   /// Call after RunState::Abort. Joins all threads; detaches those that are still inside a call to
   /// the sample source after `grace` and returns their worker numbers.
   std::vector<int> Join(base::Duration grace);
@@ -30,16 +33,19 @@ class WorkerThreads {
   /// Shared with its thread, since a detached thread outlives WorkerThreads.
   struct Post {
     std::shared_ptr<RunState> run;
+    int worker = 0;
     CallGuard guard;
     std::mutex mutex;
     std::condition_variable changed;
     bool left = false;
   };
-  void Start(const std::shared_ptr<RunState>& run, int worker);
+  void Start(int worker);
   static void Work(const std::shared_ptr<Post>& post, int worker);
 
   static constexpr int kPinThread = -1;
 
+  const std::shared_ptr<RunState> run_;
+  int workers_ = 0;  ///< started
   std::vector<std::shared_ptr<Post>> posts_;
   std::vector<std::thread> threads_;
 };

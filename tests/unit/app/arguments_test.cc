@@ -59,8 +59,11 @@ TEST(Arguments, ASlipIsAnsweredWithTheNearestFlagWhateverFollows) {
                                                 HasSubstr("did you mean --workers?")));
 }
 
-TEST(Arguments, AFlagOfAnotherCommandIsUnknown) {
-  EXPECT_THAT(Refusal({"run", "--profile", "here"}), HasSubstr("unknown flag --profile"));
+TEST(Arguments, AFlagOfAnotherCommandIsRefused) {
+  EXPECT_THAT(Refusal({"run", "--profile", "here"}),
+              HasSubstr("--profile is a flag of `pipesim predict`"));
+  EXPECT_THAT(Refusal({"predict", "--prove"}),
+              HasSubstr("--prove is a flag of `pipesim run`; `pipesim predict` has no use for it"));
   EXPECT_THAT(Refusal({"explain", "--workers", "1"}), HasSubstr("for `pipesim explain`"));
   EXPECT_EQ(Refusal({"predict", "--profile", "here"}), "");
 }

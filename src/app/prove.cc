@@ -1,0 +1,89 @@
+#include "app/prove.h"
+
+#include <fmt/format.h>
+
+#include "app/process/interrupt.h"
+#include "app/process/supervisor.h"
+#include "measure/paired_gain.h"
+#include "report/proof.h"
+#include "report/view.h"
+
+namespace pipesim::app {
+namespace {
+
+constexpr int kPairs = 3;  // A B A B A B: the fewest with an interval that says something
+
+/// Samples/s of a run that ended as planned.
+std::optional<double> RateOf(const report::Document& document) {
+  const report::View view(&document, true);
+  if (view.At("result.status").Text() != "ok") return std::nullopt;
+  return view.At("result.samples_per_s").Number();
+}
+
+/// The run that made the recommendation has shown its progress and tried its probes.
+std::vector<std::string> Quietly(std::vector<std::string> words) {
+  words.insert(words.end(), {"--quiet", "--set", "run.probes=off"});
+  return words;
+}
+
+/// nullopt: the run failed, or was stopped.
+std::optional<double> RateOfRun(const std::vector<std::string>& words, const base::StopFlag& stop) {
+  if (stop.IsSet()) return std::nullopt;
+  const auto outcome = RunBeside(words, &stop);
+  return outcome ? RateOf(outcome->document) : std::nullopt;
+}
+
+/// Runs the pairs one after another until they are done, one fails, or a stop signal comes.
+void RunPairs(const Arguments& arguments, report::Proof& proof) {
+  base::StopFlag stop;
+  // A stopped run drains and is gone within seconds: a second signal needs no other answer.
+  const InterruptHandler interrupt(stop, InterruptHandler::Second::kIsAsTheFirst);
+  const bool show = !arguments.Has("quiet");
+  const auto typed = Quietly(arguments.typed);
+  const auto changed = Quietly({proof.argv.begin() + 1, proof.argv.end()});
+  for (int run = 1; run < 2 * kPairs; ++run) {
+    const bool is_base = run % 2 == 0;
+    if (show)
+      fmt::print(stderr, "proving: run {} of {}, {}\n", run + 1, 2 * kPairs,
+                 is_base ? "as typed" : "as recommended");
+    const auto rate = RateOfRun(is_base ? typed : changed, stop);
+    if (!rate) return;
+    (is_base ? proof.base_samples_per_s : proof.changed_samples_per_s).push_back(*rate);
+  }
+}
+
+void Summarise(report::Proof& proof) {
+  std::vector<measure::RatePair> pairs;
+  for (std::size_t i = 0; i < proof.changed_samples_per_s.size(); ++i)
+    pairs.push_back({proof.base_samples_per_s[i], proof.changed_samples_per_s[i]});
+  const auto gain = measure::GainOf(pairs, "pairs of runs");
+  if (!gain) return;
+  proof.gain = gain->gain;
+  proof.gain_interval = gain->interval;
+}
+
+}  // namespace
+
+void Prove(const Arguments& arguments, Outcome& outcome) {
+  const report::View view(&outcome.document, true);
+  std::vector<std::string> argv;
+  if (view.At("diagnosis.recommendation").IsPresent())
+    argv = outcome.document["diagnosis"]["recommendation"]["argv"].get<std::vector<std::string>>();
+  const auto first = RateOf(outcome.document);
+  const auto promised = view.At("diagnosis.recommendation.gain").Number();
+  if (!first || argv.empty() || !promised) {
+    outcome.notes.emplace_back(first ? "--prove: no gain is promised, so there is nothing to prove"
+                                     : "--prove: the run has no rate to compare with");
+    return;
+  }
+  report::Proof proof{.argv = argv,
+                      .promised = promised,
+                      .base_samples_per_s = {*first},
+                      .pairs_asked = kPairs};
+  RunPairs(arguments, proof);
+  LeaveOnStopSignalAfter(1);
+  Summarise(proof);
+  outcome.document["proof"] = report::ProofSection(proof);
+}
+
+}  // namespace pipesim::app

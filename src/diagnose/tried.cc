@@ -1,0 +1,240 @@
+#include "diagnose/tried.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number_text.h"
+#include "diagnose/contention.h"
+#include "diagnose/texts.h"
+#include "diagnose/what_if.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+using measure::Tried;
+using trace::ProbeKind;
+
+/// The blocks beside a probe ran like the measured window; else the run had changed meanwhile
+/// (another epoch, a warm cache), and the probe says nothing about the window.
+bool RanAsMeasured(const Tried& tried, const Question& q) {
+  const auto measured = q.measurement.result.samples_per_s_each;
+  const auto rate = measured ? measured : q.measurement.result.samples_per_s;
+  if (!rate || !(*rate > 0)) return false;
+  const double allowed =
+      q.thresholds.model_error + RelativeHalfWidth(q.measurement).value_or(0);
+  return std::abs(tried.base_samples_per_s / *rate - 1) <= allowed;
+}
+
+const Tried* FindProbe(const Question& q, ProbeKind kind, std::string_view change = {}) {
+  for (const Tried& tried : q.measurement.tried) {
+    const bool same = tried.kind == kind && (kind != ProbeKind::kSetting || tried.change == change);
+    if (same && RanAsMeasured(tried, q)) return &tried;
+  }
+  return nullptr;
+}
+
+bool GainsNothing(const Tried* tried, const Thresholds& thresholds) {
+  return tried != nullptr && tried->gain < thresholds.tried_in_vain &&
+         tried->gain_interval.high < thresholds.gain_that_counts;
+}
+
+bool Gains(const Tried* tried, const Thresholds& thresholds) {
+  return tried != nullptr && tried->gain_interval.low >= thresholds.gain_that_counts;
+}
+
+bool ChangesOnly(const Setting& setting, std::string_view path) {
+  return std::all_of(setting.set.begin(), setting.set.end(),
+                     [&](const auto& each) { return each.first == path; });
+}
+
+/// With free training, batches are dropped on arrival: all that the training thread and the device
+/// do is free. The pin thread's work is not.
+bool IsTrainingSide(Verdict verdict, const Variant& now) {
+  const auto side = RowOf(verdict).side;
+  if (verdict == Verdict::kCpuContention || !side) return false;
+  return *side == Side::kCompute || *side == Side::kHost ||
+         (*side == Side::kTransfer && !now.HasPinThread());
+}
+
+struct Refuted {
+  bool input = false, training = false, setting = false;
+};
+
+Refuted RefutedOf(const Decision& decision, const Question& q) {
+  Refuted refuted;
+  refuted.input = GainsNothing(FindProbe(q, ProbeKind::kFreeData), q.thresholds);
+  refuted.training = GainsNothing(FindProbe(q, ProbeKind::kFreeTraining), q.thresholds);
+  if (!decision.setting) return refuted;
+  const Setting& setting = decision.setting->setting;
+  const Tried* tried = FindProbe(q, ProbeKind::kSetting, setting.text);
+  // Free data was tried with all workers parked: fewer of them cannot gain more.
+  const bool of_workers = decision.verdict == Verdict::kLoaderBound ||
+                          ChangesOnly(setting, "loader.workers");
+  refuted.setting = tried != nullptr ? GainsNothing(tried, q.thresholds)
+                                     : refuted.input && of_workers;
+  return refuted;
+}
+
+bool IsRefuted(Verdict verdict, const Refuted& refuted, const Variant& now) {
+  if (verdict == Verdict::kLoaderBound || verdict == Verdict::kCpuContention)
+    return refuted.setting;
+  if (RowOf(verdict).side == Side::kInput) return refuted.input;
+  return IsTrainingSide(verdict, now) && refuted.training;
+}
+
+/// What the probe really did: its free data still has to be copied to the device, and its free
+/// training leaves nothing after the pin thread.
+Variant AsProbed(ProbeKind kind, const Variant& now) {
+  Variant v = now;
+  if (kind == ProbeKind::kFreeData) {
+    for (const Demand demand : {Demand::kStorage, Demand::kLoadingCpu}) v = Free(v, demand);
+    v.pipeline.pin = v.pipeline.pin.Scaled(0);
+    return v;
+  }
+  const auto pin = v.pipeline.pin;
+  for (const Demand demand : {Demand::kTransfer, Demand::kLaunch, Demand::kSync,
+                              Demand::kOtherHost, Demand::kStep})
+    v = Free(v, demand);
+  v.pipeline.pin = pin;
+  return v;
+}
+
+/// No candidate is left: the side whose probe gained, and of its demands the one that limits most
+/// when the other side is free.
+void LeadByProbe(Decision& decision, const Refuted& refuted, const Question& q) {
+  decision.verdict = Verdict::kBalanced;
+  decision.gain = 0;
+  decision.tie = true;
+  const Tried* data = FindProbe(q, ProbeKind::kFreeData);
+  const Tried* training = FindProbe(q, ProbeKind::kFreeTraining);
+  if (!Gains(data, q.thresholds)) data = nullptr;
+  if (!Gains(training, q.thresholds)) training = nullptr;
+  if (data == nullptr && training == nullptr) return;
+  const bool by_data = training == nullptr || (data != nullptr && data->gain > training->gain);
+  const Variant alone =
+      AsProbed(by_data ? ProbeKind::kFreeTraining : ProbeKind::kFreeData, q.now);
+  for (const Candidate& freed : FreedDemands(alone, q.predict)) {
+    const bool input = RowOf(freed.verdict).side == Side::kInput;
+    if (input != by_data || IsRefuted(freed.verdict, refuted, q.now)) continue;
+    if (!input && !IsTrainingSide(freed.verdict, q.now)) continue;
+    decision.verdict = freed.verdict;
+    decision.gain = by_data ? data->gain : training->gain;
+    decision.candidates = {{freed.verdict, decision.gain, freed.change}};
+    return;
+  }
+}
+
+/// The promise and the measurement differ by more than 10 points of gain and 10 % of the rate,
+/// whichever is more, beyond the interval.
+bool Contradicts(const Tried& tried, double predicted, const Thresholds& thresholds) {
+  if (!std::isfinite(predicted)) return false;
+  const auto margin = [&](double gain) { return thresholds.model_error * std::max(1.0, 1 + gain); };
+  const measure::Interval& range = tried.gain_interval;
+  return predicted < range.low - margin(range.low) || predicted > range.high + margin(range.high);
+}
+
+void AddContradiction(const Tried& tried, std::string_view what, double predicted,
+                      const Question& q, Doubt& doubt) {
+  if (!Contradicts(tried, predicted, q.thresholds)) return;
+  doubt.weak = true;
+  doubt.missing.push_back(
+      {"diagnosis.what_if", fmt::format("{} was predicted to gain {}, and gained {} when tried",
+                                        what, base::Gain(predicted), base::Gain(tried.gain))});
+}
+
+}  // namespace
+
+std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
+                                    const measure::Measurement& measurement,
+                                    const cost::Pipeline& pipeline, const Predictor& predict,
+                                    const Thresholds& thresholds) {
+  const Variant now = VariantOf(experiment, pipeline);
+  const Question q{experiment, measurement, now, predict, predict, thresholds};
+  const Decision decision = WithMeasuredContention(Decide(now, predict, thresholds), q);
+  if (!decision.setting) return std::nullopt;
+  return decision.setting->setting;
+}
+
+Decision WithTried(Decision decision, const Question& q) {
+  if (!decision.verdict || q.measurement.tried.empty()) return decision;
+  const Refuted refuted = RefutedOf(decision, q);
+  const Verdict led = *decision.verdict;
+  std::erase_if(decision.candidates,
+                [&](const Candidate& each) { return IsRefuted(each.verdict, refuted, q.now); });
+  if (!IsRefuted(led, refuted, q.now)) return decision;
+  if (led == Verdict::kLoaderBound || led == Verdict::kCpuContention) {
+    decision.withdrawn = std::move(decision.setting);
+    decision.setting.reset();
+  }
+  decision.measured = false;
+  if (decision.candidates.empty()) {
+    LeadByProbe(decision, refuted, q);
+    return decision;
+  }
+  const auto& left = decision.candidates;
+  decision.verdict = left.front().verdict;
+  decision.gain = left.front().gain;
+  decision.tie = left.size() > 1 && std::isfinite(left[1].gain) &&
+                 left[0].gain - left[1].gain < q.thresholds.tie;
+  return decision;
+}
+
+void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt) {
+  const double now = q.predict(q.now);
+  const auto check = [&](ProbeKind kind, std::string_view what) {
+    const Tried* tried = FindProbe(q, kind);
+    if (tried == nullptr) return;
+    AddContradiction(*tried, what, Gain(now, q.predict(AsProbed(kind, q.now))), q, doubt);
+  };
+  check(ProbeKind::kFreeData, "free data");
+  check(ProbeKind::kFreeTraining, "free training");
+  if (!decision.setting) return;
+  const std::string& change = decision.setting->setting.text;
+  const Tried* tried = FindProbe(q, ProbeKind::kSetting, change);
+  // More than was promised is no broken promise.
+  if (tried != nullptr && tried->gain < decision.gain)
+    AddContradiction(*tried, change, decision.gain, q, doubt);
+}
+
+void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
+  for (WhatIf& row : rows) {
+    const Tried* tried = nullptr;
+    if (row.change == kFreeData) tried = FindProbe(q, ProbeKind::kFreeData);
+    if (row.change == kFreeTraining) tried = FindProbe(q, ProbeKind::kFreeTraining);
+    if (tried == nullptr) tried = FindProbe(q, ProbeKind::kSetting, row.change);
+    if (tried == nullptr) continue;
+    row.tried = {.samples_per_s = tried->samples_per_s,
+                 .gain = tried->gain,
+                 .gain_interval = tried->gain_interval,
+                 .refutes = row.gain >= q.thresholds.gain_that_counts &&
+                            GainsNothing(tried, q.thresholds)};
+  }
+}
+
+std::vector<std::string> RuledOutByProbes(const Question& q) {
+  std::vector<std::string> clauses;
+  const auto add = [&](ProbeKind kind, std::string_view what) {
+    const Tried* tried = FindProbe(q, kind);
+    if (!GainsNothing(tried, q.thresholds)) return;
+    clauses.push_back(fmt::format("{} was tried and gained {}", what, base::Gain(tried->gain)));
+  };
+  add(ProbeKind::kFreeData, "free data");
+  add(ProbeKind::kFreeTraining, "free training");
+  return clauses;
+}
+
+void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows) {
+  if (recommendation.set.empty() || !recommendation.gain) return;
+  for (const WhatIf& row : rows) {
+    if (!row.tried || row.set != recommendation.set) continue;
+    const double before = *recommendation.gain;
+    recommendation.gain = row.tried->gain;
+    if (recommendation.samples_per_s && 1 + before > 0)
+      recommendation.samples_per_s =
+          *recommendation.samples_per_s * (1 + row.tried->gain) / (1 + before);
+  }
+}
+
+}  // namespace pipesim::diagnose

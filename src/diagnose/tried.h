@@ -1,0 +1,39 @@
+// What probes say about the predictions: a measured gain stands beside the predicted one, what it
+// refutes is withdrawn, and the verdict is decided again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/decide.h"
+#include "diagnose/doubt.h"
+#include "diagnose/question.h"
+
+namespace pipesim::diagnose {
+
+/// The setting that the diagnosis would recommend, which is worth a probe; nullopt: none.
+std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
+                                    const measure::Measurement& measurement,
+                                    const cost::Pipeline& pipeline, const Predictor& predict,
+                                    const Thresholds& thresholds = {});
+
+/// The decision without the verdicts that a probe refutes: input verdicts when free data gains
+/// nothing, the training side's when free training gains nothing, and a setting that was tried in
+/// vain. If the leader goes, the largest remaining gain leads; without one, the side whose probe
+/// gained; without that, the run is balanced.
+Decision WithTried(Decision decision, const Question& question);
+
+/// A measured gain that is not the predicted one weakens the verdict; of a setting, a smaller one.
+void AddContradictions(const Decision& decision, const Question& question, Doubt& doubt);
+
+/// Puts what was tried beside the rows' predictions.
+void AttachTried(std::vector<WhatIf>& rows, const Question& question);
+
+/// One clause for each side that its probe rules out.
+std::vector<std::string> RuledOutByProbes(const Question& question);
+
+/// The gain that was measured replaces the predicted one.
+void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows);
+
+}  // namespace pipesim::diagnose

@@ -1,0 +1,135 @@
+// What a probe measured stands beside the prediction, and outweighs it.
+#include "diagnose/tried.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnose/what_if.h"
+#include "run_builder.h"
+
+namespace pipesim::diagnose {
+namespace {
+
+using testing::RunBuilder;
+using testing::kMs;
+using testing::MadeRun;
+using testing::Row;
+using trace::ProbeKind;
+
+/// A probe that gained `gain` ± `half`, beside blocks that ran as measured times `drift`.
+MadeRun With(MadeRun run, ProbeKind kind, double gain, double half = 0.005, std::string change = {},
+             double drift = 1) {
+  const double rate = *run.measurement.result.samples_per_s * drift;
+  run.measurement.tried.push_back({.kind = kind,
+                                   .change = std::move(change),
+                                   .base_samples_per_s = rate,
+                                   .samples_per_s = rate * (1 + gain),
+                                   .gain = gain,
+                                   .gain_interval = {gain - half, gain + half, 0.95, "probes (8)"}});
+  run.measurement.probes_s = 1;
+  return run;
+}
+
+Diagnosis Decided(const MadeRun& run) { return run.DiagnoseBy(PredictByBounds); }
+
+/// 4 workers of 400 ms a batch of waiting against steps of 20 ms: 100 ms a batch, loader-bound.
+MadeRun Starved() { return RunBuilder::OnGpu(20 * kMs).Wait(400 * kMs).Build(); }
+/// A full disk: 128 ms a batch against steps of 20 ms.
+MadeRun OnAFullDisk() { return RunBuilder::OnGpu(20 * kMs).Storage(225e6, 0).Build(); }
+/// Steps of 100 ms that never wait.
+MadeRun Busy() { return RunBuilder::OnGpu(100 * kMs).Wait(40 * kMs).Build(); }
+
+TEST(Tried, StandsBesideThePrediction) {
+  const Diagnosis d =
+      Decided(With(With(OnAFullDisk(), ProbeKind::kFreeData, 5.3), ProbeKind::kFreeTraining, 0));
+  const WhatIf* data = Row(d, kFreeData);
+  ASSERT_TRUE(data != nullptr && data->tried);
+  EXPECT_DOUBLE_EQ(data->tried->gain, 5.3);
+  EXPECT_FALSE(data->tried->refutes);
+  const WhatIf* training = Row(d, kFreeTraining);
+  ASSERT_TRUE(training != nullptr && training->tried);
+  EXPECT_FALSE(training->tried->refutes);
+  EXPECT_EQ(d.bottleneck, Verdict::kIoBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_EQ(d.probes_s, 1);
+  EXPECT_EQ(Row(d, kStorageX2)->tried, std::nullopt);
+}
+
+TEST(Tried, FreeDataThatGainsNothingRulesOutEveryInputVerdict) {
+  for (const MadeRun& run : {Starved(), OnAFullDisk()}) {
+    const Diagnosis before = Decided(run);
+    EXPECT_EQ(RowOf(before.bottleneck).side, Side::kInput);
+    const Diagnosis d = Decided(With(run, ProbeKind::kFreeData, 0.004));
+    EXPECT_NE(RowOf(d.bottleneck).side, Side::kInput) << ToText(d.bottleneck);
+    EXPECT_NE(d.confidence, Confidence::kHigh);
+    EXPECT_TRUE(Row(d, kFreeData)->tried->refutes);
+    EXPECT_TRUE(d.recommendation->set.empty()) << d.recommendation->text;
+    EXPECT_THAT(d.ruled_out, ::testing::Contains(::testing::HasSubstr("free data was tried")));
+  }
+}
+
+TEST(Tried, WithTheInputRefutedTheSideThatGainedIsNamed) {
+  const Diagnosis d = Decided(
+      With(With(Starved(), ProbeKind::kFreeData, 0.004), ProbeKind::kFreeTraining, 0.6));
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+}
+
+TEST(Tried, FreeTrainingThatGainsNothingRulesOutComputeBound) {
+  const MadeRun run = Busy();
+  EXPECT_EQ(Decided(run).bottleneck, Verdict::kComputeBound);
+  const Diagnosis d = Decided(With(run, ProbeKind::kFreeTraining, 0.001));
+  EXPECT_NE(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_NE(d.confidence, Confidence::kHigh);
+}
+
+TEST(Tried, ASettingTriedInVainIsWithdrawn) {
+  const Diagnosis before = Decided(Starved());
+  ASSERT_EQ(before.bottleneck, Verdict::kLoaderBound);
+  const std::string change = before.recommendation->text.substr(
+      before.recommendation->text.find("workers"));
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kSetting, 0.002, 0.005, change));
+  EXPECT_NE(d.bottleneck, Verdict::kLoaderBound);
+  const WhatIf* row = Row(d, change);
+  ASSERT_TRUE(row != nullptr && row->tried);
+  EXPECT_TRUE(row->tried->refutes);
+  EXPECT_NE(d.recommendation->set, before.recommendation->set);
+}
+
+TEST(Tried, ASettingThatGainsLessThanPromisedPromisesWhatItGained) {
+  const Diagnosis before = Decided(Starved());
+  const std::string change = before.recommendation->text.substr(
+      before.recommendation->text.find("workers"));
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kSetting, 0.4, 0.02, change));
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_DOUBLE_EQ(d.recommendation->gain.value(), 0.4);
+  EXPECT_NEAR(d.recommendation->samples_per_s.value(),
+              1.4 * *Starved().measurement.result.samples_per_s, 1e-6);
+}
+
+TEST(Tried, AGainFarFromThePredictedOneWeakensTheVerdict) {
+  const MadeRun disk = OnAFullDisk();
+  // 128 ms a batch, 20 ms of it training: free data gains 540 %.
+  EXPECT_EQ(Decided(With(disk, ProbeKind::kFreeData, 5.4)).confidence, Confidence::kHigh);
+  const Diagnosis d = Decided(With(disk, ProbeKind::kFreeData, 1.5));
+  EXPECT_EQ(d.bottleneck, Verdict::kIoBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_EQ(d.missing.back().signal, "diagnosis.what_if");
+}
+
+TEST(Tried, ARunThatHadChangedMeanwhileSaysNothing) {
+  const Diagnosis d =
+      Decided(With(OnAFullDisk(), ProbeKind::kFreeData, 0.004, 0.005, {}, 1.5));
+  EXPECT_EQ(d.bottleneck, Verdict::kIoBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_EQ(Row(d, kFreeData)->tried, std::nullopt);
+}
+
+TEST(Tried, AWideIntervalRefutesNothing) {
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kFreeData, 0.01, 0.3));
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+}
+
+}  // namespace
+}  // namespace pipesim::diagnose

@@ -1,0 +1,51 @@
+#include "measure/probes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "measure/paired_gain.h"
+
+namespace pipesim::measure {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(GainOfPairs, IsTheGeometricMeanWithStudentsInterval) {
+  // ln 2 and ln 2 ± 0.1: mean ln 2, standard error 0.1 / sqrt 3, t(0.95, 2) = 4.3027
+  const RatePair pairs[] = {{100, 200}, {50, 100 * std::exp(0.1)}, {80, 160 * std::exp(-0.1)}};
+  const auto gain = GainOf(pairs, "pairs");
+  ASSERT_TRUE(gain && gain->interval);
+  EXPECT_NEAR(gain->gain, 1, 1e-9);
+  const double half = 4.3027 * 0.1 / std::sqrt(3);
+  EXPECT_NEAR(gain->interval->low, 2 * std::exp(-half) - 1, 1e-3);
+  EXPECT_NEAR(gain->interval->high, 2 * std::exp(half) - 1, 1e-3);
+  EXPECT_EQ(gain->interval->method, "pairs (3)");
+}
+
+TEST(GainOfPairs, OnePairHasNoIntervalAndNoneHasNoGain) {
+  const RatePair one[] = {{100, 150}};
+  ASSERT_TRUE(GainOf(one, "pairs"));
+  EXPECT_NEAR(GainOf(one, "pairs")->gain, 0.5, 1e-9);
+  EXPECT_FALSE(GainOf(one, "pairs")->interval);
+  EXPECT_FALSE(GainOf({}, "pairs"));
+  const RatePair nothing[] = {{0, 150}};
+  EXPECT_FALSE(GainOf(nothing, "pairs"));
+}
+
+TEST(TriedIn, RatesAreThoseOfAllBlocks) {
+  trace::Probes probes;
+  probes.each.push_back({trace::ProbeKind::kFreeTraining,
+                         "",
+                         {{{1s, 100}, {1s, 200}}, {{3s, 300}, {1s, 200}}}});
+  probes.each.push_back({trace::ProbeKind::kFreeData, "", {{{1s, 100}, {1s, 200}}}});
+  const auto tried = TriedIn(probes);
+  ASSERT_EQ(tried.size(), 1u);  // a single pair has no interval
+  EXPECT_EQ(tried[0].kind, trace::ProbeKind::kFreeTraining);
+  EXPECT_NEAR(tried[0].base_samples_per_s, 100, 1e-9);
+  EXPECT_NEAR(tried[0].samples_per_s, 200, 1e-9);
+  EXPECT_NEAR(tried[0].gain, 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace pipesim::measure

@@ -1,0 +1,290 @@
+// Probes: their blocks in a made-up time, and on real threads with an emulated device.
+#include "engine/threaded/probing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline.h"
+#include "support/sanitized.h"
+
+namespace pipesim::engine {
+namespace {
+
+using threaded::CanProbe;
+using threaded::ProbeSeat;
+using threaded::ProbeShape;
+using threaded::RunProbes;
+using trace::ProbeKind;
+
+/// A consumer in virtual time: a batch takes the slower of loading and training. Settings scale the
+/// loading by the workers in use.
+class MadeUpSeat final : public ProbeSeat {
+ public:
+  MadeUpSeat(Duration load, Duration train, int workers)
+      : load_(load), train_(train), all_(workers), workers_(workers) {}
+
+  std::optional<std::int64_t> Train() override { return Pass(std::max(Load(), train_)); }
+  bool BeginFreeData() override { return parked_ = true; }
+  std::optional<std::int64_t> TrainAgain() override { return Pass(train_); }
+  void EndFreeData() override { parked_ = false; }
+  std::optional<std::int64_t> Drop() override { return Pass(Load()); }
+  void Deal(int workers, int) override { workers_ = workers; }
+  Instant Now() const override { return now_; }
+
+  bool parked() const { return parked_; }
+  int workers() const { return workers_; }
+  std::int64_t left = INT64_MAX;  ///< batches until the run is ending
+
+ private:
+  Duration Load() const { return load_ * all_ / workers_; }
+  std::optional<std::int64_t> Pass(Duration time) {
+    if (left-- <= 0) return std::nullopt;
+    now_ += time;
+    return 8;
+  }
+
+  Duration load_, train_;
+  int all_, workers_;
+  bool parked_ = false;
+  Instant now_{};
+};
+
+constexpr ProbeShape kFourWorkers{.workers = 4, .prefetch_factor = 2, .in_flight = 2};
+
+double GainOf(const trace::ProbePair& pair) {
+  const auto rate = [](const trace::ProbeBlock& block) {
+    return static_cast<double>(block.samples) / base::ToSeconds(block.time);
+  };
+  return rate(pair.changed) / rate(pair.base) - 1;
+}
+
+const trace::Probe* Find(const trace::Probes& probes, ProbeKind kind) {
+  for (const trace::Probe& probe : probes.each)
+    if (probe.kind == kind) return &probe;
+  return nullptr;
+}
+
+TEST(Probing, EachPairComparesTheRunAsItIsWithOneThingFree) {
+  MadeUpSeat seat(4ms, 1ms, 4);
+  const trace::Probes probes = RunProbes(seat, {.most_time = 2s, .setting = {}}, kFourWorkers);
+  const trace::Probe* data = Find(probes, ProbeKind::kFreeData);
+  const trace::Probe* training = Find(probes, ProbeKind::kFreeTraining);
+  ASSERT_TRUE(data != nullptr && training != nullptr);
+  // Nothing varies, so each is known after the fewest pairs that may be believed.
+  EXPECT_EQ(data->pairs.size(), 5u);
+  EXPECT_EQ(training->pairs.size(), 5u);
+  for (const trace::ProbePair& pair : data->pairs) EXPECT_NEAR(GainOf(pair), 3, 1e-6);
+  for (const trace::ProbePair& pair : training->pairs) EXPECT_NEAR(GainOf(pair), 0, 1e-6);
+  EXPECT_LE(probes.time, Duration(2s));
+  EXPECT_FALSE(seat.parked());
+}
+
+TEST(Probing, TheSettingIsTriedAndPutBack) {
+  MadeUpSeat seat(4ms, 1ms, 4);
+  const ProbePlan plan{.most_time = 4s,
+                       .setting = LiveSetting{.change = "workers 4 to 2",
+                                              .workers = 2,
+                                              .prefetch_factor = 2}};
+  const trace::Probes probes = RunProbes(seat, plan, kFourWorkers);
+  const trace::Probe* setting = Find(probes, ProbeKind::kSetting);
+  ASSERT_NE(setting, nullptr);
+  EXPECT_EQ(setting->change, "workers 4 to 2");
+  ASSERT_GE(setting->pairs.size(), 3u);
+  for (const trace::ProbePair& pair : setting->pairs) EXPECT_NEAR(GainOf(pair), -0.5, 1e-6);
+  EXPECT_EQ(seat.workers(), 4);
+  EXPECT_LE(probes.time, Duration(4s));
+}
+
+TEST(Probing, NoBlockIsBegunThatDoesNotFit) {
+  // 20 steps of 50 ms: not even three pairs of whole cycles.
+  MadeUpSeat slow(50ms, 50ms, 4);
+  const trace::Probes none = RunProbes(slow, {.most_time = 1s, .setting = {}}, kFourWorkers);
+  EXPECT_TRUE(none.each.empty());
+  EXPECT_LE(none.time, Duration(1s));
+  // Free training also has to drain a window; free data fits where that does not.
+  MadeUpSeat short_of_time(10ms, 10ms, 4);
+  const trace::Probes some =
+      RunProbes(short_of_time, {.most_time = 700ms, .setting = {}}, kFourWorkers);
+  EXPECT_NE(Find(some, ProbeKind::kFreeData), nullptr);
+  EXPECT_EQ(Find(some, ProbeKind::kFreeTraining), nullptr);
+  EXPECT_LE(some.time, Duration(700ms));
+}
+
+TEST(Probing, AnEndingRunKeepsWholePairs) {
+  MadeUpSeat seat(4ms, 1ms, 4);
+  seat.left = 400;
+  const trace::Probes probes = RunProbes(seat, {.most_time = 60s, .setting = {}}, kFourWorkers);
+  EXPECT_FALSE(seat.parked());
+  for (const trace::Probe& probe : probes.each) EXPECT_FALSE(probe.pairs.empty());
+}
+
+TEST(Probing, NeedsStepsEnoughForItsShareOfTheRun) {
+  // 4 + 4 + 3 pairs of (4 + 4) are 56 steps: a fifth of 280.
+  EXPECT_FALSE(CanProbe(279, 10s, kFourWorkers));
+  EXPECT_TRUE(CanProbe(281, 10s, kFourWorkers));
+  // Nor do they take more than 10 s.
+  EXPECT_FALSE(CanProbe(280, 60s, kFourWorkers));
+}
+
+/// A run whose probes may take a fifth of its measured time, as the commands plan them.
+RunControl Probing() {
+  RunControl control;
+  control.plan_probes = [](const trace::RunTrace& trace) {
+    return ProbePlan{.most_time = (trace.end - trace.begin) / 5, .setting = {}};
+  };
+  return control;
+}
+
+/// A run that takes its time, whatever else the machine does.
+RunControl Trying(std::optional<LiveSetting> setting = std::nullopt) {
+  RunControl control;
+  control.plan_probes = [setting](const trace::RunTrace&) {
+    return ProbePlan{.most_time = 4s, .setting = setting};
+  };
+  return control;
+}
+
+spec::Experiment Waiting(int workers, Duration batch, Duration step, int steps) {
+  auto experiment = Small();
+  experiment.dataset.samples = 400;
+  experiment.loader.batch_size = 1;
+  experiment.loader.workers = workers;
+  experiment.prepare = {.kind = spec::PrepareKind::kWait, .cost = Fixed(batch)};
+  experiment.device.step_base = Fixed(step);
+  experiment.run.epochs.reset();
+  experiment.run.steps = steps;
+  return experiment;
+}
+
+double MedianGain(const trace::RunTrace& trace, ProbeKind kind) {
+  const trace::Probe* probe = Find(trace.probes, kind);
+  if (probe == nullptr) return NAN;
+  std::vector<double> gains;
+  for (const trace::ProbePair& pair : probe->pairs) gains.push_back(GainOf(pair));
+  std::nth_element(gains.begin(), gains.begin() + static_cast<int>(gains.size() / 2), gains.end());
+  return gains[gains.size() / 2];
+}
+
+TEST(Rates, ProbesOfAStarvedRunGainOnTheDataSideOnly) {
+  // 2 workers of 8 ms a batch against steps of 1 ms: 4 ms a step, of which 1 ms is training.
+  const auto trace = RunEmulated(Waiting(2, 8ms, 1ms, 400), Trying());
+  // Other programs stretch steps of 1 ms and waits of 8 ms alike, but not by the same share.
+  EXPECT_GT(MedianGain(trace, ProbeKind::kFreeData), 1.5);
+  EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeTraining), 0, 0.3);
+}
+
+TEST(Rates, ProbesOfABusyDeviceGainOnTheTrainingSideOnly) {
+  // 4 workers of 4 ms a batch could feed steps of 1 ms; a step takes 3.
+  const auto trace = RunEmulated(Waiting(4, 4ms, 3ms, 400), Trying());
+  EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeData), 0, 0.3);
+  EXPECT_GT(MedianGain(trace, ProbeKind::kFreeTraining), 1);
+}
+
+TEST(Rates, ProbesTakeAFifthAndLeaveTheMeasuredPartAlone) {
+  const auto experiment = Waiting(2, 8ms, 1ms, 600);
+  const auto trace = RunEmulated(experiment, Probing());
+  EXPECT_EQ(trace.steps, 600);
+  EXPECT_EQ(trace.end_reason, EndReason::kSteps);
+  ASSERT_FALSE(trace.probes.each.empty());
+  // One round may take longer than those before it.
+  EXPECT_LE(base::ToSeconds(trace.probes.time), 0.21 * base::ToSeconds(trace.end - trace.begin));
+  EXPECT_EQ(trace.progress.back().steps, 600 - 600 % trace.checkpoint_stride);
+  EXPECT_LE(trace.progress.back().at, trace.end);
+  for (const Role role : {Role::kConsumer, Role::kWorker})
+    EXPECT_NEAR(UnownedShare(trace, role, trace.progress.front().at, trace.end), 0, 0.005);
+  // 4 ms a step, whatever was tried afterwards.
+  const trace::Checkpoint &first = trace.progress.front(), &last = trace.progress.back();
+  EXPECT_NEAR(base::ToSeconds(last.at - first.at) / static_cast<double>(last.steps - first.steps),
+              0.004, 0.0006);
+}
+
+TEST(Rates, FewerWorkersAreTriedLive) {
+  const LiveSetting half{.change = "workers 4 to 2", .workers = 2, .prefetch_factor = 2};
+  const auto trace = RunEmulated(Waiting(4, 8ms, 500us, 400), Trying(half));
+  EXPECT_NEAR(MedianGain(trace, ProbeKind::kSetting), -0.5, 0.15);
+}
+
+TEST(Rates, MoreWorkersAreTriedLive) {
+  for (const int workers : {1, 2}) {
+    const LiveSetting twice{.change = "more", .workers = 2 * workers, .prefetch_factor = 2};
+    const auto trace = RunEmulated(Waiting(workers, 8ms * workers, 1ms, 300), Trying(twice));
+    const double gain = MedianGain(trace, ProbeKind::kSetting);
+    EXPECT_GT(gain, 0.4) << workers;
+    EXPECT_LT(gain, 2) << workers;
+  }
+}
+
+TEST(Rates, ADeeperPrefetchIsTriedLive) {
+  const LiveSetting deeper{.change = "prefetch 2 to 8", .workers = 2, .prefetch_factor = 8};
+  const auto trace = RunEmulated(Waiting(2, 8ms, 2ms, 400), Trying(deeper));
+  const trace::Probe* probe = Find(trace.probes, ProbeKind::kSetting);
+  ASSERT_NE(probe, nullptr);
+  // Every batch takes as long, so a deeper window gains nothing.
+  EXPECT_NEAR(MedianGain(trace, ProbeKind::kSetting), 0, 0.1);
+}
+
+TEST(ProbingRun, WithoutWorkersTheConsumerLoads) {
+  const auto trace = RunEmulated(Waiting(0, 2ms, 200us, 400), Trying());
+  EXPECT_EQ(trace.steps, 400);
+  EXPECT_FALSE(trace.probes.each.empty());
+}
+
+TEST(ProbingRun, CrossesEpochs) {
+  auto experiment = Waiting(2, 1ms, 200us, 0);
+  experiment.dataset.samples = 40;
+  experiment.run.steps.reset();
+  experiment.run.epochs = 20;
+  const auto trace = RunEmulated(experiment, Trying());
+  EXPECT_EQ(trace.steps, 800);
+  EXPECT_EQ(trace.end_reason, EndReason::kEpochs);
+  EXPECT_EQ(trace.epochs.size(), 20u);
+  EXPECT_FALSE(trace.probes.each.empty());
+}
+
+TEST(ProbingRun, PinnedAndOutOfOrderEndsToo) {
+  auto experiment = Waiting(3, 1ms, 200us, 600);
+  experiment.loader.pin_memory = true;
+  experiment.loader.in_order = false;
+  const auto trace = RunEmulated(experiment, Trying());
+  EXPECT_EQ(trace.steps, 600);
+  EXPECT_FALSE(trace.probes.each.empty());
+}
+
+TEST(ProbingRun, AStopDuringTheProbesLeavesTheRunWhole) {
+  base::StopFlag stop;
+  RunControl control;
+  control.stop = &stop;
+  control.plan_probes = [&](const trace::RunTrace&) {
+    stop.Set();
+    return ProbePlan{.most_time = 60s, .setting = {}};
+  };
+  const auto trace = RunEmulated(Waiting(2, 1ms, 200us, 400), control);
+  EXPECT_EQ(trace.end_reason, EndReason::kSteps);
+  EXPECT_EQ(trace.steps, 400);
+}
+
+TEST(ProbingRun, AWorkerThatFailsDuringTheProbesLeavesTheRunWhole) {
+  auto experiment = FromSource(Small());
+  experiment.dataset.samples = 4000;
+  experiment.loader.workers = 2;
+  experiment.run.epochs.reset();
+  experiment.run.steps = 400;
+  experiment.storage.on_bad_file = spec::OnBadFile::kFail;
+  const NumberedSource source(4000, [](std::int64_t sample) {
+    if (sample >= 3000) throw BadSample{"image", "is cut short"};
+  });
+  experiment.loader.shuffle = false;
+  RecordingTrainer trainer;
+  RunControl control;
+  control.plan_probes = [](const trace::RunTrace&) {
+    return ProbePlan{.most_time = 10s, .setting = {}};
+  };
+  const auto trace = RunWith(experiment, trainer, &source, control);
+  EXPECT_EQ(trace.end_reason, EndReason::kSteps);
+  EXPECT_EQ(trace.steps, 400);
+}
+
+}  // namespace
+}  // namespace pipesim::engine
