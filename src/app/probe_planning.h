@@ -10,7 +10,7 @@
 
 namespace pipesim::app {
 
-/// Free data and free training, and the setting that the diagnosis of `trace` would recommend where
+/// Free data and free compute, and the setting that the diagnosis of `trace` would recommend where
 /// it can be changed live. nullopt: nothing was measured.
 std::optional<engine::ProbePlan> PlanProbes(const trace::RunTrace& trace,
                                             const spec::Experiment& experiment,

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/number_text.h"
-#include "diagnose/contention.h"
 #include "diagnose/texts.h"
 #include "diagnose/what_if.h"
+#include "measure/rates.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -23,7 +23,7 @@ bool RanAsMeasured(const Tried& tried, const Question& q) {
   const auto rate = measured ? measured : q.measurement.result.samples_per_s;
   if (!rate || !(*rate > 0)) return false;
   const double allowed =
-      q.thresholds.model_error + RelativeHalfWidth(q.measurement).value_or(0);
+      q.thresholds.model_error + measure::RelativeHalfWidth(q.measurement.result).value_or(0);
   return std::abs(tried.base_samples_per_s / *rate - 1) <= allowed;
 }
 
@@ -49,7 +49,7 @@ bool ChangesOnly(const Setting& setting, std::string_view path) {
                      [&](const auto& each) { return each.first == path; });
 }
 
-/// With free training, batches are dropped on arrival: all that the training thread and the device
+/// With free compute, batches are dropped on arrival: all that the training thread and the device
 /// do is free. The pin thread's work is not.
 bool IsTrainingSide(Verdict verdict, const Variant& now) {
   const auto side = RowOf(verdict).side;
@@ -65,7 +65,7 @@ struct Refuted {
 Refuted RefutedOf(const Decision& decision, const Question& q) {
   Refuted refuted;
   refuted.input = GainsNothing(FindProbe(q, ProbeKind::kFreeData), q.thresholds);
-  refuted.training = GainsNothing(FindProbe(q, ProbeKind::kFreeTraining), q.thresholds);
+  refuted.training = GainsNothing(FindProbe(q, ProbeKind::kFreeCompute), q.thresholds);
   if (!decision.setting) return refuted;
   const Setting& setting = decision.setting->setting;
   const Tried* tried = FindProbe(q, ProbeKind::kSetting, setting.text);
@@ -108,13 +108,13 @@ void LeadByProbe(Decision& decision, const Refuted& refuted, const Question& q) 
   decision.gain = 0;
   decision.tie = true;
   const Tried* data = FindProbe(q, ProbeKind::kFreeData);
-  const Tried* training = FindProbe(q, ProbeKind::kFreeTraining);
+  const Tried* training = FindProbe(q, ProbeKind::kFreeCompute);
   if (!Gains(data, q.thresholds)) data = nullptr;
   if (!Gains(training, q.thresholds)) training = nullptr;
   if (data == nullptr && training == nullptr) return;
   const bool by_data = training == nullptr || (data != nullptr && data->gain > training->gain);
   const Variant alone =
-      AsProbed(by_data ? ProbeKind::kFreeTraining : ProbeKind::kFreeData, q.now);
+      AsProbed(by_data ? ProbeKind::kFreeCompute : ProbeKind::kFreeData, q.now);
   for (const Candidate& freed : FreedDemands(alone, q.predict)) {
     const bool input = RowOf(freed.verdict).side == Side::kInput;
     if (input != by_data || IsRefuted(freed.verdict, refuted, q.now)) continue;
@@ -151,8 +151,7 @@ std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
                                     const cost::Pipeline& pipeline, const Predictor& predict,
                                     const Thresholds& thresholds) {
   const Variant now = VariantOf(experiment, pipeline);
-  const Question q{experiment, measurement, now, predict, predict, thresholds};
-  const Decision decision = WithMeasuredContention(Decide(now, predict, thresholds), q);
+  const Decision decision = Decide(now, predict, thresholds);
   if (!decision.setting) return std::nullopt;
   return decision.setting->setting;
 }
@@ -168,7 +167,6 @@ Decision WithTried(Decision decision, const Question& q) {
     decision.withdrawn = std::move(decision.setting);
     decision.setting.reset();
   }
-  decision.measured = false;
   if (decision.candidates.empty()) {
     LeadByProbe(decision, refuted, q);
     return decision;
@@ -189,7 +187,7 @@ void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt
     AddContradiction(*tried, what, Gain(now, q.predict(AsProbed(kind, q.now))), q, doubt);
   };
   check(ProbeKind::kFreeData, "free data");
-  check(ProbeKind::kFreeTraining, "free training");
+  check(ProbeKind::kFreeCompute, "free compute");
   if (!decision.setting) return;
   const std::string& change = decision.setting->setting.text;
   const Tried* tried = FindProbe(q, ProbeKind::kSetting, change);
@@ -202,7 +200,7 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
   for (WhatIf& row : rows) {
     const Tried* tried = nullptr;
     if (row.change == kFreeData) tried = FindProbe(q, ProbeKind::kFreeData);
-    if (row.change == kFreeTraining) tried = FindProbe(q, ProbeKind::kFreeTraining);
+    if (row.change == kFreeCompute) tried = FindProbe(q, ProbeKind::kFreeCompute);
     if (tried == nullptr) tried = FindProbe(q, ProbeKind::kSetting, row.change);
     if (tried == nullptr) continue;
     row.tried = {.samples_per_s = tried->samples_per_s,
@@ -221,7 +219,7 @@ std::vector<std::string> RuledOutByProbes(const Question& q) {
     clauses.push_back(fmt::format("{} was tried and gained {}", what, base::Gain(tried->gain)));
   };
   add(ProbeKind::kFreeData, "free data");
-  add(ProbeKind::kFreeTraining, "free training");
+  add(ProbeKind::kFreeCompute, "free compute");
   return clauses;
 }
 

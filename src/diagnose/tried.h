@@ -19,7 +19,7 @@ std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
                                     const Thresholds& thresholds = {});
 
 /// The decision without the verdicts that a probe refutes: input verdicts when free data gains
-/// nothing, the training side's when free training gains nothing, and a setting that was tried in
+/// nothing, the training side's when free compute gains nothing, and a setting that was tried in
 /// vain. If the leader goes, the largest remaining gain leads; without one, the side whose probe
 /// gained; without that, the run is balanced.
 Decision WithTried(Decision decision, const Question& question);

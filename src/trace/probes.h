@@ -12,7 +12,7 @@ namespace pipesim::trace {
 
 enum class ProbeKind : std::uint8_t {
   kFreeData,      ///< the trainer on a finished batch, workers parked
-  kFreeTraining,  ///< batches dropped on arrival, workers as they are
+  kFreeCompute,  ///< batches dropped on arrival, workers as they are
   kSetting,       ///< other settings, changed live
 };
 

@@ -26,7 +26,7 @@ constexpr Duration kShortestBlock = std::chrono::milliseconds(20);
 constexpr double kNarrow = 0.01, kNarrowShare = 0.05;
 constexpr double kLevel = 0.99;  // looked at after every pair: stricter than what is reported
 
-enum class Way { kAsItIs, kFreeData, kFreeTraining };
+enum class Way { kAsItIs, kFreeData, kFreeCompute };
 
 double RateOf(const ProbeBlock& block) {
   return static_cast<double>(block.samples) / base::ToSeconds(block.time);
@@ -68,7 +68,7 @@ class Prober {
 
   std::optional<std::int64_t> Once(Way way) {
     if (way == Way::kFreeData) return seat_.TrainAgain();
-    return way == Way::kFreeTraining ? seat_.Drop() : seat_.Train();
+    return way == Way::kFreeCompute ? seat_.Drop() : seat_.Train();
   }
 
   /// False: the run is ending.
@@ -102,9 +102,9 @@ class Prober {
   }
 
   /// The first window was made, or begun, before training was free.
-  std::optional<ProbeBlock> FreeTraining(std::int64_t batches) {
-    if (!Settle(Way::kFreeTraining, shape_.window())) return std::nullopt;
-    return Block(Way::kFreeTraining, batches);
+  std::optional<ProbeBlock> FreeCompute(std::int64_t batches) {
+    if (!Settle(Way::kFreeCompute, shape_.window())) return std::nullopt;
+    return Block(Way::kFreeCompute, batches);
   }
 
   /// Batches of a block such that `pairs` rounds of `blocks` blocks and `beside` other batches fit
@@ -139,7 +139,7 @@ class Prober {
     const auto step_s = StepSeconds();
     if (!step_s) return;
     const std::int64_t settling = Settling(shape_);
-    // A round: settle, as it is, free data (which settles), and free training after its window.
+    // A round: settle, as it is, free data (which settles), and free compute after its window.
     const Duration time = until - Elapsed();
     std::int64_t batches = BlockFor(time, 3, 2 * settling + shape_.window(), *step_s);
     const bool both = batches > 0;
@@ -150,7 +150,7 @@ class Prober {
     trace::Probe& data = probes_.each.emplace_back(trace::Probe{ProbeKind::kFreeData, {}, {}});
     trace::Probe* training = nullptr;
     if (both) {
-      training = &probes_.each.emplace_back(trace::Probe{ProbeKind::kFreeTraining, {}, {}});
+      training = &probes_.each.emplace_back(trace::Probe{ProbeKind::kFreeCompute, {}, {}});
     }
     Duration longest{};
     while (Elapsed() + longest <= until) {
@@ -167,7 +167,7 @@ class Prober {
         data.pairs.push_back({*base, *changed});
       }
       if (training_open) {
-        const auto changed = FreeTraining(batches);
+        const auto changed = FreeCompute(batches);
         if (!changed) return;
         training->pairs.push_back({*base, *changed});
       }

@@ -41,12 +41,12 @@ MadeRun Busy() { return RunBuilder::OnGpu(100 * kMs).Wait(40 * kMs).Build(); }
 
 TEST(Tried, StandsBesideThePrediction) {
   const Diagnosis d =
-      Decided(With(With(OnAFullDisk(), ProbeKind::kFreeData, 5.3), ProbeKind::kFreeTraining, 0));
+      Decided(With(With(OnAFullDisk(), ProbeKind::kFreeData, 5.3), ProbeKind::kFreeCompute, 0));
   const WhatIf* data = Row(d, kFreeData);
   ASSERT_TRUE(data != nullptr && data->tried);
   EXPECT_DOUBLE_EQ(data->tried->gain, 5.3);
   EXPECT_FALSE(data->tried->refutes);
-  const WhatIf* training = Row(d, kFreeTraining);
+  const WhatIf* training = Row(d, kFreeCompute);
   ASSERT_TRUE(training != nullptr && training->tried);
   EXPECT_FALSE(training->tried->refutes);
   EXPECT_EQ(d.bottleneck, Verdict::kIoBound);
@@ -70,15 +70,15 @@ TEST(Tried, FreeDataThatGainsNothingRulesOutEveryInputVerdict) {
 
 TEST(Tried, WithTheInputRefutedTheSideThatGainedIsNamed) {
   const Diagnosis d = Decided(
-      With(With(Starved(), ProbeKind::kFreeData, 0.004), ProbeKind::kFreeTraining, 0.6));
+      With(With(Starved(), ProbeKind::kFreeData, 0.004), ProbeKind::kFreeCompute, 0.6));
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
   EXPECT_EQ(d.confidence, Confidence::kLow);
 }
 
-TEST(Tried, FreeTrainingThatGainsNothingRulesOutComputeBound) {
+TEST(Tried, FreeComputeThatGainsNothingRulesOutComputeBound) {
   const MadeRun run = Busy();
   EXPECT_EQ(Decided(run).bottleneck, Verdict::kComputeBound);
-  const Diagnosis d = Decided(With(run, ProbeKind::kFreeTraining, 0.001));
+  const Diagnosis d = Decided(With(run, ProbeKind::kFreeCompute, 0.001));
   EXPECT_NE(d.bottleneck, Verdict::kComputeBound);
   EXPECT_NE(d.confidence, Confidence::kHigh);
 }

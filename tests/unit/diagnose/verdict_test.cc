@@ -118,11 +118,11 @@ TEST(Verdict, ACpuFullOfTrainingIsComputeBoundNotCpuBound) {
   EXPECT_EQ(d.headline.find("GPU"), std::string::npos);
 }
 
-TEST(Verdict, NothingKnownLimitsAfterFreeTrainingWithoutLoading) {
+TEST(Verdict, NothingKnownLimitsAfterFreeComputeWithoutLoading) {
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
   EXPECT_EQ(d.second, std::nullopt);
-  EXPECT_EQ(Row(d, "free training"), nullptr);  // infinite: no number to print
+  EXPECT_EQ(Row(d, "free compute"), nullptr);  // infinite: no number to print
 }
 
 TEST(Verdict, SlowCopiesAreH2dBound) {

@@ -35,13 +35,13 @@ TEST(GainOfPairs, OnePairHasNoIntervalAndNoneHasNoGain) {
 
 TEST(TriedIn, RatesAreThoseOfAllBlocks) {
   trace::Probes probes;
-  probes.each.push_back({trace::ProbeKind::kFreeTraining,
+  probes.each.push_back({trace::ProbeKind::kFreeCompute,
                          "",
                          {{{1s, 100}, {1s, 200}}, {{3s, 300}, {1s, 200}}}});
   probes.each.push_back({trace::ProbeKind::kFreeData, "", {{{1s, 100}, {1s, 200}}}});
   const auto tried = TriedIn(probes);
   ASSERT_EQ(tried.size(), 1u);  // a single pair has no interval
-  EXPECT_EQ(tried[0].kind, trace::ProbeKind::kFreeTraining);
+  EXPECT_EQ(tried[0].kind, trace::ProbeKind::kFreeCompute);
   EXPECT_NEAR(tried[0].base_samples_per_s, 100, 1e-9);
   EXPECT_NEAR(tried[0].samples_per_s, 200, 1e-9);
   EXPECT_NEAR(tried[0].gain, 1, 1e-9);

@@ -70,7 +70,7 @@ TEST(Probing, EachPairComparesTheRunAsItIsWithOneThingFree) {
   MadeUpSeat seat(4ms, 1ms, 4);
   const trace::Probes probes = RunProbes(seat, {.most_time = 2s, .setting = {}}, kFourWorkers);
   const trace::Probe* data = Find(probes, ProbeKind::kFreeData);
-  const trace::Probe* training = Find(probes, ProbeKind::kFreeTraining);
+  const trace::Probe* training = Find(probes, ProbeKind::kFreeCompute);
   ASSERT_TRUE(data != nullptr && training != nullptr);
   // Nothing varies, so each is known after the fewest pairs that may be believed.
   EXPECT_EQ(data->pairs.size(), 5u);
@@ -103,12 +103,12 @@ TEST(Probing, NoBlockIsBegunThatDoesNotFit) {
   const trace::Probes none = RunProbes(slow, {.most_time = 1s, .setting = {}}, kFourWorkers);
   EXPECT_TRUE(none.each.empty());
   EXPECT_LE(none.time, Duration(1s));
-  // Free training also has to drain a window; free data fits where that does not.
+  // Free compute also has to drain a window; free data fits where that does not.
   MadeUpSeat short_of_time(10ms, 10ms, 4);
   const trace::Probes some =
       RunProbes(short_of_time, {.most_time = 700ms, .setting = {}}, kFourWorkers);
   EXPECT_NE(Find(some, ProbeKind::kFreeData), nullptr);
-  EXPECT_EQ(Find(some, ProbeKind::kFreeTraining), nullptr);
+  EXPECT_EQ(Find(some, ProbeKind::kFreeCompute), nullptr);
   EXPECT_LE(some.time, Duration(700ms));
 }
 
@@ -172,14 +172,14 @@ TEST(Rates, ProbesOfAStarvedRunGainOnTheDataSideOnly) {
   const auto trace = RunEmulated(Waiting(2, 8ms, 1ms, 400), Trying());
   // Other programs stretch steps of 1 ms and waits of 8 ms alike, but not by the same share.
   EXPECT_GT(MedianGain(trace, ProbeKind::kFreeData), 1.5);
-  EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeTraining), 0, 0.3);
+  EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeCompute), 0, 0.3);
 }
 
 TEST(Rates, ProbesOfABusyDeviceGainOnTheTrainingSideOnly) {
   // 4 workers of 4 ms a batch could feed steps of 1 ms; a step takes 3.
   const auto trace = RunEmulated(Waiting(4, 4ms, 3ms, 400), Trying());
   EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeData), 0, 0.3);
-  EXPECT_GT(MedianGain(trace, ProbeKind::kFreeTraining), 1);
+  EXPECT_GT(MedianGain(trace, ProbeKind::kFreeCompute), 1);
 }
 
 TEST(Rates, ProbesTakeAFifthAndLeaveTheMeasuredPartAlone) {
