@@ -58,7 +58,7 @@ std::optional<engine::ProbePlan> PlanProbes(const trace::RunTrace& trace,
       std::min(base::FromSeconds(measurement.result.measured_s / kShareOfMeasured), kLongest);
   const cost::Pipeline fitted = measure::Fit(trace, measurement, experiment, pipeline);
   const auto setting = diagnose::SettingToTry(
-      experiment, measurement, fitted,
+      experiment, fitted,
       predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr));
   if (setting)
     plan.setting = LiveFrom(*setting, diagnose::VariantOf(experiment, fitted), experiment);

@@ -29,8 +29,7 @@ std::vector<std::string> Quietly(std::vector<std::string> words) {
 /// nullopt: the run failed, or was stopped.
 std::optional<double> RateOfRun(const std::vector<std::string>& words, const base::StopFlag& stop) {
   if (stop.IsSet()) return std::nullopt;
-  const auto outcome = RunBeside(words, &stop);
-  return outcome ? RateOf(outcome->document) : std::nullopt;
+  return RateOf(RunBeside(words, &stop).document);
 }
 
 /// Runs the pairs one after another until they are done, one fails, or a stop signal comes.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/number_text.h"
 #include "diagnose/texts.h"
@@ -147,13 +148,18 @@ void AddContradiction(const Tried& tried, std::string_view what, double predicte
 }  // namespace
 
 std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
-                                    const measure::Measurement& measurement,
                                     const cost::Pipeline& pipeline, const Predictor& predict,
                                     const Thresholds& thresholds) {
   const Variant now = VariantOf(experiment, pipeline);
   const Decision decision = Decide(now, predict, thresholds);
   if (!decision.setting) return std::nullopt;
   return decision.setting->setting;
+}
+
+double MostGainTried(const Question& q, ProbeKind kind) {
+  const Tried* tried = FindProbe(q, kind);
+  return tried == nullptr ? std::numeric_limits<double>::infinity()
+                          : std::max(tried->gain, tried->gain_interval.high);
 }
 
 Decision WithTried(Decision decision, const Question& q) {

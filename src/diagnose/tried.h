@@ -14,9 +14,11 @@ namespace pipesim::diagnose {
 
 /// The setting that the diagnosis would recommend, which is worth a probe; nullopt: none.
 std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
-                                    const measure::Measurement& measurement,
                                     const cost::Pipeline& pipeline, const Predictor& predict,
                                     const Thresholds& thresholds = {});
+
+/// The upper end of what this probe gained; infinite where it was not tried.
+double MostGainTried(const Question& question, trace::ProbeKind kind);
 
 /// The decision without the verdicts that a probe refutes: input verdicts when free data gains
 /// nothing, the training side's when free compute gains nothing, and a setting that was tried in

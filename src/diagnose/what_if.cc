@@ -6,6 +6,7 @@
 #include "diagnose/doubt.h"
 #include "diagnose/pairs.h"
 #include "diagnose/shared_cores.h"
+#include "diagnose/tried.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -28,8 +29,9 @@ class Table {
     std::vector<WhatIf> rows;
     for (const Lever& ceiling : ceilings) {
       rows.push_back(Predicted(ceiling));
-      if (ceiling.setting.text == kFreeData) free_data_ = rows.back().gain;
-      if (ceiling.setting.text == kFreeCompute) free_compute_ = rows.back().gain;
+      const WhatIf& row = rows.back();
+      if (row.change == kFreeData) data_ = CeilingOf(row, trace::ProbeKind::kFreeData);
+      if (row.change == kFreeCompute) compute_ = CeilingOf(row, trace::ProbeKind::kFreeCompute);
     }
     return rows;
   }
@@ -45,9 +47,10 @@ class Table {
     row.pair_takes = lever.pair_takes;
     row.changes_training = lever.changes_training;
     row.feasible_here = lever.feasible_here;
-    const double most = MostGain(lever, after);
+    const Ceiling ceiling = CeilingFor(lever);
+    const double most = std::min(ceiling.gain, BoundOf(after));
     row.gain = lever.only_helps && most < kNothing ? most : std::min(most, GainOf(after));
-    row.gain_interval = Below(most, GainInterval(q_, lever.setting.change), row.gain);
+    row.gain_interval = Below(ceiling.high, GainInterval(q_, lever.setting.change), row.gain);
     row.then = Decide(after, q_.quick, q_.thresholds).verdict;
     return row;
   }
@@ -55,12 +58,29 @@ class Table {
   double GainOf(const Variant& after) const { return Gain(now_, q_.predict(after)); }
 
  private:
-  double MostGain(const Lever& lever, const Variant& after) const {
-    double most = std::numeric_limits<double>::infinity();
-    if (bounded_) most = std::max(0.0, Gain(std::max(measured_, now_), PredictByBounds(after)));
-    if (lever.acts == Acts::kOnData) most = std::min(most, std::max(0.0, free_data_));
-    if (lever.acts == Acts::kOnCompute) most = std::min(most, std::max(0.0, free_compute_));
-    return most;
+  /// What all changes of a side gain at most, and the upper end of that gain's interval.
+  struct Ceiling {
+    double gain = std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+  };
+
+  /// A ceiling that was tried is what it really gained.
+  Ceiling CeilingOf(const WhatIf& row, trace::ProbeKind probe) const {
+    const double tried = MostGainTried(q_, probe);
+    Ceiling ceiling{std::max(0.0, std::min(row.gain, tried)), tried};
+    if (row.gain_interval) ceiling.high = std::min(tried, row.gain_interval->high);
+    return ceiling;
+  }
+
+  Ceiling CeilingFor(const Lever& lever) const {
+    if (lever.acts == Acts::kOnData) return data_;
+    if (lever.acts == Acts::kOnCompute) return compute_;
+    return {};
+  }
+
+  double BoundOf(const Variant& after) const {
+    if (!bounded_) return std::numeric_limits<double>::infinity();
+    return std::max(0.0, Gain(std::max(measured_, now_), PredictByBounds(after)));
   }
 
   /// The interval below `most`, around `gain`.
@@ -76,8 +96,7 @@ class Table {
   const Question& q_;
   double measured_, now_;
   bool bounded_;
-  double free_data_ = std::numeric_limits<double>::infinity();
-  double free_compute_ = std::numeric_limits<double>::infinity();
+  Ceiling data_, compute_;
 };
 
 /// A setting that the verdict names, or that a probe refuted, where the table does not have it yet.

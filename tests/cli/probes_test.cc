@@ -48,12 +48,12 @@ json RowOf(const json& report, const std::string& change) {
 TEST(VerdictTried, StandsBesideThePredictions) {
   const json report = json::parse(RunPipesim(Starved({})).out);
   EXPECT_EQ(report["diagnosis"]["bottleneck"], "loader-bound");
-  const json data = RowOf(report, "free data (ceiling)");
+  const json data = RowOf(report, "free data (upper bound)");
   ASSERT_TRUE(data.is_object() && data["tried"].is_object()) << report["diagnosis"].dump(1);
   // 4 ms against 1 ms
   EXPECT_NEAR(data["tried"]["gain"].get<double>(), 3, 0.6);
   EXPECT_FALSE(data["tried"]["refutes"].get<bool>());
-  const json training = RowOf(report, "free compute");
+  const json training = RowOf(report, "free compute (upper bound)");
   if (training.is_object() && training["tried"].is_object()) {
     EXPECT_NEAR(training["tried"]["gain"].get<double>(), 0, 0.1);
   }

@@ -18,15 +18,12 @@ namespace {
 /// Cannot be typed as a flag: cxxopts does not accept "?" in a name.
 constexpr const char* kPositional = "words?";
 
-/// The command that alone takes `flag`; nullptr: none or several do.
-const Command* OnlyCommandOf(const std::string& flag) {
-  const Command* only = nullptr;
+/// The first command that takes `flag`; nullptr: none does.
+const Command* CommandOf(const std::string& flag) {
   for (const Command& command : Commands()) {
-    if (!flag.starts_with("--") || !FindOption(flag.substr(2), command)) continue;
-    if (only != nullptr) return nullptr;
-    only = &command;
+    if (flag.starts_with("--") && FindOption(flag.substr(2), command)) return &command;
   }
-  return only;
+  return nullptr;
 }
 
 /// `word` as typed, dashes and value included.
@@ -35,7 +32,7 @@ std::string UnknownFlag(const std::string& word, const Command& command) {
   for (const Option& option : Options())
     if (FindOption(option.name, command) == &option) names.push_back("--" + std::string(option.name));
   const std::string flag = word.substr(0, word.find('='));
-  if (const Command* other = OnlyCommandOf(flag))
+  if (const Command* other = CommandOf(flag))
     return fmt::format("{} is a flag of `pipesim {}`; `pipesim {}` has no use for it", flag,
                        other->name, command.name);
   std::string text =

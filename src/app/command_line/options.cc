@@ -91,7 +91,7 @@ constexpr Option kOptions[] = {
     {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kJudgeFlags},
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kJudgeFlags},
 
-    {"prove", "", "", "run the recommended command, too: 3 pairs of runs in turn", kResult,
+    {"prove", "", "", "run the recommended command, too: 3 pairs of runs", kResult,
      kRunFlags},
     {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,
      kCalibrateFlags},

@@ -23,7 +23,9 @@ Clauses EvidenceOf(const Findings& found) {
 
 Recommendation Remedy(const Findings& found) {
   const auto pair = PairRow(found.what_if);
-  if (!pair) return {.text = "nothing gains alone, and no two changes that flags can make"};
+  const double least = found.question.thresholds.gain_that_counts;
+  if (!pair || found.what_if[*pair].gain < least)
+    return {.text = "nothing gains alone, and no two changes that flags can make"};
   const std::string& change = found.what_if[*pair].change;
   return FromRow("nothing gains alone, two changes do: " + change, found, change);
 }

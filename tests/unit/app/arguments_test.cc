@@ -64,7 +64,7 @@ TEST(Arguments, AFlagOfAnotherCommandIsRefused) {
               HasSubstr("--profile is a flag of `pipesim predict`"));
   EXPECT_THAT(Refusal({"predict", "--prove"}),
               HasSubstr("--prove is a flag of `pipesim run`; `pipesim predict` has no use for it"));
-  EXPECT_THAT(Refusal({"explain", "--workers", "1"}), HasSubstr("for `pipesim explain`"));
+  EXPECT_THAT(Refusal({"explain", "--workers", "1"}), HasSubstr("`pipesim explain` has no use for it"));
   EXPECT_EQ(Refusal({"predict", "--profile", "here"}), "");
 }
 

@@ -126,7 +126,7 @@ TEST(WhatIf, ALatencyIsSharedByTheSamplesOfOneRead) {
   const WhatIf* packed = Row(d, "32 samples in a read");
   ASSERT_NE(packed, nullptr);
   EXPECT_EQ(packed->takes, Takes::kCode);
-  EXPECT_THAT(packed->set, ElementsAre(Pair("storage.latency", "361.25us")));
+  EXPECT_THAT(packed->set, ElementsAre(Pair("storage.latency", "361250ns")));
   EXPECT_NEAR(packed->gain, 210e6 / RunBuilder::kSampleBytes * 11.56 * kMs - 1, 1e-6);
 }
 

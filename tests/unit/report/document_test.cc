@@ -190,7 +190,7 @@ TEST(Parse, NamesTheFileAndWhatIsWrong) {
   EXPECT_THAT(Refusal("{"), testing::StartsWith("old.json: not JSON"));
   EXPECT_THAT(Refusal("[]"), testing::HasSubstr("not a report of pipesim"));
   EXPECT_THAT(Refusal(R"({"pipesim": {}, "kind": "sweep", "schema_version": 1})"),
-              testing::HasSubstr("of kind 'sweep'"));
+              testing::HasSubstr("unknown kind 'sweep'"));
   EXPECT_THAT(Refusal(R"({"pipesim": {}, "kind": "run", "schema_version": 99})"),
               testing::HasSubstr("another report format"));
 }

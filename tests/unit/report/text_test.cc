@@ -36,10 +36,12 @@ TEST(Text, TheFirst24LinesHoldVerdictRatesStepsAndLadder) {
   }
 }
 
-TEST(Text, BriefStopsAfterTheCommandToRunNext) {
+TEST(Text, BriefStopsAfterTheCommandToRunNextAndTheRate) {
   const auto lines = Lines(ToText(ToJson(IoBound()), {.detail = Detail::kBrief}));
-  EXPECT_EQ(lines.back(),
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_EQ(lines[lines.size() - 3],
             "  pipesim imagenet.yaml --batch 256 --model mlp --storage nvme --workers 6");
+  EXPECT_THAT(lines.back(), testing::StartsWith("4,680 samples/s"));
 }
 
 TEST(Text, BriefIsTheBeginningOfTheWhole) {

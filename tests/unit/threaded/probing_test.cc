@@ -146,7 +146,7 @@ RunControl Trying(std::optional<LiveSetting> setting = std::nullopt) {
   return control;
 }
 
-spec::Experiment Waiting(int workers, Duration batch, Duration step, int steps) {
+spec::Experiment WaitingLoader(int workers, Duration batch, Duration step, int steps) {
   auto experiment = Small();
   experiment.dataset.samples = 400;
   experiment.loader.batch_size = 1;
@@ -169,7 +169,7 @@ double MedianGain(const trace::RunTrace& trace, ProbeKind kind) {
 
 TEST(Rates, ProbesOfAStarvedRunGainOnTheDataSideOnly) {
   // 2 workers of 8 ms a batch against steps of 1 ms: 4 ms a step, of which 1 ms is training.
-  const auto trace = RunEmulated(Waiting(2, 8ms, 1ms, 400), Trying());
+  const auto trace = RunEmulated(WaitingLoader(2, 8ms, 1ms, 400), Trying());
   // Other programs stretch steps of 1 ms and waits of 8 ms alike, but not by the same share.
   EXPECT_GT(MedianGain(trace, ProbeKind::kFreeData), 1.5);
   EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeCompute), 0, 0.3);
@@ -177,13 +177,13 @@ TEST(Rates, ProbesOfAStarvedRunGainOnTheDataSideOnly) {
 
 TEST(Rates, ProbesOfABusyDeviceGainOnTheTrainingSideOnly) {
   // 4 workers of 4 ms a batch could feed steps of 1 ms; a step takes 3.
-  const auto trace = RunEmulated(Waiting(4, 4ms, 3ms, 400), Trying());
+  const auto trace = RunEmulated(WaitingLoader(4, 4ms, 3ms, 400), Trying());
   EXPECT_NEAR(MedianGain(trace, ProbeKind::kFreeData), 0, 0.3);
   EXPECT_GT(MedianGain(trace, ProbeKind::kFreeCompute), 1);
 }
 
 TEST(Rates, ProbesTakeAFifthAndLeaveTheMeasuredPartAlone) {
-  const auto experiment = Waiting(2, 8ms, 1ms, 600);
+  const auto experiment = WaitingLoader(2, 8ms, 1ms, 600);
   const auto trace = RunEmulated(experiment, Probing());
   EXPECT_EQ(trace.steps, 600);
   EXPECT_EQ(trace.end_reason, EndReason::kSteps);
@@ -202,14 +202,14 @@ TEST(Rates, ProbesTakeAFifthAndLeaveTheMeasuredPartAlone) {
 
 TEST(Rates, FewerWorkersAreTriedLive) {
   const LiveSetting half{.change = "workers 4 to 2", .workers = 2, .prefetch_factor = 2};
-  const auto trace = RunEmulated(Waiting(4, 8ms, 500us, 400), Trying(half));
+  const auto trace = RunEmulated(WaitingLoader(4, 8ms, 500us, 400), Trying(half));
   EXPECT_NEAR(MedianGain(trace, ProbeKind::kSetting), -0.5, 0.15);
 }
 
 TEST(Rates, MoreWorkersAreTriedLive) {
   for (const int workers : {1, 2}) {
     const LiveSetting twice{.change = "more", .workers = 2 * workers, .prefetch_factor = 2};
-    const auto trace = RunEmulated(Waiting(workers, 8ms * workers, 1ms, 300), Trying(twice));
+    const auto trace = RunEmulated(WaitingLoader(workers, 8ms * workers, 1ms, 300), Trying(twice));
     const double gain = MedianGain(trace, ProbeKind::kSetting);
     EXPECT_GT(gain, 0.4) << workers;
     EXPECT_LT(gain, 2) << workers;
@@ -218,7 +218,7 @@ TEST(Rates, MoreWorkersAreTriedLive) {
 
 TEST(Rates, ADeeperPrefetchIsTriedLive) {
   const LiveSetting deeper{.change = "prefetch 2 to 8", .workers = 2, .prefetch_factor = 8};
-  const auto trace = RunEmulated(Waiting(2, 8ms, 2ms, 400), Trying(deeper));
+  const auto trace = RunEmulated(WaitingLoader(2, 8ms, 2ms, 400), Trying(deeper));
   const trace::Probe* probe = Find(trace.probes, ProbeKind::kSetting);
   ASSERT_NE(probe, nullptr);
   // Every batch takes as long, so a deeper window gains nothing.
@@ -226,13 +226,13 @@ TEST(Rates, ADeeperPrefetchIsTriedLive) {
 }
 
 TEST(ProbingRun, WithoutWorkersTheConsumerLoads) {
-  const auto trace = RunEmulated(Waiting(0, 2ms, 200us, 400), Trying());
+  const auto trace = RunEmulated(WaitingLoader(0, 2ms, 200us, 400), Trying());
   EXPECT_EQ(trace.steps, 400);
   EXPECT_FALSE(trace.probes.each.empty());
 }
 
 TEST(ProbingRun, CrossesEpochs) {
-  auto experiment = Waiting(2, 1ms, 200us, 0);
+  auto experiment = WaitingLoader(2, 1ms, 200us, 0);
   experiment.dataset.samples = 40;
   experiment.run.steps.reset();
   experiment.run.epochs = 20;
@@ -244,7 +244,7 @@ TEST(ProbingRun, CrossesEpochs) {
 }
 
 TEST(ProbingRun, PinnedAndOutOfOrderEndsToo) {
-  auto experiment = Waiting(3, 1ms, 200us, 600);
+  auto experiment = WaitingLoader(3, 1ms, 200us, 600);
   experiment.loader.pin_memory = true;
   experiment.loader.in_order = false;
   const auto trace = RunEmulated(experiment, Trying());
@@ -260,7 +260,7 @@ TEST(ProbingRun, AStopDuringTheProbesLeavesTheRunWhole) {
     stop.Set();
     return ProbePlan{.most_time = 60s, .setting = {}};
   };
-  const auto trace = RunEmulated(Waiting(2, 1ms, 200us, 400), control);
+  const auto trace = RunEmulated(WaitingLoader(2, 1ms, 200us, 400), control);
   EXPECT_EQ(trace.end_reason, EndReason::kSteps);
   EXPECT_EQ(trace.steps, 400);
 }
