@@ -48,12 +48,26 @@ spec::Experiment ReadAsked(const spec::Request& request) {
   return std::move(read.experiment);
 }
 
+namespace {
+
+/// The command that a recommendation stands for. A device that is not here can only be predicted.
+std::vector<std::string> NextArgv(const Arguments& arguments, const report::RunReport& report) {
+  const auto& set = report.diagnosis.recommendation->set;
+  const bool real = report.device == report::Reality::kReal;
+  const bool elsewhere = real && std::any_of(set.begin(), set.end(), [](const auto& each) {
+                           return each.first == "device" || each.first.starts_with("device.");
+                         });
+  return WithChanges(elsewhere ? ForCommand(arguments, "predict") : arguments, set);
+}
+
+}  // namespace
+
 Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
   report.context.argv = arguments.typed;
   diagnose::HeedObserved(ReadObserved(arguments), report.experiment, report.measurement,
                          report.diagnosis);
   if (report.diagnosis.recommendation && !report.diagnosis.recommendation->set.empty())
-    report.next_argv = WithChanges(arguments, report.diagnosis.recommendation->set);
+    report.next_argv = NextArgv(arguments, report);
   const RequirementResult result =
       CheckRequirements(ReadRequirements(arguments), report.measurement, report.diagnosis);
   const ExitCode code = CodeOf(report.measurement);

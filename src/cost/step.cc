@@ -37,6 +37,15 @@ Duration Step::MeanOn(std::int64_t samples, int on_threads) const {
   return one_thread ? std::min(fewer, one_thread->At(samples)) : fewer;
 }
 
+Step Step::WithSleepingPool(std::int64_t samples, base::Duration wake_up) const {
+  const double step_s = base::ToSeconds(Mean(samples));
+  const double wakes_s = threads > 1 ? 2 * barriers * base::ToSeconds(wake_up) : 0;
+  if (!(step_s > 0)) return *this;
+  Step sleeping = Scaled(1 + wakes_s / step_s);
+  sleeping.one_thread = one_thread;
+  return sleeping;
+}
+
 Step Step::Scaled(double by) const {
   Step scaled = *this;
   if (auto* stated = std::get_if<StatedStep>(&scaled.cost)) {

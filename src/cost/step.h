@@ -61,6 +61,9 @@ struct Step {
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;
   /// Every step takes `factor` times as long; launches do not change.
   Step Scaled(double factor) const;
+  /// The step of a pool whose threads sleep at barriers instead of spinning, for steps of `samples`:
+  /// each parallel loop wakes the pool, and its end the training thread.
+  Step WithSleepingPool(std::int64_t samples, base::Duration wake_up) const;
 };
 
 /// The step that the experiment states: a cost or a preset's roofline on an emulated device; free

@@ -16,11 +16,9 @@ std::optional<Setting> PassiveWait(const Variant& now) {
     return std::nullopt;
   const auto change = [](Variant after) {
     after.settings.limits.omp_wait = spec::OmpWait::kPassive;
-    // Each parallel loop wakes the pool, and its end the training thread.
     cost::Step& step = after.pipeline.step;
-    const double step_s = base::ToSeconds(step.Mean(after.settings.loader.batch_size));
-    const double wakes_s = 2 * step.barriers * base::ToSeconds(after.pipeline.machine.barrier_wake_up);
-    if (step_s > 0) step = step.Scaled(1 + wakes_s / step_s);
+    step = step.WithSleepingPool(after.settings.loader.batch_size,
+                                 after.pipeline.machine.barrier_wake_up);
     return after;
   };
   return Setting{.text = "omp_wait default to passive",

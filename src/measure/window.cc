@@ -29,12 +29,16 @@ std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
 }
 
 /// The mark that ends the warm-up of `warmup: auto`. The first interval always goes when there is
-/// another: it holds the filling of the pipeline. Then MSER-5 says how much more, at most half of
+/// another: it holds the filling of the pipeline. So do the next ones, which end when a step is only
+/// submitted, on a device that keeps several in flight. Then MSER-5 says how much more, at most half of
 /// the intervals and never past the last one of the first epoch: the starts of later epochs
 /// belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
-std::size_t AutomaticStart(const std::vector<Checkpoint>& marks) {
+std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
+                           const spec::Experiment& experiment) {
   const std::vector<double> seconds = SecondsPerStep(marks);
-  const std::size_t filling = std::min<std::size_t>(1, seconds.size() / 2);
+  const int in_flight =
+      trace.effective.device_asynchronous ? std::max(0, experiment.device.in_flight) : 0;
+  const std::size_t filling = std::min<std::size_t>(1 + in_flight, seconds.size() / 2);
   const std::size_t settled = seconds.size() >= kLeastForMser ? base::Mser5(seconds) : 0;
   std::size_t epoch_end = 1;
   while (epoch_end + 1 < marks.size() && marks[epoch_end + 1].epoch == marks[1].epoch) ++epoch_end;
@@ -62,7 +66,7 @@ std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from
 std::size_t Start(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                   const spec::Experiment& experiment) {
   if (experiment.run.warmup) return StatedStart(marks, trace.begin + *experiment.run.warmup);
-  return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(marks);
+  return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(trace, marks, experiment);
 }
 
 std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
@@ -101,8 +105,8 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
 }
 
 /// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window, the
-/// difference is the change of what is in stock and in work. Where workers wait for room, training
-/// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
+/// difference is the change of what is in stock and in work. Where workers wait for room, or for the
+/// next epoch, training limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
 /// it used up stock instead.
 void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
   // Of a thread's time: more than the moments in which the two sides of a full or an empty queue
@@ -112,17 +116,20 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   constexpr double kDiffers = 0.01;
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
-  const double wall_s = base::ToSeconds(window.to - window.from);
-  const auto share = [&](trace::Role role, trace::State state, int threads) {
-    return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) /
-           (wall_s * threads);
+  const auto share = [&](trace::Role role, trace::State state, int threads, base::Instant from) {
+    return base::ToSeconds(trace::TimeIn(trace, role, state, from, window.to)) /
+           (base::ToSeconds(window.to - from) * threads);
   };
-  if (share(trace::Role::kWorker, trace::State::kBlockedOnConsumer, experiment.loader.workers) >=
-      kWaits)
-    return;
+  const int workers = experiment.loader.workers;
+  // A stock that is used up was full at first.
+  const base::Instant middle = window.from + (window.to - window.from) / 2;
+  const double waiting =
+      share(trace::Role::kWorker, trace::State::kBlockedOnConsumer, workers, middle) +
+      share(trace::Role::kWorker, trace::State::kIdle, workers, middle);
+  if (waiting >= kWaits) return;
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
-  const bool starved = share(trace::Role::kConsumer, trace::State::kStarved, 1) >= kWaits;
+  const bool starved = share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from) >= kWaits;
   if (!starved && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) > kDiffers * delivered) window.counted = window.loaded;
@@ -179,7 +186,7 @@ double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experime
                                   [start](const Checkpoint& mark) { return mark.steps >= start; });
   if (marks.size() < 2 || after == marks.end()) return 0;
   const std::size_t from =
-      std::max(static_cast<std::size_t>(after - marks.begin()), AutomaticStart(marks));
+      std::max(static_cast<std::size_t>(after - marks.begin()), AutomaticStart(trace, marks, experiment));
   const std::size_t end =
       WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[from], marks[end]);

@@ -103,6 +103,7 @@ class Lookup {
   const Experiment& asked_;
   const Basis& basis_;
   Resolved out_;
+  bool spun_ = false;  ///< the steps found were measured with spinning threads, and are to sleep
 };
 
 void Lookup::FindCores() {
@@ -228,10 +229,11 @@ std::vector<spec::StepPoint> Lookup::StepTable(spec::DeviceId device, int thread
   spinning.limits.omp_wait = spec::OmpWait::kDefault;
   points = cost::StepsOf(basis_.profile, spinning, device, threads);
   if (!points.empty()) {
+    spun_ = true;
     Warn("step-other-wait",
-         fmt::format("Steps were measured with threads that spin while they wait, which is shorter "
-                     "than limits.omp_wait=passive: pipesim calibrate --model {} --set "
-                     "limits.omp_wait=passive measures those.",
+         fmt::format("Steps were measured with threads that spin while they wait; the time to wake "
+                     "them is added by a model: pipesim calibrate --model {} --set "
+                     "limits.omp_wait=passive measures it.",
                      asked_.model.name));
   }
   return points;
@@ -265,6 +267,9 @@ void Lookup::FindCpuStep() {
     const auto one = cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), 1);
     if (threads > 1 && !one.empty())
       step.one_thread = cost::StepTable(one);
+    if (spun_)
+      step = step.WithSleepingPool(asked_.loader.batch_size,
+                                   out_.pipeline.machine.barrier_wake_up);
     return;
   }
   const auto cpu = cost::CpuAsDevice(basis_.profile, threads);
@@ -282,6 +287,9 @@ void Lookup::FindCpuStep() {
                    threads == 1 ? "thread" : "threads"));
   step.cost = std::make_shared<const cost::Roofline>(asked_.model, asked_.dataset.shape,
                                                      asked_.training, *cpu);
+  if (asked_.limits.omp_wait == spec::OmpWait::kPassive)
+    step = step.WithSleepingPool(asked_.loader.batch_size,
+                                 out_.pipeline.machine.barrier_wake_up);
 }
 
 void Lookup::FindGpuStep() {

@@ -83,6 +83,7 @@ class PipelineRecorder {
       RecordStep(k, end);
       end = batches_[static_cast<std::size_t>(k)].done;
     }
+    for (std::int64_t k = p_.steps; k < std::ssize(batches_); ++k) RecordUnfinished(k, end);
     for (int w = 0; w < p_.workers; ++w) Add(Role::kWorker, w, State::kIdle, At(w), end, -1);
     trace::RunTrace trace = builder_.Finish(end, trace::EndReason::kSteps, "");
     SetEffective(trace.effective);
@@ -157,6 +158,16 @@ class PipelineRecorder {
                                        .collate = p_.collate,
                                        .contended = p_.contended,
                                        .cache_hits = static_cast<std::int32_t>(hits)});
+  }
+
+  /// A batch that is in work, or waits in stock, when the run ends; its stages are not told apart.
+  void RecordUnfinished(std::int64_t k, Instant end) {
+    const Times& t = batches_[static_cast<std::size_t>(k)];
+    const int worker = WorkerOf(k);
+    if (t.start >= end || InEpoch(k) < InEpoch(p_.steps - 1)) return;
+    RecordWait(k, worker, t.start);
+    At(worker) = std::min(t.ready, end);
+    Add(Role::kWorker, worker, State::kPrepare, t.start, At(worker), k);
   }
 
   /// Between two batches: idle until the next epoch begins, then blocked until an index comes.
