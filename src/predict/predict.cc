@@ -30,8 +30,8 @@ std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
 /// The experiment on the device that was chosen for it.
 Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved) {
   experiment.device = resolved.device;
-  const cost::Step& step = resolved.pipeline.step;
-  if (step.on_cpu()) experiment.limits.compute_threads = step.threads;
+  if (resolved.compute_threads > 0)
+    experiment.limits.compute_threads = resolved.compute_threads;
   return experiment;
 }
 

@@ -94,6 +94,8 @@ class Lookup {
   void FindDevice();
   spec::DeviceId ChosenDevice() const;
   int Threads() const;
+  /// The fewest threads above `threads` (> 1) on which the profile has this step; 0: none.
+  int MoreThreadsMeasured(int threads) const;
   void FindCpuStep();
   void FindGpuStep();
   /// The run's own step, then the profile's; empty: neither.
@@ -252,15 +254,31 @@ void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
                    batch, batch > table.largest() ? "largest" : "smallest"));
 }
 
+int Lookup::MoreThreadsMeasured(int threads) const {
+  if (threads < 2) return 0;
+  int most = 0;
+  for (const spec::ProfileStep& step : basis_.profile.steps) most = std::max(most, step.threads);
+  for (int more = threads + 1; more <= most; ++more)
+    if (!cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), more).empty()) return more;
+  return 0;
+}
+
 void Lookup::FindCpuStep() {
   const int threads = Threads();
   cost::Step& step = out_.pipeline.step;
   step = {};
-  step.threads = threads;
+  out_.compute_threads = step.threads = threads;
   if (threads > 1)
     step.barriers =
         cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
+  if (points.empty()) {
+    // The engine scales the step of more threads to fewer, as a what-if does.
+    if (const int more = MoreThreadsMeasured(threads)) {
+      step.threads = more;
+      points = StepTable(spec::DeviceId::Cpu(), more);
+    }
+  }
   if (!points.empty()) {
     WarnBeyond(points);
     step.cost = cost::StepTable(points);

@@ -24,6 +24,7 @@ struct Notes {
 struct Resolved {
   cost::Pipeline pipeline;
   spec::Device device;  ///< chosen where the experiment leaves it open
+  int compute_threads = 0;  ///< of a CPU that trains: as many as the step was measured on, or fewer
   Notes notes;
   std::vector<measure::Warning> warnings;
 };

@@ -97,9 +97,9 @@ class VirtualPredictor {
     const double left_s = kLongest_s - spent_s_;
     const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s);
     const std::int64_t start = StartOf(loader), wanted = StepsOf(loader);
-    // Loading restarts each epoch, so use whole epochs if any fit.
+    // Loading restarts each epoch: short ones are counted whole.
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    const bool by_epochs = epoch > 0 && epoch <= wanted && start + 3 * epoch <= affordable;
+    const bool by_epochs = epoch > 0 && epoch <= wanted;
     const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
     const std::int64_t from = by_epochs ? (start + epoch - 1) / epoch * epoch : start;
     const std::int64_t steps =
