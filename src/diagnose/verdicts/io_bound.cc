@@ -13,22 +13,27 @@ namespace {
 
 std::string Headline(const Findings& found) { return Limits("storage limits", found.question); }
 
+/// Against the limit that is nearest.
 void AddStorageUse(Clauses& clauses, const Question& q) {
   const auto& r = q.measurement.resources;
   const cost::StorageLimits limits = q.now.pipeline.storage.Limits();
-  if (const auto limit = limits.bytes_per_s; limit && *limit > 0) {
-    const double reads_limit = limits.reads_per_s.value_or(0);
-    if (reads_limit <= 0 || r.storage_bytes_per_s / *limit >= r.reads_per_s / reads_limit) {
-      clauses.push_back({"storage delivers " + OfRateText(r.storage_bytes_per_s, *limit),
-                         "resources.storage_bytes_per_s", r.storage_bytes_per_s, limit});
-      return;
-    }
-  }
-  if (const auto limit = limits.reads_per_s; limit && *limit > 0) {
+  const auto share = [](double used, const std::optional<double>& limit) {
+    return limit && *limit > 0 ? used / *limit : 0;
+  };
+  const bool parallel = share(r.reads_per_s, limits.parallel_reads_per_s) >
+                        share(r.reads_per_s, limits.reads_per_s);
+  const auto& reads = parallel ? limits.parallel_reads_per_s : limits.reads_per_s;
+  const double of_bytes = share(r.storage_bytes_per_s, limits.bytes_per_s);
+  const double of_reads = share(r.reads_per_s, reads);
+  if (of_bytes > 0 && of_bytes >= of_reads) {
+    clauses.push_back(
+        {"storage delivers " + OfRateText(r.storage_bytes_per_s, *limits.bytes_per_s),
+         "resources.storage_bytes_per_s", r.storage_bytes_per_s, limits.bytes_per_s});
+  } else if (of_reads > 0) {
     clauses.push_back(
         {fmt::format("storage serves {} of its {} reads/s", base::Significant(r.reads_per_s, 3),
-                     base::Significant(*limit, 3)),
-         "resources.reads_per_s", r.reads_per_s, limit});
+                     base::Significant(*reads, 3)),
+         "resources.reads_per_s", r.reads_per_s, reads});
   }
 }
 
@@ -54,16 +59,23 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-/// How fast storage can get before something else limits.
-Recommendation Remedy(const Findings& found) {
-  const Question& q = found.question;
+/// How fast storage can get before something else limits; nullopt where its bandwidth is not what
+/// limits.
+std::optional<double> UsefulBytesPerSecond(const Question& q) {
   const double rate = q.predict(Free(q.now, Demand::kStorage));
   const auto& d = q.measurement.demands;
+  if (!std::isfinite(rate) || !(d.bytes > 0) || d.batch_samples <= 0) return std::nullopt;
+  const double useful = rate / static_cast<double>(d.batch_samples) * d.bytes;
+  const auto& now = q.now.pipeline.storage.bandwidth;
+  return now && useful <= now->per_s ? std::nullopt : std::optional(useful);
+}
+
+Recommendation Remedy(const Findings& found) {
+  const Question& q = found.question;
   std::string text = "faster storage";
-  if (std::isfinite(rate) && d.bytes > 0 && d.batch_samples > 0) {
-    const double useful = rate / static_cast<double>(d.batch_samples) * d.bytes;
+  if (const auto useful = UsefulBytesPerSecond(q)) {
     const auto& now = q.now.pipeline.storage.bandwidth;
-    text += fmt::format(" (useful up to {}{})", RateText(useful),
+    text += fmt::format(" (useful up to {}{})", RateText(*useful),
                         now ? ", now " + RateText(now->per_s) : std::string());
   }
   text += " or the data in memory";
