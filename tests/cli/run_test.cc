@@ -72,11 +72,13 @@ TEST(Verdict, AFullQueueIsComputeBound) {
   EXPECT_EQ(Verdict(ran), "compute-bound");
 }
 
-TEST(Verdict, AFewEvenStepsDecide) {
-  const Ran ran = RunEmulated(
-      "5ms", {"--workers", "2", "--batch", "8", "--set", "prepare={kind: wait, cost: 10ms}",
-              "--set", "storage=none", "--steps", "12"});
-  EXPECT_EQ(Verdict(ran), "loader-bound");
+TEST(Predict, AFewEvenStepsDecide) {
+  EXPECT_EQ(RunPipesim({"predict", "--workers", "2", "--batch", "8", "--set",
+                        "prepare={kind: wait, cost: 10ms}", "--set", "storage=none", "--set",
+                        "device={emulated: {base: 5ms}}", "--steps", "12", "--expect",
+                        "loader-bound", "--quiet", "--no-save"})
+                .exit_code,
+            0);
 }
 
 TEST(Verdict, OneStepIsInconclusiveAndReportsWhatWouldDecide) {
