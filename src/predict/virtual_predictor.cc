@@ -96,16 +96,22 @@ class VirtualPredictor {
     const double step_s = SecondsOfStep(experiment, variant.pipeline);
     const double left_s = kLongest_s - spent_s_;
     const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s);
+    const auto most = static_cast<std::int64_t>(left_s * kMostOfOne / step_s);
     const std::int64_t start = StartOf(loader), wanted = StepsOf(loader);
-    // Loading restarts each epoch: short ones are counted whole.
+    // Loading restarts each epoch: epochs are counted whole, or, where they are long against the
+    // start, only inside the first.
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    const bool by_epochs = epoch > 0 && epoch <= wanted;
+    const bool meets_epochs = epoch > 0 && epoch <= wanted;
+    const bool by_epochs = meets_epochs && start + 3 * epoch <= most;
     const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
     const std::int64_t from = by_epochs ? (start + epoch - 1) / epoch * epoch : start;
-    const std::int64_t steps =
-        std::max(from + 2 * cycle, std::min(wanted, affordable));
+    std::int64_t steps = std::max(from + 2 * cycle, std::min(wanted, affordable));
+    if (meets_epochs && !by_epochs) {
+      if (epoch < kLongEpoch * (from + 2 * cycle)) return std::nullopt;
+      steps = std::min(steps, epoch);
+    }
+    if (steps > most) return std::nullopt;
     const double takes_s = step_s * static_cast<double>(steps);
-    if (takes_s > left_s * kMostOfOne) return std::nullopt;
     spent_s_ += takes_s;
     experiment.run.steps = steps;
     engine::RunControl control;
@@ -121,6 +127,8 @@ class VirtualPredictor {
   // past its start may take a tenth.
   static constexpr double kVariants = 40;
   static constexpr double kMostOfOne = 0.1;
+  // Epochs that are longer than this many starts lose little by restarting.
+  static constexpr std::int64_t kLongEpoch = 10;
 
   Experiment experiment_;
   const base::StopFlag* stop_;
