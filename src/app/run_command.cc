@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <new>
 
 #include "app/command_line/arguments.h"
@@ -47,8 +48,13 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
   return RunRepeats(experiment, control);
 }
 
+/// Where memory runs out, the kernel ends the run and not the process that reports it. Half of the
+/// scale: above any process of its own size, below what others have set on purpose.
+void VolunteerForOomKiller() { std::ofstream("/proc/self/oom_score_adj") << 500; }
+
 /// In the run's own process.
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
+  VolunteerForOomKiller();
   spec::Experiment experiment = ReadAskedOfRun(arguments);
   PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
