@@ -48,7 +48,8 @@ class Pipesim:
     def __call__(self, words):
         command = [self.binary, *words, "--quiet", "--no-save", "--export", "json=-"]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+            # A group of its own to end it by, but the session of this program: schedulers share cores between sessions.
+            process = subprocess.Popen(command, stdout=out, stderr=errors, process_group=0)
             late = threading.Event()
 
             def end():

@@ -14,9 +14,6 @@ namespace {
 /// Probes cost at most this share of the measured time, and this long (design section 5).
 constexpr int kShareOfMeasured = 5;  // a fifth
 constexpr base::Duration kLongest = std::chrono::seconds(10);
-/// The engine has room for this many times the window (RunState::kRoom), as far as the decision
-/// tries workers and prefetch.
-constexpr int kRoom = 4;
 
 /// More batches at once must fit the memory that is free now.
 bool Fits(const spec::Experiment& experiment, const spec::Loader& loader) {
@@ -41,7 +38,7 @@ std::optional<engine::LiveSetting> LiveFrom(const diagnose::Setting& setting,
   if (workers < 1 || (workers != loader.workers && loader.dispatch == spec::Dispatch::kShared))
     return std::nullopt;
   const std::int64_t window = after.loader.Window();
-  if (window > kRoom * loader.Window()) return std::nullopt;
+  if (window > engine::kRoomForProbes * loader.Window()) return std::nullopt;
   if (window > loader.Window() && !Fits(experiment, after.loader)) return std::nullopt;
   return engine::LiveSetting{setting.text, workers, prefetch};
 }

@@ -26,6 +26,12 @@ struct Lever {
   bool only_helps = false;
 };
 
+using Levers = std::vector<Lever>;
+
+/// Adds two of `candidates`, which differ in speed alone: of those that gain, by the bounds, the
+/// slowest one, and the slowest that is enough.
+void AddSlowestThatHelp(Levers& levers, Levers candidates, const Question& question);
+
 /// Settings of the loader and its threads, storage, caching, preparing.
 std::vector<Lever> LoadingLevers(const Question& question);
 /// Copies, launches, read-backs, the step, the device, cores, the batch.

@@ -13,8 +13,6 @@
 namespace pipesim::diagnose {
 namespace {
 
-using Levers = std::vector<Lever>;
-
 Lever SettingLever(Setting setting) {
   return {.setting = std::move(setting),
           .takes = Takes::kFlag,
@@ -84,25 +82,15 @@ Lever PresetLever(const Question& q, const spec::Storage& preset) {
   return lever;
 }
 
-/// Of the presets that gain, by the bounds: the slowest one, and the slowest that is enough. One
-/// without latency is a network alone, no storage.
+/// A preset without latency is a network alone, no storage.
 void AddStoragePresets(Levers& levers, const Question& q) {
   if (q.experiment.storage.kind != spec::StorageKind::kEmulated) return;
-  const double now = q.quick(q.now);
-  std::vector<std::pair<double, Lever>> better;
+  Levers presets;
   for (const spec::Storage& preset : q.offers.presets.storages) {
     if (preset.latency.IsZero() || preset.preset == q.experiment.storage.preset) continue;
-    Lever lever = PresetLever(q, preset);
-    const double rate = q.quick(lever.setting.change(q.now));
-    if (Gain(now, rate) >= q.thresholds.gain_that_counts) better.emplace_back(rate, std::move(lever));
+    presets.push_back(PresetLever(q, preset));
   }
-  std::stable_sort(better.begin(), better.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < better.size(); ++i) {
-    const bool enough = better[i].first >= q.thresholds.enough_share * better.back().first;
-    if (i == 0 || enough) levers.push_back(std::move(better[i].second));
-    if (enough) break;
-  }
+  AddSlowestThatHelp(levers, std::move(presets), q);
 }
 
 /// `storage` where `samples` consecutive samples are packed into one read: they share its latency,

@@ -134,23 +134,15 @@ Lever DeviceLever(const Question& q, const spec::DevicePreset& preset) {
 void AddDevicePresets(Levers& levers, const Question& q) {
   const spec::Device& device = q.experiment.device;
   if (!q.now.on_cpu() && !device.preset) return;
-  const double now = q.quick(q.now);
-  std::vector<std::pair<double, Lever>> better;
+  Levers presets;
   for (const spec::DevicePreset& preset : q.offers.presets.devices) {
     if (device.preset && device.preset->name == preset.name) continue;
     Lever lever = DeviceLever(q, preset);
     const Variant after = lever.setting.change(q.now);
     if (cost::DeviceMemoryRefusal(OnPreset(q, preset), after.pipeline.step)) continue;
-    const double rate = q.quick(after);
-    if (Gain(now, rate) >= q.thresholds.gain_that_counts) better.emplace_back(rate, std::move(lever));
+    presets.push_back(std::move(lever));
   }
-  std::stable_sort(better.begin(), better.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < better.size(); ++i) {
-    const bool enough = better[i].first >= q.thresholds.enough_share * better.back().first;
-    if (i == 0 || enough) levers.push_back(std::move(better[i].second));
-    if (enough) break;
-  }
+  AddSlowestThatHelp(levers, std::move(presets), q);
 }
 
 /// Only on a preset's roofline, which knows both precisions.

@@ -8,8 +8,6 @@
 namespace pipesim::diagnose {
 namespace {
 
-using Levers = std::vector<Lever>;
-
 /// Whether one of two keys lies below the other, or is the same.
 bool Overlap(const std::string& a, const std::string& b) {
   const std::string& shorter = a.size() < b.size() ? a : b;

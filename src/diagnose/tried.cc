@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/number_text.h"
+#include "diagnose/demands.h"
 #include "diagnose/texts.h"
 #include "diagnose/what_if.h"
 #include "measure/rates.h"
@@ -94,11 +95,8 @@ Variant AsProbed(ProbeKind kind, const Variant& now) {
     v.pipeline.pin = v.pipeline.pin.Scaled(0);
     return v;
   }
-  const auto pin = v.pipeline.pin;
-  for (const Demand demand : {Demand::kTransfer, Demand::kLaunch, Demand::kSync,
-                              Demand::kOtherHost, Demand::kStep})
-    v = Free(v, demand);
-  v.pipeline.pin = pin;
+  v = Free(FreeCompute(v), Demand::kTransfer);
+  v.pipeline.pin = now.pipeline.pin;
   return v;
 }
 

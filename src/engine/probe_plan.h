@@ -8,7 +8,11 @@
 
 namespace pipesim::engine {
 
-/// Can be changed live: at most four times the window; workers only with `dispatch: round_robin`.
+/// A run that may try settings has room for this many times its window: as far as the decision tries
+/// workers and prefetch.
+inline constexpr int kRoomForProbes = 4;
+
+/// Can be changed live: at most kRoomForProbes times the window; workers only with `dispatch: round_robin`.
 struct LiveSetting {
   std::string change;  ///< names the probe in the trace
   int workers = 0;

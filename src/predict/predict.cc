@@ -108,9 +108,8 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
 }
 
 /// One run, without its diagnosis.
-measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
-                             const base::StopFlag* stop) {
-  const Resolved resolved = Resolve(experiment, basis);
+measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resolved,
+                             const Basis& basis, const base::StopFlag* stop) {
   const Experiment chosen = OnChosenDevice(experiment, resolved);
   const trace::RunTrace trace = Execute(chosen, resolved, basis, stop);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
@@ -125,8 +124,8 @@ measure::Measurement RunOnce(const Experiment& experiment, const Basis& basis,
 
 /// Runs each seed, on all cores. oneTBB orders the memory accesses of its bodies before the code
 /// after the loop; the counter repeats this for the thread sanitizer, which cannot see into libtbb.
-std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Basis& basis,
-                                           const base::StopFlag* stop) {
+std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Resolved& resolved,
+                                           const Basis& basis, const base::StopFlag* stop) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
   std::atomic<std::size_t> done;
   done.store(0, std::memory_order_release);
@@ -134,7 +133,7 @@ std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const B
     done.load(std::memory_order_acquire);
     Experiment seeded = experiment;
     seeded.run.seed += i;
-    runs[i] = RunOnce(seeded, basis, stop);
+    runs[i] = RunOnce(seeded, resolved, basis, stop);
     done.fetch_add(1, std::memory_order_release);
   });
   done.load(std::memory_order_acquire);
@@ -166,22 +165,29 @@ void Diagnose(const Experiment& experiment, const Resolved& resolved, const Basi
   if (measure::Finished(measurement.result))
     predict = PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
   prediction.diagnosis = diagnose::Diagnose(chosen, measurement, resolved.pipeline, predict, {},
-                                            diagnose::PredictByBounds, {.presets = basis.presets, .free_memory = {}});
+                                            diagnose::PredictByBounds,
+                                            {.presets = basis.presets, .free_memory = {}});
+}
+
+Prediction Rates(const Experiment& experiment, const Resolved& resolved, const Basis& basis,
+                 const base::StopFlag* stop) {
+  Prediction prediction;
+  prediction.notes = resolved.notes;
+  Summarize(RunSeeds(experiment, resolved, basis, stop), prediction);
+  return prediction;
 }
 
 }  // namespace
 
 Prediction PredictRates(const Experiment& experiment, const Basis& basis,
                         const base::StopFlag* stop) {
-  Prediction prediction;
-  prediction.notes = Resolve(experiment, basis).notes;
-  Summarize(RunSeeds(experiment, basis, stop), prediction);
-  return prediction;
+  return Rates(experiment, Resolve(experiment, basis), basis, stop);
 }
 
 Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
-  Prediction prediction = PredictRates(experiment, basis, stop);
-  Diagnose(experiment, Resolve(experiment, basis), basis, stop, prediction);
+  const Resolved resolved = Resolve(experiment, basis);
+  Prediction prediction = Rates(experiment, resolved, basis, stop);
+  Diagnose(experiment, resolved, basis, stop, prediction);
   return prediction;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Slots take no memory until they are used.
 spec::Experiment WithRoom(spec::Experiment experiment, bool probes) {
-  if (probes) experiment.loader.prefetch_factor *= RunState::kRoom;
+  if (probes) experiment.loader.prefetch_factor *= kRoomForProbes;
   return experiment;
 }
 

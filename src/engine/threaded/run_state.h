@@ -74,8 +74,6 @@ struct RunState {
   const bool probes;  ///< after the measured part
   const std::int64_t batches_per_epoch;
   const std::int64_t queue_capacity;  ///< 0 at 0 workers
-  /// Probes may deal to so many times the workers, or that many times the prefetch.
-  static constexpr int kRoom = 4;
 
   const Sampler sampler;
   const SamplePool content;
