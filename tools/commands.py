@@ -4,6 +4,7 @@ import concurrent.futures
 import dataclasses
 import json
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -73,6 +74,16 @@ def parsed(text):
         return json.loads(text)
     except ValueError:
         return None
+
+
+def core_groups(size):
+    """Groups of `size` processors of this program, each processor on a core of its own."""
+    first = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        siblings = pathlib.Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        first.setdefault(siblings.read_text() if siblings.exists() else cpu, cpu)
+    cpus = list(first.values())
+    return [cpus[begin:begin + size] for begin in range(0, len(cpus) - size + 1, size)]
 
 
 def in_parallel(jobs, work, items):

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-from commands import Pipesim, changed, recommended_settings, shell
+from commands import Pipesim, changed, core_groups, recommended_settings, shell
 
 ROUNDS = 3
 COUNTS = 0.05        # a gain below this is none (docs/verdicts.md)
@@ -42,6 +42,9 @@ class Real:
     said: str = ""
     confidence: str = ""
     promises: list = dataclasses.field(default_factory=list)
+    gains: dict = dataclasses.field(default_factory=dict)  # {words of a change: its measured gain}
+    without_probes: float = 0                              # rate with run.probes=off / rate as it is - 1
+    probes_share: float = 0                                # the most of the measured time that probes took
 
 
 @dataclasses.dataclass
@@ -123,7 +126,7 @@ def run_all(pipesim, case, seconds):
     """Fills the case in; returns it."""
     length = ["--duration", f"{seconds}s"]
     base = ["run", *case.words, *length]
-    commands, kinds = {"base": base}, {}
+    commands, kinds = {"base": base, "no probes": changed(base, {"run.probes": "off"})}, {}
     for verdict, changes in case.changes.items():
         for words in changes:
             commands[shell(words)] = ["run", *case.words, *words, *length]
@@ -140,6 +143,8 @@ def run_all(pipesim, case, seconds):
                 if name != "base":
                     continue
                 verdicts.append((answer.verdict, answer.diagnosis["confidence"]))
+                probes_s = answer.diagnosis.get("probes_s") or 0
+                case.probes_share = max(case.probes_share, probes_s / answer.report["result"]["measured_s"])
                 if number == 0:
                     case.promises = promises_of(answer)
                     commands.update({f"promise {p.change}": changed(base, p.settings) for p in case.promises})
@@ -148,6 +153,8 @@ def run_all(pipesim, case, seconds):
     case.said, case.confidence = collections.Counter(verdicts).most_common(1)[0][0]
     for promise in case.promises:
         promise.measured = gain[f"promise {promise.change}"]
+    case.without_probes = gain["no probes"]
+    case.gains = {name: gain[name] for name in kinds}
     case.truths = allowed(kinds, gain)
     return case
 
@@ -202,9 +209,8 @@ def drawn(arguments, cores):
 
 def on_own_cores(work, items, cores):
     """work(item) for each, on `cores` processors that no other item has; yields the results as they come."""
-    mine = sorted(os.sched_getaffinity(0))
     free = queue.SimpleQueue()
-    sets = [mine[first:first + cores] for first in range(0, len(mine) - cores + 1, cores)]
+    sets = core_groups(cores) or [sorted(os.sched_getaffinity(0))]
     for processors in sets:
         free.put(processors)
 
@@ -229,6 +235,7 @@ def measure(arguments):
                              list(drawn(arguments, cores)), cores):
         done.append(case)
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
+    print(probes_line(done))
     decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
     right = sum(case.said in case.truths for case in decided)
     wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
@@ -237,6 +244,15 @@ def measure(arguments):
     missed = ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(decided) else []
     missed += ["wrong with high confidence"] if wrong_high else []
     return missed + judged_promises([promise for case in done for promise in case.promises])
+
+
+def probes_line(done):
+    """What probes do to the rate of the runs that they follow."""
+    change = [case.without_probes for case in done]
+    error = statistics.stdev(change) / len(change) ** 0.5 if len(change) > 1 else float("nan")
+    return (f"\nwithout probes the rate differs by {statistics.mean(change):+.2%} ± {1.96 * error:.2%} (mean of {len(change)} "
+            f"cases, 95 % interval), median {statistics.median(change):+.2%}; probes took at most "
+            f"{max(case.probes_share for case in done):.0%} of the measured time")
 
 
 def judged_promises(promises):
@@ -259,6 +275,8 @@ def judged_promises(promises):
 def line(case):
     mark = ("undecided" if len(case.truths) > MOST_TRUTHS else "right" if case.said in case.truths else "WRONG")
     text = f"{mark} {case.said} ({case.confidence}), true: {' or '.join(case.truths)}; {case.name}\n  {shell(case.words)}"
+    made = ", ".join(f"{shell(words)[8:]} {case.gains[shell(words)]:+.1%}" for each in case.changes.values() for words in each)
+    text += f"\n    measured: {made}"
     for promise in case.promises:
         text += (f"\n    {'kept' if promise.kept else 'NOT KEPT'}: promised {promise.gain:+.1%}, measured "
                  f"{promise.measured:+.1%}: {'recommended, ' if promise.recommended else ''}{promise.change}")

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
+#include "diagnose/anchored.h"
 #include "diagnose/decide.h"
 #include "diagnose/doubt.h"
 #include "diagnose/enough.h"
@@ -50,11 +51,14 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
 }  // namespace
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                   const cost::Pipeline& pipeline, const Predictor& predict,
-                   const Thresholds& thresholds, const Predictor& quick, const Offers& offers) {
+                   const cost::Pipeline& pipeline, const Predictor& model,
+                   const Thresholds& thresholds, const Predictor& quick_model,
+                   const Offers& offers) {
   const Variant now = VariantOf(experiment, pipeline);
-  const Question q{experiment, measurement, now,  predict, quick ? quick : predict,
-                   thresholds, offers};
+  const std::optional<double> measured = measurement.result.samples_per_s;
+  const Predictor predict = Anchored(model, now, measured);
+  const Predictor quick = quick_model ? Anchored(quick_model, now, measured) : predict;
+  const Question q{experiment, measurement, now, model, predict, quick, thresholds, offers};
   const Decision decision = WithTried(Decide(now, predict, thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
   AddContradictions(decision, q, doubt);

@@ -111,6 +111,9 @@ struct Thresholds {
   double pair_gain_for_balanced = 0.10;
   double tie = 0.05;
   double model_error = 0.10;
+  /// Of a model that misses by more, up to this: a gain that outweighs it still decides, with low
+  /// confidence.
+  double model_error_outweighed = 0.25;
   double observed_apart = 0.10;  ///< of what the user sees: the description is another system's
   double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks
   double side_share = 0.5;     ///< of the timeline: more than all the other sides together

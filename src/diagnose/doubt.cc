@@ -29,39 +29,72 @@ void AddMissingDemands(const Question& q, Doubt& doubt) {
        "demands.prepare_cpu_s", "the time of prepare");
 }
 
-/// The part of `error` that contention does not explain: without it, the run would be up to
-/// `left_out` faster than measured, if the model knew nothing of it.
-double BeyondContention(double error, double left_out) {
-  if (error <= left_out) return std::min(error, 0.0);
-  return (1 + error) / (1 + left_out) - 1;
+/// How far a model that knows nothing of them may be off: without contention the run would be up to
+/// `contention` faster than measured; other programs' turns on the cores may take, or leave, their
+/// share of them.
+struct LeftOut {
+  double contention = 0, others = 0;
+};
+
+LeftOut LeftOutOf(const Question& q) {
+  LeftOut left;
+  if (!Oversubscribed(q.now)) return left;
+  left.contention = ContentionLeftOut(q.measurement);
+  constexpr double kMost = 0.9;  // of the cores: what is left to the run is something
+  const double cores = q.now.cores();
+  if (cores > 0)
+    left.others = std::min(kMost, q.measurement.resources.foreign_cores.value_or(0) / cores);
+  return left;
 }
 
-void AddModelError(const Question& q, Doubt& doubt) {
-  const auto error = ModelError(q);
-  if (!error) return;
-  const double allowed = q.thresholds.model_error;
-  const double unexplained =
-      BeyondContention(*error, Oversubscribed(q.now) ? ContentionLeftOut(q.measurement) : 0);
-  if (!(std::abs(unexplained) > allowed)) {
-    if (!(std::abs(*error) > allowed)) return;
-    doubt.missing.push_back(
-        {"diagnosis.model_error",
-         fmt::format("the training thread waits for cores longer than the model of this run says, "
-                     "which makes it {} slower",
-                     base::Percent(1 - 1 / (1 + *error)))});
-    doubt.weak = true;
-    return;
-  }
-  std::string reason =
-      fmt::format("the model of this run is {} off what was measured ({} is allowed)",
-                  base::Gain(unexplained), base::Percent(q.thresholds.model_error));
+/// The part of `error` that what is left out does not explain.
+double Unexplained(double error, const LeftOut& left) {
+  if (error < 0) return std::min(0.0, (1 + error) / (1 - left.others) - 1);
+  return std::max(0.0, (1 + error) * (1 - left.others) / (1 + left.contention) - 1);
+}
+
+/// By how much of itself, at least, a rate of a model that is off by `error` may be wrong.
+double FactorOf(double error) { return std::max(1 + error, 1 / (1 + error)); }
+
+/// The verdict's gain counts, and leads, also where all gains are off by as much as the model; and
+/// what was measured does not speak for another side.
+bool Outweighs(const Decision& decision, double error, const Question& q) {
+  if (!decision.verdict || decision.candidates.empty()) return false;
+  const double factor = FactorOf(error);
+  const double gain = decision.candidates.front().gain;
+  if ((1 + gain) / factor - 1 < q.thresholds.gain_that_counts) return false;
+  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  const VerdictRow& row = RowOf(*decision.verdict);
+  if (side && !row.on_every_side && row.side != side) return false;
+  if (decision.setting || decision.candidates.size() < 2) return true;
+  return std::isinf(gain) || 1 + gain > factor * (1 + decision.candidates[1].gain);
+}
+
+std::string OffText(double error, const Question& q) {
+  std::string text = fmt::format("the model of this run is {} off what was measured ({} is allowed)",
+                                 base::Gain(error), base::Percent(q.thresholds.model_error));
   const auto foreign = q.measurement.resources.foreign_cores;
-  if (foreign && *foreign > 0.05 * q.now.cores()) {
-    reason +=
-        fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.now.cores());
-  }
-  doubt.missing.push_back({"diagnosis.model_error", std::move(reason)});
-  doubt.undecided = true;
+  if (foreign && *foreign > 0.05 * q.now.cores())
+    text += fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.now.cores());
+  return text;
+}
+
+void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
+  const auto error = ModelError(q);
+  const double allowed = q.thresholds.model_error;
+  if (!error || !(std::abs(*error) > allowed)) return;
+  const LeftOut left = LeftOutOf(q);
+  const double unexplained = Unexplained(*error, left);
+  const bool waits = *error > 0 && left.contention > 0 && !(std::abs(unexplained) > allowed);
+  doubt.missing.push_back(
+      {"diagnosis.model_error",
+       waits ? fmt::format("the training thread waits for cores longer than the model of this run "
+                           "says, which makes it {} slower",
+                           base::Percent(1 - 1 / (1 + *error)))
+             : OffText(*error, q)});
+  const bool outweighed = FactorOf(unexplained) <= 1 + q.thresholds.model_error_outweighed &&
+                          Outweighs(decision, *error, q);
+  (waits || outweighed ? doubt.weak : doubt.undecided) = true;
 }
 
 /// Launch gaps inside a measured step last at most as long as the host's own time per step. If the
@@ -149,7 +182,7 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
 
 std::optional<double> ModelError(const Question& q) {
   const auto measured = q.measurement.result.samples_per_s;
-  const double predicted = q.predict(q.now);
+  const double predicted = q.model(q.now);
   if (!measured || !(*measured > 0) || !std::isfinite(predicted) || !(predicted > 0)) {
     return std::nullopt;
   }
@@ -181,7 +214,7 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   Doubt doubt;
   AddWideInterval(decision, q, doubt);
   AddMissingDemands(q, doubt);
-  AddModelError(q, doubt);
+  AddModelError(decision, q, doubt);
   const std::size_t before = doubt.missing.size();
   AddUnknownLaunch(decision, q, doubt);
   const bool launch_unknown = doubt.missing.size() > before;

@@ -46,6 +46,17 @@ void AddWorkers(Levers& levers, const Question& q) {
   for (const int count : counts) levers.push_back(SettingLever(Workers(now, count)));
 }
 
+/// Threads that burn and train at once fit on the cores. Else the threads of a burn, each shorter than
+/// a turn on a core, wait for whoever has it, which fair shares do not show.
+bool HasCoresFor(const Variant& v) {
+  const int workers = v.settings.loader.workers;
+  const int burning = std::max(1, workers) * v.WorkerThreads();
+  const int training = std::max(0, v.ComputeThreads() - (workers == 0 ? 1 : 0));
+  return v.cores() == 0 || v.settings.accelerators * (burning + training) +
+                                   v.pipeline.machine.others.held <=
+                               v.cores();
+}
+
 void AddLoaderSettings(Levers& levers, const Question& q) {
   if (auto prefetch = Prefetch(q.now, 2 * q.now.settings.loader.prefetch_factor))
     levers.push_back(SettingLever(*std::move(prefetch)));
@@ -56,9 +67,9 @@ void AddLoaderSettings(Levers& levers, const Question& q) {
     levers.push_back(SettingLever(std::move(other)));
   }
   const cost::Prepare& prepare = q.now.pipeline.prepare;
-  const int threads = q.now.WorkerThreads();
-  if (prepare.UsesCores() && prepare.divisible)
-    levers.push_back(SettingLever(WorkerThreads(q.now, 2 * threads)));
+  if (!prepare.UsesCores() || !prepare.divisible) return;
+  Setting more = WorkerThreads(q.now, 2 * q.now.WorkerThreads());
+  if (HasCoresFor(more.change(q.now))) levers.push_back(SettingLever(std::move(more)));
 }
 
 /// The text of `storage:` for a preset behind the cache that the experiment has.

@@ -14,6 +14,7 @@ struct Question {
   const spec::Experiment& experiment;
   const measure::Measurement& measurement;
   const Variant& now;  ///< the run as it was
+  const Predictor& model;    ///< as it is, not anchored to the measured rate
   const Predictor& predict;
   const Predictor& quick;  ///< for the next limit after a change, and for the interval of a gain
   const Thresholds& thresholds;

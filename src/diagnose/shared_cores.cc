@@ -11,6 +11,8 @@ namespace pipesim::diagnose {
 std::optional<Setting> PassiveWait(const Variant& now) {
   const cost::Machine& machine = now.pipeline.machine;
   const bool spins = machine.pool_spin || machine.barrier_slice;
+  const bool has_quota = machine.cores < machine.Processors();
+  if (machine.others.wanted == 0 && !has_quota) return std::nullopt;
   if (!now.on_cpu() || now.ComputeThreads() < 2 || !spins ||
       now.settings.limits.omp_wait == spec::OmpWait::kPassive)
     return std::nullopt;

@@ -107,9 +107,10 @@ Found CheckWakeups(const Case& c) {
   const spec::PrepareKind prepare = c.experiment.prepare.kind;
   const Workers& w = c.measured.workers;
   const double active_s = w.read_s + w.prepare_s + w.contended_s;
-  const bool only_waits =
-      c.experiment.storage.kind != spec::StorageKind::kFiles &&
-      (prepare == spec::PrepareKind::kWait || prepare == spec::PrepareKind::kNone);
+  const bool reads = c.experiment.storage.kind == spec::StorageKind::kEmulated;
+  const bool only_waits = (reads && prepare == spec::PrepareKind::kNone) ||
+                          (c.experiment.storage.kind != spec::StorageKind::kFiles &&
+                           prepare == spec::PrepareKind::kWait);
   if (!only_waits || active_s <= 0 || w.contended_s <= kLate * active_s) return std::nullopt;
   return warnings::LateWakeups{.share = w.contended_s / active_s, .late_s = w.contended_s};
 }

@@ -114,9 +114,12 @@ measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resol
   const trace::RunTrace trace = Execute(chosen, resolved, basis, stop);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
-  // Virtual time never stalls; in a long run the samples just get further apart.
-  std::erase_if(measurement.warnings,
-                [](const measure::Warning& one) { return one.code == "stalled"; });
+  // Virtual time never stalls: in a long run the samples just get further apart. Waits end as late
+  // as the machine's profile says.
+  std::erase_if(measurement.warnings, [](const measure::Warning& one) {
+    return one.code == measure::warnings::Stalled::kCode ||
+           one.code == measure::warnings::LateWakeups::kCode;
+  });
   measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
                               resolved.warnings.end());
   return measurement;

@@ -136,6 +136,7 @@ void Lookup::FindHost() {
   if (const auto rate = Rate(Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers")))) {
     // The measured rate holds the cost of fresh pages, too.
     out_.pipeline.collate.bandwidth = rate;
+    out_.pipeline.collate.batch = {};  // it is in the measured rate
     out_.pipeline.collate.fault_bandwidth.reset();
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))

@@ -79,7 +79,8 @@ const VerdictPage kPage = {
         "and what would settle it.",
     .decided =
         "An interval wider than 5 % while candidates overlap, or none; or needed evidence is "
-        "missing; or the model misses the measured run by more than 10 %.",
+        "missing; or the model misses the measured run by more than 10 %, and its gains do not "
+        "outweigh that.",
     .signs =
         {
             "the report says what is certain, what is open, and what is missing",

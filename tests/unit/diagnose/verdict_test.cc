@@ -260,13 +260,13 @@ TEST(Verdict, OtherProgramsThatCostNothingAreNotNamed) {
 }
 
 TEST(Verdict, AModelThatContentionPutsOffIsDoubtedButNotRefuted) {
-  // One worker of 6.4 ms beside a pool that would need 2 ms alone: a second worker is what bounds
-  // ask for; that the run is a third slower than they say lies in the steps' waiting for a core.
+  // One worker of 6.4 ms beside a pool that would need 2 ms alone: that the run is a third slower
+  // than bounds say lies in the steps' waiting for a core, which fewer threads would end.
   const auto one_worker = [](double beside_s) {
     return BesideAPoolOnTwoCores(1, beside_s).Efficiency(0.7).Diagnose();
   };
   const Diagnosis d = one_worker(5.6 * kMs);
-  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_THAT(d.missing, Contains(::testing::Field(&Missing::reason,
                                                    ::testing::HasSubstr("makes it 30 %"))));

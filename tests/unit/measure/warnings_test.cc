@@ -176,6 +176,9 @@ TEST(Warnings, NameLateWakeUpsOnlyWhereWorkersDoNothingButWait) {
   const auto late = FactsOf<warnings::LateWakeups>(Measured(TraceOf(pipeline), experiment));
   ASSERT_TRUE(late);
   EXPECT_NEAR(late->share, 0.05, 0.0005);
+  experiment.prepare.kind = spec::PrepareKind::kNone;
+  experiment.storage.kind = spec::StorageKind::kNone;
+  EXPECT_FALSE(FactsOf<warnings::LateWakeups>(Measured(TraceOf(pipeline), experiment)));
 }
 
 TEST(Warnings, CompareContentionWithTheKernelsOwnCount) {
