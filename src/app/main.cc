@@ -16,6 +16,7 @@
 #include "app/command_line/output.h"
 
 namespace pipesim::app {
+#include "base/standard_streams.h"
 namespace {
 
 using base::ExitCode;
@@ -33,7 +34,7 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
 }
 
 ExitCode Fail(ExitCode code, std::string_view text) {
-  fmt::print(stderr, "pipesim: {}\n", text);
+  base::PrintError(fmt::format("pipesim: {}\n", text));
   return code;
 }
 
@@ -44,7 +45,7 @@ ExitCode Main(const std::vector<std::string>& words) {
   try {
     return Dispatch(words);
   } catch (const base::ConfigError& error) {
-    fmt::print(stderr, "{}", base::FormatProblems(error.problems()));
+    base::PrintError(base::FormatProblems(error.problems()));
     return ExitCode::kConfiguration;
   } catch (const base::UsageError& error) {
     return Fail(ExitCode::kUsage, error.what());

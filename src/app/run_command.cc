@@ -16,6 +16,7 @@
 #include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
+#include "base/standard_streams.h"
 
 namespace pipesim::app {
 namespace {
@@ -82,11 +83,11 @@ ExitCode RunSupervised(const Arguments& arguments) {
     return Deliver(arguments, exports, *outcome);
   }
   if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");  // its last line of progress
+  if (isatty(STDERR_FILENO)) base::PrintError("\r\033[K");  // its last line of progress
   const auto begun = handover.begun();
   if (begun)
     return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.last_progress()));
-  fmt::print(stderr, "pipesim: {}, before the run began\n", DeathText(end));
+  base::PrintError(fmt::format("pipesim: {}, before the run began\n", DeathText(end)));
   return OutcomeOfDeath({}, end, {}).code;
 }
 

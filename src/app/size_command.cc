@@ -9,6 +9,7 @@
 #include "app/prediction_input.h"
 #include "app/process/interrupt.h"
 #include "app/requirements.h"
+#include "base/standard_streams.h"
 #include "app/session.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -147,11 +148,12 @@ ExitCode Size(const Arguments& arguments) {
   Sizing sizing(axis, reader, basis, stop);
   auto report = Solve(axis, target, reader, basis, sizing);
   if (stop.IsSet()) {
-    fmt::print(stderr, "pipesim: interrupted before the answer was found\n");
+    base::PrintError("pipesim: interrupted before the answer was found\n");
     return ExitCode::kInterrupted;
   }
   if (!report) {
-    fmt::print(stderr, "pipesim: no value of {} can run: {}\n", axis.name, sizing.failure());
+    base::PrintError(
+        fmt::format("pipesim: no value of {} can run: {}\n", axis.name, sizing.failure()));
     return ExitCode::kRunFailed;
   }
   report->context.argv = arguments.typed;

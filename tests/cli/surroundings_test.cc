@@ -1,0 +1,77 @@
+// Closed and full streams, small limits, signals: every command still ends with its own exit code,
+// and no report is lost without a word.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/command.h"
+#include "support/sanitized.h"
+#include "support/test_folder.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::RunPipesim;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+const std::vector<std::string> kShortRun{"run", "--device", "emulated", "--workers",
+                                         "1",   "--steps",  "40",       "--quiet"};
+const std::vector<std::string> kShortPrediction{"predict", "--device", "emulated", "--duration",
+                                                "5s"};
+const std::vector<std::string> kLongPrediction{"predict",  "--device",   "emulated", "--workers",
+                                               "2",        "--duration", "10h",      "--no-save",
+                                               "--export", "json=-"};
+
+CommandOptions Closing(std::initializer_list<int> descriptors) {
+  CommandOptions options;
+  options.before = [closed = std::vector<int>(descriptors)] {
+    for (const int each : closed) close(each);
+  };
+  return options;
+}
+
+CommandOptions WithFullStderr() {
+  CommandOptions options;
+  options.before = [] { dup2(open("/dev/full", O_WRONLY), STDERR_FILENO); };
+  return options;
+}
+
+CommandOptions Limited(int resource, rlim_t most) {
+  CommandOptions options;
+  options.before = [resource, most] {
+    const rlimit limit{most, most};
+    setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  };
+  return options;
+}
+
+std::vector<std::string> With(std::vector<std::string> words, std::vector<std::string> more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Streams, AnUnwritableStderrKeepsTheExitCode) {
+  const std::vector<std::string> bad_key{"validate", "--set", "a=3"};
+  EXPECT_EQ(RunPipesim(bad_key, Closing({STDERR_FILENO})).exit_code, 3);
+  EXPECT_EQ(RunPipesim(bad_key, WithFullStderr()).exit_code, 3);
+  EXPECT_EQ(RunPipesim({"nosuch"}, WithFullStderr()).exit_code, 2);
+  EXPECT_EQ(RunPipesim({"nosuch"}, Closing({STDERR_FILENO})).exit_code, 2);
+  EXPECT_EQ(RunPipesim(kShortPrediction, Closing({STDOUT_FILENO, STDERR_FILENO})).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace pipesim
