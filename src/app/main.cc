@@ -65,3 +65,4 @@ int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");
   return static_cast<int>(pipesim::app::Main(std::vector<std::string>(argv + 1, argv + argc)));
 }
+  pipesim::base::KeepStandardStreamsOpen();

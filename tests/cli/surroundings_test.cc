@@ -73,5 +73,26 @@ TEST(Streams, AnUnwritableStderrKeepsTheExitCode) {
   EXPECT_EQ(RunPipesim(kShortPrediction, Closing({STDOUT_FILENO, STDERR_FILENO})).exit_code, 3);
 }
 
+TEST(Streams, AClosedStdoutIsAnErrorOfEveryCommand) {
+  for (const auto& words : {kShortRun, kShortPrediction}) {
+    const CommandResult result = RunPipesim(words, Closing({STDOUT_FILENO}));
+    EXPECT_EQ(result.exit_code, 3) << words[0];
+    EXPECT_THAT(result.err, AllOf(HasSubstr("cannot write to standard output"),
+                                  HasSubstr("pipesim report last")));
+  }
+  EXPECT_THAT(RunPipesim({"report", "last"}).out, HasSubstr("samples/s"));
+}
+
+TEST(Streams, AllOfThemClosedLoseNoExport) {
+  const support::TemporaryFolder folder;
+  const fs::path file = folder.path() / "run.json";
+  EXPECT_EQ(RunPipesim(With(kShortRun, {"--export", "json=" + file.string()}),
+                       Closing({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}))
+                .exit_code,
+            3);
+  std::ifstream written(file);
+  EXPECT_EQ(json::parse(written)["result"]["status"], "ok");
+}
+
 }  // namespace
 }  // namespace pipesim
