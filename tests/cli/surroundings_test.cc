@@ -94,5 +94,58 @@ TEST(Streams, AllOfThemClosedLoseNoExport) {
   EXPECT_EQ(json::parse(written)["result"]["status"], "ok");
 }
 
+TEST(Signals, OneRequestDeliveredTwiceStillGivesAPrediction) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    CommandOptions options;
+    options.while_running = [](int pid) {
+      std::this_thread::sleep_for(400ms);
+      // Two signals of different numbers are delivered both, at once.
+      kill(pid, SIGTERM);
+      kill(pid, SIGINT);
+    };
+    const CommandResult result = RunPipesim(kLongPrediction, options);
+    EXPECT_EQ(result.exit_code, 130);
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_FALSE(report.is_discarded()) << result.out << result.err;
+    EXPECT_EQ(report["result"]["status"], "interrupted");
+  }
+}
+
+TEST(Signals, ASecondRequestEndsAPredictionAtOnce) {
+  CommandOptions options;
+  // A batch of 100 million samples: the engine looks at the signal once a batch.
+  options.while_running = [](int pid) {
+    std::this_thread::sleep_for(300ms);
+    kill(pid, SIGINT);
+    std::this_thread::sleep_for(200ms);
+    kill(pid, SIGINT);
+  };
+  EXPECT_EQ(RunPipesim(kLongPrediction, options).exit_code, 130);
+}
+
+TEST(Signals, APredictionWhoseDiagnosisIsCutShortIsInterrupted) {
+  // Signals at many moments of a prediction of about 100 ms. It is either whole or interrupted, and
+  // says so with its exit code.
+  int interrupted = 0;
+  for (int after = 10; after <= 200; after += 10) {
+    CommandOptions options;
+    options.while_running = [after](int pid) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(after));
+      kill(pid, SIGINT);
+    };
+    const CommandResult result =
+        RunPipesim({"predict", "--model", "resnet18", "--storage", "hdd", "--workers", "2",
+                    "--device", "emulated", "--no-save", "--export", "json=-"},
+                   options);
+    SCOPED_TRACE("Ctrl-C after " + std::to_string(after) + " ms");
+    if (result.exit_code == 128 + SIGINT && result.out.empty()) continue;  // not yet begun
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_FALSE(report.is_discarded()) << result.out;
+    EXPECT_EQ(report["result"]["status"] == "ok" ? 0 : 130, result.exit_code);
+    if (result.exit_code == 130) ++interrupted;
+  }
+  RecordProperty("interrupted", interrupted);
+}
+
 }  // namespace
 }  // namespace pipesim
