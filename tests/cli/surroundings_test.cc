@@ -147,5 +147,18 @@ TEST(Signals, APredictionWhoseDiagnosisIsCutShortIsInterrupted) {
   RecordProperty("interrupted", interrupted);
 }
 
+TEST(Kept, TheNextCommandDoesNotOverwriteTheExport) {
+  const support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "before.json").string();
+  const CommandResult result =
+      RunPipesim({"predict", "--device", "emulated", "--workers", "1", "--storage", "hdd",
+                  "--brief", "--export", "json=" + file});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Next  "), HasSubstr("  pipesim predict "),
+                                Not(HasSubstr("--export"))));
+  std::ifstream written(file);
+  for (const auto& word : json::parse(written)["diagnosis"]["recommendation"]["argv"])
+    EXPECT_NE(word, "--export");
+}
+
 }  // namespace
 }  // namespace pipesim

@@ -236,3 +236,4 @@ std::vector<std::string> WithChanges(
 }
 
 }  // namespace pipesim::app
+    if (argument.option->name == "export") continue;  // pasted, it would overwrite this report
