@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -21,7 +23,20 @@ namespace {
 
 using base::ExitCode;
 
+/// Throws base::EnvironmentError where the limits of this process would end it without a word.
+void HeedLimits() {
+  // Writing beyond ulimit -f becomes an error of that file instead of the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  constexpr rlim_t kLeastStack = 256 << 10;  // 96 KiB suffice for all commands; 64 do not
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeastStack) return;
+  throw base::EnvironmentError(fmt::format(
+      "a stack of {} KiB (ulimit -s) is too small; give it {} KiB or more: ulimit -s 8192",
+      stack.rlim_cur >> 10, kLeastStack >> 10));
+}
+
 ExitCode Dispatch(const std::vector<std::string>& words) {
+  HeedLimits();
   if (words.empty()) return PrintOut(WelcomeText()), ExitCode::kOk;
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
     return PrintOut(OverviewText()), ExitCode::kOk;

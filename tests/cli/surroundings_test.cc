@@ -147,6 +147,20 @@ TEST(Signals, APredictionWhoseDiagnosisIsCutShortIsInterrupted) {
   RecordProperty("interrupted", interrupted);
 }
 
+TEST(Kept, AKilledRunLeavesNothingBesideItsExport) {
+  const support::TemporaryFolder folder;
+  CommandOptions options;
+  options.while_running = [](int pid) {
+    support::RunProcessOf(pid);
+    std::this_thread::sleep_for(300ms);
+    kill(pid, SIGKILL);
+  };
+  RunPipesim({"run", "--device", "emulated", "--workers", "1", "--duration", "50s", "--quiet",
+              "--export", "json=" + (folder.path() / "run.json").string()},
+             options);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(Kept, TheNextCommandDoesNotOverwriteTheExport) {
   const support::TemporaryFolder folder;
   const std::string file = (folder.path() / "before.json").string();
@@ -158,6 +172,34 @@ TEST(Kept, TheNextCommandDoesNotOverwriteTheExport) {
   std::ifstream written(file);
   for (const auto& word : json::parse(written)["diagnosis"]["recommendation"]["argv"])
     EXPECT_NE(word, "--export");
+}
+
+TEST(SmallLimits, ASmallFileSizeLimitIsSaidBeforeARun) {
+  const CommandResult run = RunPipesim(kShortRun, Limited(RLIMIT_FSIZE, 8192));
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("8 KiB"), HasSubstr("ulimit -f")));
+  // A prediction needs no file; its export does.
+  const CommandResult prediction = RunPipesim(kShortPrediction, Limited(RLIMIT_FSIZE, 8192));
+  EXPECT_EQ(prediction.exit_code, 0);
+  EXPECT_THAT(prediction.out, HasSubstr("samples/s"));
+  EXPECT_THAT(prediction.err, HasSubstr("not kept"));
+  const support::TemporaryFolder folder;
+  const CommandResult exported = RunPipesim(
+      With(kShortPrediction, {"--export", "json=" + (folder.path() / "p.json").string()}),
+      Limited(RLIMIT_FSIZE, 8192));
+  EXPECT_EQ(exported.exit_code, 3);
+  EXPECT_THAT(exported.out, HasSubstr("samples/s"));
+  EXPECT_THAT(exported.err, AllOf(HasSubstr("File too large"), HasSubstr("ulimit -f")));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(SmallLimits, ATinyStackIsRefusedInWords) {
+  if (support::kSanitized) GTEST_SKIP() << "sanitizers need more stack before main";
+  for (const auto& words : {kShortRun, kShortPrediction, {"validate"}}) {
+    const CommandResult result = RunPipesim(words, Limited(RLIMIT_STACK, 64 << 10));
+    EXPECT_EQ(result.exit_code, 3) << words[0];
+    EXPECT_THAT(result.err, AllOf(HasSubstr("64 KiB"), HasSubstr("ulimit -s 8192")));
+  }
 }
 
 }  // namespace
