@@ -52,6 +52,12 @@ Typed AsTyped(const Override& change) {
 }
 
 Node EmptyMap(const Place& place) {
+/// Only these words ask for the default; an empty text is a variable of a script that is not set.
+bool SaysNull(std::string_view text) {
+  const std::string_view word = base::Trim(text);
+  return word == "~" || word == "null" || word == "Null" || word == "NULL";
+}
+
   Node map;
   map.kind = NodeKind::kMap;
   map.place = place;
@@ -80,6 +86,11 @@ void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem
   if (!root.IsMap()) root = EmptyMap(value.place);
   Node* node = &root;
   std::string path;
+  if (value.IsNull() && problems.size() == problems_before && !SaysNull(change.value)) {
+    problems.push_back(ProblemAt(value.place, change.path + " is given without a value",
+                                 "a value, or leave it out"));
+    return;
+  }
   int column = typed.path_column;
   const std::vector<std::string> parts = base::Split(change.path, '.');
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -47,5 +47,42 @@ class Inputs : public testing::Test {
   support::TemporaryFolder folder_;
 };
 
+TEST_F(Inputs, AFileThatIsNoMapIsRefusedWithFlagsToo) {
+  for (const char* content : {"hello\n", "[1,2]\n"}) {
+    const std::string file = Write("no-map.yaml", content);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"validate", file},
+          std::vector<std::string>{"validate", file, "--workers", "2"},
+          std::vector<std::string>{"predict", file, "--device", "emulated"}}) {
+      const CommandResult result = RunPipesim(words);
+      EXPECT_EQ(result.exit_code, 3) << content;
+      EXPECT_THAT(result.err,
+                  AllOf(HasSubstr("no-map.yaml:1:1"), HasSubstr("a map of keys and values")));
+    }
+  }
+}
+
+TEST_F(Inputs, APresetThatIsNoNameIsRefused) {
+  for (const char* value : {"storage.preset=[1,2,3]", "storage.preset={a: 1}"}) {
+    const CommandResult result = RunPipesim({"validate", "--set", value});
+    EXPECT_EQ(result.exit_code, 3) << value;
+    EXPECT_THAT(result.err, HasSubstr("storage.preset must be one name"));
+  }
+}
+
+TEST_F(Inputs, AnUnsetVariableIsNotZero) {
+  for (const std::vector<std::string>& flag :
+       {std::vector<std::string>{"--workers", ""}, std::vector<std::string>{"--prepare", ""},
+        std::vector<std::string>{"--set", "loader.workers="},
+        std::vector<std::string>{"--set", "storage= "}}) {
+    std::vector<std::string> words{"validate"};
+    words.insert(words.end(), flag.begin(), flag.end());
+    const CommandResult result = RunPipesim(words);
+    EXPECT_EQ(result.exit_code, 3) << flag[1];
+    EXPECT_THAT(result.err, HasSubstr("given without a value"));
+  }
+  EXPECT_EQ(RunPipesim({"validate", "--set", "storage=null"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace pipesim
