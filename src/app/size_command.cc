@@ -1,8 +1,6 @@
 // The least storage, cores or workers that reach a target, by predictions.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "advise/axis.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
@@ -50,7 +48,7 @@ Requirements::Limit TargetOf(const Arguments& arguments) {
     throw base::UsageError("`pipesim size` needs a target: --target 'au>=0.9' or "
                            "--target 'samples_per_s>=5000'");
   const Requirements::Limit limit = ReadLimit("--target", *text);
-  if (!limit.at_least || !std::isfinite(limit.value) || limit.value <= 0)
+  if (!limit.at_least || limit.value <= 0)
     throw base::UsageError(fmt::format("--target takes a lower limit above 0, such as {}>=0.9, not "
                                        "'{}'",
                                        limit.metric, base::Printable(*text)));

@@ -84,5 +84,18 @@ TEST_F(Inputs, AnUnsetVariableIsNotZero) {
   EXPECT_EQ(RunPipesim({"validate", "--set", "storage=null"}).exit_code, 0);
 }
 
+TEST_F(Inputs, ALimitTakesQuantitiesAndSaysTheValue) {
+  const auto require = [](const std::string& limit) {
+    return RunPipesim({"predict", "--device", "emulated", "--storage", "hdd", "--workers", "1",
+                       "--no-save", "--brief", "--require", limit});
+  };
+  EXPECT_EQ(require("samples_per_s>=nan").exit_code, 2);
+  EXPECT_EQ(require("samples_per_s>=inf").exit_code, 2);
+  const CommandResult missed = require("samples_per_s>=1M");
+  EXPECT_EQ(missed.exit_code, 5);
+  EXPECT_THAT(missed.err, HasSubstr("samples_per_s>=1M is missed: it is "));
+  EXPECT_EQ(require("au>=90%").exit_code, 5);
+}
+
 }  // namespace
 }  // namespace pipesim
