@@ -97,5 +97,36 @@ TEST_F(Inputs, ALimitTakesQuantitiesAndSaysTheValue) {
   EXPECT_EQ(require("au>=90%").exit_code, 5);
 }
 
+TEST_F(Inputs, AnEditedReportIsRefusedByEveryReader) {
+  const std::string file = ReportOf({"--workers", "2"});
+  EXPECT_EQ(RunPipesim({"report", file}).exit_code, 0);
+  EXPECT_EQ(RunPipesim({"predict", "--from", file, "--no-save"}).exit_code, 0);
+  json edited = Load(file);
+  edited["demands"]["step_s"] = -1;
+  const std::string bad = Write("edited.json", edited.dump());
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"report", bad},
+        std::vector<std::string>{"predict", "--from", bad}}) {
+    const CommandResult result = RunPipesim(words);
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("edited.json"), HasSubstr("demands.step_s: -1")));
+  }
+}
+
+TEST_F(Inputs, AReportMayBeNeitherAPipeNorHuge) {
+  const std::string pipe = (folder_.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  CommandOptions options;
+  options.limit = std::chrono::seconds(10);
+  const CommandResult fifo = RunPipesim({"report", pipe}, options);
+  EXPECT_EQ(fifo.exit_code, 3);
+  EXPECT_THAT(fifo.err, HasSubstr("not a regular file"));
+  const std::string huge = Write("huge.json", "");
+  fs::resize_file(huge, 285'000'000);
+  const CommandResult result = RunPipesim({"report", huge}, options);
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("too large for a report"));
+}
+
 }  // namespace
 }  // namespace pipesim
