@@ -57,6 +57,8 @@ void VolunteerForOomKiller() { std::ofstream("/proc/self/oom_score_adj") << 500;
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   VolunteerForOomKiller();
   spec::Experiment experiment = ReadAskedOfRun(arguments);
+  const std::string cpus_not_here = CpusNotHere(experiment.limits, base::ReadCpuAllowance());
+  if (!cpus_not_here.empty()) spdlog::warn(cpus_not_here);
   PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
   nothing.context.argv = arguments.typed;

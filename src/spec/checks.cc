@@ -1,9 +1,12 @@
 #include "spec/checks.h"
 
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 
+#include "base/text.h"
 #include "spec/model_layers.h"
 
 namespace pipesim::spec {
@@ -242,3 +245,12 @@ void CheckForRun(Reading& reading, const Experiment& experiment) {
 }
 
 }  // namespace pipesim::spec
+void CheckFilesHere(Reading& reading, const Storage& storage) {
+  std::error_code error;
+  if (storage.kind != StorageKind::kFiles || storage.path.empty()) return;
+  if (std::filesystem::is_directory(storage.path, error)) return;
+  reading.Problem(reading.PlaceOf("storage.path"),
+                  "there is no folder " + base::Printable(storage.path.string()),
+                  "a folder of JPEG files, one subfolder per class");
+}
+

@@ -74,6 +74,7 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
   ReadResult result;
   ReadSections(reading, tree, files, default_name, result.experiment);
   if (request.for_run) CheckForRun(reading, result.experiment);
+  if (request.files_here) CheckFilesHere(reading, result.experiment.storage);
   ThrowProblems(reading);
   result.experiment.settings = SettingsOf(result.experiment, reading);
   result.warnings = reading.TakeWarnings();

@@ -128,5 +128,42 @@ TEST_F(Inputs, AReportMayBeNeitherAPipeNorHuge) {
   EXPECT_THAT(result.err, HasSubstr("too large for a report"));
 }
 
+TEST_F(Inputs, ProcessorsThatAreNotHereAreNamed) {
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &set)) ++first;
+  CommandOptions options;
+  options.before = [first] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  };
+  const auto run = [&](const std::string& cpus) {
+    return RunPipesim(
+        {"run", "--device", "emulated", "--steps", "20", "--quiet", "--no-save", "--cpus", cpus},
+        options);
+  };
+  const std::string here = std::to_string(first), next = std::to_string(first + 1);
+  const CommandResult many = run("64");
+  EXPECT_EQ(many.exit_code, 0);
+  EXPECT_THAT(many.err, HasSubstr("64 processors are asked for; this process may use only 1"));
+  const CommandResult list = run(here + "-" + next);
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_THAT(list.err, HasSubstr("may use only \"" + here + "-" + here + "\""));
+  const CommandResult none = run(next + "-" + next);
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr("names no processor that this process may use"));
+  EXPECT_THAT(run(here + "-" + here).err, Not(HasSubstr("limits.cpus")));
+}
+
+TEST_F(Inputs, ValidateLooksForTheFolder) {
+  const CommandResult result = RunPipesim({"validate", "--data", "/nonexistent/x"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("there is no folder /nonexistent/x"));
+  EXPECT_EQ(RunPipesim({"validate", "--data", folder_.path().string()}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace pipesim
