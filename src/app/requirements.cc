@@ -13,7 +13,11 @@ namespace {
 using diagnose::Verdict;
 
 Verdict VerdictNamed(const std::string& name) {
-  if (const auto* row = diagnose::FindVerdict(name)) return row->verdict;
+  if (const auto* row = FindVerdictAsTyped(name)) return row->verdict;
+  const std::string meant = VerdictMeant(name);
+  if (!meant.empty())
+    throw base::UsageError(
+        fmt::format("unknown verdict '{}' in --expect; {}", base::Printable(name), meant));
   std::vector<std::string> names;
   for (const auto& row : diagnose::kVerdicts) names.emplace_back(row.name);
   throw base::UsageError(fmt::format("unknown verdict '{}' in --expect; the verdicts are: {}",
@@ -38,10 +42,6 @@ int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   return low_meets || high_meets ? 0 : -1;
 }
 
-}  // namespace
-
-Requirements::Limit ReadLimit(std::string_view flag, const std::string& text) {
-  const std::size_t at = text.find_first_of("<>");
 /// "samples_per_s>=4000 is missed: 86.5 (86.1 to 86.9)".
 std::string LimitLine(const Requirements::Limit& limit, const measure::Result& result,
                       bool missed) {
@@ -58,15 +58,15 @@ std::string LimitLine(const Requirements::Limit& limit, const measure::Result& r
                    : "");
 }
 
+}  // namespace
+
+Requirements::Limit ReadLimit(std::string_view flag, const std::string& text) {
+  const std::size_t at = text.find_first_of("<>");
   const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
   Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
   if (!readable || (limit.metric != "au" && limit.metric != "samples_per_s"))
     throw base::UsageError(fmt::format(
         "{} takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", flag, base::Printable(text)));
-  return limit;
-}
-
-Requirements ReadRequirements(const Arguments& arguments) {
   const std::string number = text.substr(at + 2);
   const auto parsed =
       limit.metric == "au" ? spec::ParseShare(number) : spec::ParsePerSecond(number);
@@ -77,6 +77,10 @@ Requirements ReadRequirements(const Arguments& arguments) {
             ? ""
             : fmt::format("; did you mean {}{}?", text.substr(0, at + 2), bad->suggestion)));
   limit.value = std::get<double>(parsed);
+  return limit;
+}
+
+Requirements ReadRequirements(const Arguments& arguments) {
   Requirements requirements;
   if (const auto expected = arguments.Last("expect")) requirements.expect = VerdictNamed(*expected);
   for (const std::string& text : arguments.All("require"))

@@ -1,4 +1,8 @@
 // The `device:` section: where the training step runs, real or emulated.
+#include <array>
+
+#include "base/names.h"
+#include "base/text.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
 
@@ -40,12 +44,12 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
 /// The word after `device:`. A word that is not a device is a preset's name.
 void ReadName(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
   const std::string& name = node.text;
-  if (const auto id = ParseDevice(name)) {
+  if (const auto id = ParseDevice(base::LowerCase(name))) {
     out.kind = id->kind;
     out.cuda_index = id->index;
-  } else if (name.starts_with("cuda:")) {
+  } else if (base::LowerCase(name).starts_with("cuda:")) {
     reading.Problem(node.place, "device: '" + name + "' is not a GPU", "cuda:0");
-  } else if (name == "gpu" || name == "GPU") {
+  } else if (base::LowerCase(name) == "gpu") {
     reading.Problem(node.place, "device: 'gpu' is not a device", "cuda:0");
   } else {
     out.kind = DeviceKind::kEmulated;
@@ -97,7 +101,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
   }
   if (emulated != nullptr) ReadEmulated(reading, files, *emulated, out);
   const bool stated = out.preset || out.step_base || emulated != nullptr;
-  const bool named_preset = reader.Has("name") && name != "emulated";
+  const bool named_preset = reader.Has("name") && base::LowerCase(name) != "emulated";
   if (out.kind == DeviceKind::kEmulated && !stated && !named_preset) {
     out.preset = ReadPreset(reading, files, std::string(kDefaultPreset), reading.PlaceOf("device"));
   }

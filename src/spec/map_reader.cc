@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "spec/drawn_text.h"
 #include "spec/keys.h"
@@ -313,8 +314,7 @@ std::optional<std::size_t> MapReader::ChoiceIndex(std::string_view key,
                                                   const std::vector<std::string>& names) {
   const Node* node = Scalar(key);
   if (node == nullptr) return std::nullopt;
-  const auto found = std::find(names.begin(), names.end(), node->text);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  if (const auto found = base::FindName(node->text, names)) return found;
   const auto near = base::Nearest(node->text, names);
   const std::string list = base::Join(names, ", ");
   reading_.Problem(node->place,

@@ -165,5 +165,43 @@ TEST_F(Inputs, ValidateLooksForTheFolder) {
   EXPECT_EQ(RunPipesim({"validate", "--data", folder_.path().string()}).exit_code, 0);
 }
 
+TEST_F(Inputs, CaseIsForgivenInNames) {
+  const CommandResult shown =
+      RunPipesim({"predict", "--device", "H100", "--model", "MLP", "--storage", "HDD", "--set",
+                  "loader.dispatch=Shared", "--dry-run"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::ContainsRegex("storage.preset +hdd "));
+  EXPECT_THAT(shown.out, testing::ContainsRegex("device.emulated.preset +h100 "));
+  EXPECT_THAT(shown.out, testing::ContainsRegex("model.name +mlp "));
+  EXPECT_THAT(shown.out, testing::ContainsRegex("loader.dispatch +shared "));
+  const std::string file = Write("relu.yaml",
+                                 "dataset: {samples: 9, shape: [8], classes: 2}\n"
+                                 "model: {layers: [{Linear: {out: 2}}, ReLU]}\n");
+  EXPECT_EQ(RunPipesim({"validate", file}).exit_code, 0);
+  EXPECT_EQ(RunPipesim({"validate", "--device", "CPU"}).exit_code, 0);
+  EXPECT_EQ(RunPipesim({"explain", "IO-bound"}).exit_code, 0);
+  // Units keep their case: m is not M.
+  EXPECT_EQ(RunPipesim({"validate", "--duration", "1S"}).exit_code, 3);
+}
+
+TEST_F(Inputs, SuggestionsMeanWhatUsersMean) {
+  EXPECT_THAT(RunPipesim({"explain", "gpu-bound"}).err, HasSubstr("did you mean compute-bound?"));
+  EXPECT_THAT(RunPipesim({"--expect", "disk-bound"}).err, HasSubstr("did you mean io-bound?"));
+  EXPECT_THAT(RunPipesim({"--gpu"}).err, HasSubstr("did you mean --device cuda:0?"));
+  EXPECT_THAT(RunPipesim({"--num-workers", "4"}).err, HasSubstr("did you mean --workers?"));
+  EXPECT_THAT(RunPipesim({"--batch_size", "4"}).err, HasSubstr("did you mean --batch?"));
+  EXPECT_THAT(RunPipesim({"--in-order", "false"}).err,
+              HasSubstr("did you mean --set loader.in_order=VALUE?"));
+  EXPECT_THAT(RunPipesim({"validate", "--set", "storage={preset: hdd, cache: {size: 8}}"}).err,
+              HasSubstr("suggestion: 8MB or 8GB"));
+}
+
+int Errors(const CommandResult& result) {
+  int errors = 0;
+  for (std::size_t at = 0; (at = result.err.find("error: ", at)) != std::string::npos; ++at)
+    ++errors;
+  return errors;
+}
+
 }  // namespace
 }  // namespace pipesim
