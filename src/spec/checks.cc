@@ -16,7 +16,7 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   const Loader& loader = experiment.loader;
   if (loader.workers == 0) {
     const auto needs_workers = [&](const char* path) {
-      if (!reading.SetByUser(path)) return;
+      if (!reading.SetByUser(path) || reading.IsInvalid(path)) return;
       reading.Problem(reading.PlaceOf(path), std::string(path) + " has no effect without workers",
                       "loader.workers: 1 or more, or leave it out");
     };
@@ -194,6 +194,7 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
   if (!input.good || dataset.shape.empty()) return;
   const bool sized_by_classes = UsesClasses(experiment.model.layers);
   const bool real_files = experiment.storage.kind == StorageKind::kFiles;
+  if (reading.IsInvalid("dataset.classes")) return;
   if (sized_by_classes && dataset.classes == 0 && !real_files) {
     reading.Problem(reading.PlaceOf("dataset"),
                     "dataset.classes is not set, and the model needs it", "classes: 10");
@@ -244,7 +245,6 @@ void CheckForRun(Reading& reading, const Experiment& experiment) {
                   "pipesim predict, or accelerators: 1");
 }
 
-}  // namespace pipesim::spec
 void CheckFilesHere(Reading& reading, const Storage& storage) {
   std::error_code error;
   if (storage.kind != StorageKind::kFiles || storage.path.empty()) return;
@@ -254,3 +254,4 @@ void CheckFilesHere(Reading& reading, const Storage& storage) {
                   "a folder of JPEG files, one subfolder per class");
 }
 
+}  // namespace pipesim::spec

@@ -10,6 +10,9 @@ namespace pipesim::spec {
 namespace {
 
 constexpr std::string_view kDefaultPreset = "rtx-4060";
+constexpr std::array<std::string_view, 8> kPresetKeys{
+    "source", "fp32_tflops",   "bf16_tflops", "memory_bandwidth",
+    "memory", "h2d_bandwidth", "launch",      "efficiency"};
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
                                        const std::string& name, const Place& place) {
@@ -29,12 +32,17 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   read += reader.Time("launch", preset.launch) ? 1 : 0;
   read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
   reader.Finish();
-  if (read < 8 || preset.efficiency <= 0) {
-    reading.Problem(loaded->tree.place, "a device preset must set all of these",
-                    "source, fp32_tflops, bf16_tflops, memory_bandwidth, memory, h2d_bandwidth, "
-                    "launch, efficiency");
-    return std::nullopt;
-  }
+  std::vector<std::string> missing;
+  for (const std::string_view key : kPresetKeys)
+    if (!reader.Has(key)) missing.emplace_back(key);
+  if (!missing.empty())
+    reading.Problem(loaded->tree.place, "device preset " + name + " does not set every figure",
+                    base::Join(missing, ", "));
+  const bool idle = reader.Has("efficiency") && preset.efficiency <= 0;
+  if (idle && !reading.IsInvalid(reader.PathOf("efficiency")))
+    reading.Problem(reader.Peek("efficiency")->place,
+                    reader.PathOf("efficiency") + " must be above 0", "0.5");
+  if (read < 8 || idle) return std::nullopt;
   preset.name = loaded->reference;
   preset.fp32_flops_per_s = fp32_tflops * 1e12;
   preset.bf16_flops_per_s = bf16_tflops * 1e12;

@@ -47,7 +47,7 @@ Place Reading::PlaceOf(std::string path) const {
   while (true) {
     const auto found = noted_.find(path);
     if (found != noted_.end()) return found->second.place;
-    if (path.empty()) return {};
+    if (path.empty()) return {};  // defaults alone
     const std::size_t dot = path.rfind('.');
     path.resize(dot == std::string::npos ? 0 : dot);
   }
@@ -70,7 +70,7 @@ std::vector<base::Problem> Reading::TakeProblems() {
 
 MapReader::MapReader(Reading& reading, const Node& node, std::string path)
     : reading_(reading), node_(&node), path_(std::move(path)) {
-  if (!path_.empty() && !node.IsNull()) reading_.Note(path_, node);
+  if (!node.IsNull()) reading_.Note(path_, node);
   if (!node.IsMap() && !node.IsNull()) {
     const std::string what = path_.empty() ? "an experiment" : path_;
     reading_.Problem(node.place, what + " must be a map of keys and values",
@@ -110,6 +110,7 @@ bool MapReader::Value(std::string_view key, T& out, Parse parse) {
   auto parsed = parse(std::string_view(node->text));
   if (const auto* bad = std::get_if<BadText>(&parsed)) {
     reading_.Problem(node->place, PathOf(key) + ": " + bad->what, bad->suggestion);
+    reading_.NoteInvalid(PathOf(key));
     return false;
   }
   out = std::get<0>(std::move(parsed));

@@ -203,5 +203,29 @@ int Errors(const CommandResult& result) {
   return errors;
 }
 
+TEST_F(Inputs, EveryErrorHasAPlaceAndEveryMistakeOneError) {
+  const std::string model = Write("own.yaml", "layers: [flatten, {linear: {out: 10}}]\n");
+  const CommandResult shape = RunPipesim({"validate", "--model", model});
+  EXPECT_THAT(shape.err, HasSubstr("command line: error: dataset.shape is not set"));
+  EXPECT_THAT(shape.err, HasSubstr("--model " + model + "\n        ^~"));
+  EXPECT_THAT(shape.err, Not(testing::StartsWith(":")));
+  const std::string experiment = Write("inline.yaml", "model: {layers: [linear: {out: 2}]}\n");
+  EXPECT_THAT(RunPipesim({"validate", experiment}).err,
+              HasSubstr("inline.yaml:1:8: error: dataset.shape is not set"));
+
+  const std::string preset = Write("gpu.yaml", "source: x\nfp32_tflops: 1\nmemory: 8\n");
+  const CommandResult incomplete = RunPipesim({"validate", "--device", preset});
+  EXPECT_THAT(incomplete.err, HasSubstr("device preset " + preset + " does not set every figure"));
+  EXPECT_THAT(incomplete.err,
+              HasSubstr("suggestion: bf16_tflops, memory_bandwidth, h2d_bandwidth"));
+  EXPECT_THAT(incomplete.err, HasSubstr("gpu.yaml:3:9"));
+  EXPECT_EQ(Errors(incomplete), 2);
+
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "loader.prefetch_factor=0"})), 1);
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.classes=0"})), 1);
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.samples=0"})), 1);
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.shape=[0]"})), 1);
+}
+
 }  // namespace
 }  // namespace pipesim
