@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "report/format.h"
 
@@ -142,13 +143,7 @@ struct Wording {
         w.samples, w.batch_size);
   }
 
-  std::string operator()(const warnings::BadSamples& w) const {
-    const bool one = w.count == 1;
-    return fmt::format(
-        "{} {} could not be used and {} left out.{}", w.count, one ? "sample" : "samples",
-        one ? "was" : "were",
-        w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
-  }
+  std::string operator()(const warnings::BadSamples& w) const { return BadSamplesText(w, {}); }
 
   std::string operator()(const warnings::LateWakeups& w) const {
     return fmt::format(
@@ -184,6 +179,20 @@ struct Wording {
 
 std::string WarningText(const measure::Warning& warning) {
   return warning.text.empty() ? std::visit(Wording{}, warning.facts) : warning.text;
+}
+
+std::string BadSamplesText(const warnings::BadSamples& w, std::span<const trace::DataFault> met) {
+  std::set<std::string_view> items;
+  for (const trace::DataFault& fault : met) items.insert(fault.item);
+  const auto different = static_cast<std::int64_t>(items.size());
+  const bool all_known = static_cast<std::int64_t>(met.size()) == w.count;
+  const bool again = different > 0 && different < w.count;
+  const std::int64_t samples = again ? different : w.count;
+  return fmt::format(
+      "{}{} {} could not be used and {} left out{}.{}", again && !all_known ? "At least " : "",
+      WithCommas(samples), samples == 1 ? "sample" : "samples", samples == 1 ? "was" : "were",
+      again ? fmt::format(", {} times in all epochs", WithCommas(w.count)) : "",
+      w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
 }
 
 }  // namespace pipesim::report

@@ -109,6 +109,20 @@ TEST(WarningText, NamesSamplesThatAreMissing) {
 TEST(WarningText, SaysWhichTimesAreNotWhatTheySeem) {
   EXPECT_EQ(WarningText(warnings::LateWakeups{0.05, 12.34e-6}),
             "Emulated waits ended late by 5.0 % of their time (12.3 us in all): the machine is "
+TEST(WarningText, CountsFilesAndNotTheirEpochs) {
+  std::vector<trace::DataFault> met;
+  for (int epoch = 0; epoch < 17; ++epoch)
+    for (const char* file : {"a.jpg", "b.jpg", "c.jpg"}) met.push_back({file, "truncated"});
+  EXPECT_EQ(
+      BadSamplesText({51, met.front()}, met),
+      "3 samples could not be used and were left out, 51 times in all epochs. The first: a.jpg "
+      "(truncated).");
+  met.resize(1);
+  EXPECT_EQ(BadSamplesText({2, {}}, met),
+            "At least 1 sample could not be used and was left out, 2 times in all epochs.");
+  EXPECT_EQ(BadSamplesText({1, {}}, met), "1 sample could not be used and was left out.");
+}
+
             "slow to wake sleeping threads, and waits that follow one another make up for it only "
             "in part.");
   EXPECT_EQ(WarningText(warnings::UnseenContention{1.5, 0.83}),
