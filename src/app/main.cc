@@ -16,9 +16,9 @@
 #include "app/build_info.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "base/standard_streams.h"
 
 namespace pipesim::app {
-#include "base/standard_streams.h"
 namespace {
 
 using base::ExitCode;
@@ -77,7 +77,7 @@ ExitCode Main(const std::vector<std::string>& words) {
 }  // namespace pipesim::app
 
 int main(int argc, char** argv) {
+  pipesim::base::KeepStandardStreamsOpen();
   std::setlocale(LC_CTYPE, "");
   return static_cast<int>(pipesim::app::Main(std::vector<std::string>(argv + 1, argv + argc)));
 }
-  pipesim::base::KeepStandardStreamsOpen();

@@ -87,10 +87,14 @@ struct Wording {
   }
 
   std::string operator()(const warnings::Swap& w) const {
-    return fmt::format(
-        "{:.0f} memory pages came back from disk or swap while this was measured: memory is "
-        "short. A smaller --batch, --prefetch or fewer --workers need less.",
-        w.pages);
+    // A few come back at any time, swapped out long ago and touched again. A thousand take a disk
+    // seconds and an SSD a tenth of one.
+    constexpr double kPagesThatCount = 1000;
+    const std::string came =
+        fmt::format("{} memory {} came back from disk or swap while this was measured",
+                    WithCommas(std::llround(w.pages)), w.pages == 1 ? "page" : "pages");
+    if (w.pages < kPagesThatCount) return came + ", too few to matter.";
+    return came + ": memory is short. A smaller --batch, --prefetch or fewer --workers need less.";
   }
 
   std::string operator()(const warnings::MixedCache& w) const {
@@ -177,10 +181,6 @@ struct Wording {
 
 }  // namespace
 
-std::string WarningText(const measure::Warning& warning) {
-  return warning.text.empty() ? std::visit(Wording{}, warning.facts) : warning.text;
-}
-
 std::string BadSamplesText(const warnings::BadSamples& w, std::span<const trace::DataFault> met) {
   std::set<std::string_view> items;
   for (const trace::DataFault& fault : met) items.insert(fault.item);
@@ -193,6 +193,10 @@ std::string BadSamplesText(const warnings::BadSamples& w, std::span<const trace:
       WithCommas(samples), samples == 1 ? "sample" : "samples", samples == 1 ? "was" : "were",
       again ? fmt::format(", {} times in all epochs", WithCommas(w.count)) : "",
       w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
+}
+
+std::string WarningText(const measure::Warning& warning) {
+  return warning.text.empty() ? std::visit(Wording{}, warning.facts) : warning.text;
 }
 
 }  // namespace pipesim::report

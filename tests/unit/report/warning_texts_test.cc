@@ -41,8 +41,11 @@ TEST(WarningText, NamesWhatTheMachineTookAway) {
   EXPECT_EQ(WarningText(warnings::Throttled{0.2, 1.5}),
             "The container's CPU quota stopped threads for 20 % of the time (1.5 cores allowed). "
             "Fewer workers or threads, or a larger quota, help.");
-  EXPECT_EQ(WarningText(warnings::Swap{99.6}),
-            "100 memory pages came back from disk or swap while this was measured: memory is "
+  EXPECT_EQ(
+      WarningText(warnings::Swap{1}),
+      "1 memory page came back from disk or swap while this was measured, too few to matter.");
+  EXPECT_EQ(WarningText(warnings::Swap{1999.6}),
+            "2,000 memory pages came back from disk or swap while this was measured: memory is "
             "short. A smaller --batch, --prefetch or fewer --workers need less.");
   EXPECT_EQ(WarningText(warnings::Stalled{3, 0.5}),
             "The whole program stood still for 3 s, from 500 ms after its start on (stopped, or "
@@ -106,9 +109,6 @@ TEST(WarningText, NamesSamplesThatAreMissing) {
             "1 sample could not be used and was left out.");
 }
 
-TEST(WarningText, SaysWhichTimesAreNotWhatTheySeem) {
-  EXPECT_EQ(WarningText(warnings::LateWakeups{0.05, 12.34e-6}),
-            "Emulated waits ended late by 5.0 % of their time (12.3 us in all): the machine is "
 TEST(WarningText, CountsFilesAndNotTheirEpochs) {
   std::vector<trace::DataFault> met;
   for (int epoch = 0; epoch < 17; ++epoch)
@@ -123,6 +123,9 @@ TEST(WarningText, CountsFilesAndNotTheirEpochs) {
   EXPECT_EQ(BadSamplesText({1, {}}, met), "1 sample could not be used and was left out.");
 }
 
+TEST(WarningText, SaysWhichTimesAreNotWhatTheySeem) {
+  EXPECT_EQ(WarningText(warnings::LateWakeups{0.05, 12.34e-6}),
+            "Emulated waits ended late by 5.0 % of their time (12.3 us in all): the machine is "
             "slow to wake sleeping threads, and waits that follow one another make up for it only "
             "in part.");
   EXPECT_EQ(WarningText(warnings::UnseenContention{1.5, 0.83}),
