@@ -38,6 +38,7 @@ OWNERS = [
     (r"jpeglib\.h|jerror\.h|turbojpeg\.h", ["engine/files"]),
     (r"yaml-cpp/", ["spec"]),
     (r"nlohmann/", ["report", "app"]),
+    (r"valijson/", ["report"]),
     (r"cxxopts", ["app"]),
     (r"spdlog/", ["app"]),
     (r"hwloc", ["base"]),

@@ -15,6 +15,7 @@
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/files.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 #include "calibrate/calibration.h"
 #include "measure/repeats.h"
@@ -122,7 +123,7 @@ base::ExitCode Calibrate(const Arguments& arguments) {
   base::OutputFile out{file};
   auto profile = CalibrateInterruptibly(plan, arguments.Has("quiet"));
   if (!profile) {
-    fmt::print(stderr, "pipesim: interrupted; {} is unchanged\n", base::Printable(file));
+    base::PrintError(fmt::format("pipesim: interrupted; {} is unchanged\n", base::Printable(file)));
     return base::ExitCode::kInterrupted;
   }
   if (older) profile = calibrate::Merged(*older, *profile);

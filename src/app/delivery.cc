@@ -7,6 +7,7 @@
 #include "app/kept_runs.h"
 #include "app/observed.h"
 #include "app/requirements.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 
 namespace pipesim::app {
@@ -87,7 +88,7 @@ ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& ou
   attempt([&] { exports.Write(outcome.document); });
   if (!exports.replaces_text())
     attempt([&] { PrintOut(report::ToText(outcome.document, TextOptionsFor(arguments))); });
-  for (const std::string& note : outcome.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : outcome.notes) base::PrintError(note + "\n");
   if (failures.empty()) return outcome.code;
   if (!kept.empty())
     failures.push_back("the report is kept in " + kept + "; `pipesim report last` shows it");

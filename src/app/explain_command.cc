@@ -4,6 +4,7 @@
 
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "app/verdict_names.h"
 #include "base/text.h"
 #include "diagnose/verdicts.h"
 #include "report/page.h"
@@ -44,14 +45,11 @@ base::ExitCode Explain(const Arguments& arguments) {
   if (arguments.positional.size() > 1)
     throw base::UsageError("`pipesim explain` takes one verdict");
   const std::string& name = arguments.positional[0];
-  if (const auto* row = diagnose::FindVerdict(name))
+  if (const auto* row = FindVerdictAsTyped(name))
     return PrintOut(TextOf(*row)), base::ExitCode::kOk;
-  std::vector<std::string> names;
-  for (const diagnose::VerdictRow& row : diagnose::kVerdicts) names.emplace_back(row.name);
-  const auto near = base::Nearest(name, names);
-  throw base::UsageError(fmt::format("there is no verdict '{}'{}; `pipesim explain` lists them",
-                                     base::Printable(name),
-                                     near ? "; did you mean " + *near + "?" : ""));
+  const std::string meant = VerdictMeant(name);
+  throw base::UsageError(fmt::format("there is no verdict '{}'{}\n`pipesim explain` lists them",
+                                     base::Printable(name), meant.empty() ? "" : "; " + meant));
 }
 
 }  // namespace pipesim::app

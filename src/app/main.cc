@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -14,13 +16,27 @@
 #include "app/build_info.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "base/standard_streams.h"
 
 namespace pipesim::app {
 namespace {
 
 using base::ExitCode;
 
+/// Throws base::EnvironmentError where the limits of this process would end it without a word.
+void HeedLimits() {
+  // Writing beyond ulimit -f becomes an error of that file instead of the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  constexpr rlim_t kLeastStack = 256 << 10;  // 96 KiB suffice for all commands; 64 do not
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeastStack) return;
+  throw base::EnvironmentError(fmt::format(
+      "a stack of {} KiB (ulimit -s) is too small; give it {} KiB or more: ulimit -s 8192",
+      stack.rlim_cur >> 10, kLeastStack >> 10));
+}
+
 ExitCode Dispatch(const std::vector<std::string>& words) {
+  HeedLimits();
   if (words.empty()) return PrintOut(WelcomeText()), ExitCode::kOk;
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help")
     return PrintOut(OverviewText()), ExitCode::kOk;
@@ -33,7 +49,7 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
 }
 
 ExitCode Fail(ExitCode code, std::string_view text) {
-  fmt::print(stderr, "pipesim: {}\n", text);
+  base::PrintError(fmt::format("pipesim: {}\n", text));
   return code;
 }
 
@@ -44,7 +60,7 @@ ExitCode Main(const std::vector<std::string>& words) {
   try {
     return Dispatch(words);
   } catch (const base::ConfigError& error) {
-    fmt::print(stderr, "{}", base::FormatProblems(error.problems()));
+    base::PrintError(base::FormatProblems(error.problems()));
     return ExitCode::kConfiguration;
   } catch (const base::UsageError& error) {
     return Fail(ExitCode::kUsage, error.what());
@@ -61,6 +77,7 @@ ExitCode Main(const std::vector<std::string>& words) {
 }  // namespace pipesim::app
 
 int main(int argc, char** argv) {
+  pipesim::base::KeepStandardStreamsOpen();
   std::setlocale(LC_CTYPE, "");
   return static_cast<int>(pipesim::app::Main(std::vector<std::string>(argv + 1, argv + argc)));
 }

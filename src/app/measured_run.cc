@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "report/view.h"
 
@@ -52,7 +51,7 @@ void ReadDemands(View document, MeasuredRun& run) {
 }  // namespace
 
 predict::MeasuredRun ReadMeasuredRun(const std::string& file) {
-  return MeasuredRunOf(report::Parse(base::ReadFile(file), file), file);
+  return MeasuredRunOf(report::ReadReport(file), file);
 }
 
 predict::MeasuredRun MeasuredRunOf(const report::Document& document, const std::string& file) {

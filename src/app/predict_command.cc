@@ -8,6 +8,7 @@
 #include "app/session.h"
 #include "app/settings_text.h"
 #include "base/memory.h"
+#include "measure/repeats.h"
 #include "predict/predict.h"
 
 namespace pipesim::app {
@@ -23,6 +24,9 @@ report::RunReport PredictInterruptibly(const spec::Experiment& experiment,
   report.experiment = experiment;
   report.storage = report.prepare = report.device = report.engine = report::Reality::kPredicted;
   report.measurement = std::move(prediction.measurement);
+  // The rate was complete, but its diagnosis was cut short.
+  if (stop.IsSet() && measure::Finished(report.measurement.result))
+    report.measurement.result.stopped_by = trace::EndReason::kInterrupted;
   report.diagnosis = std::move(prediction.diagnosis);
   report.repeats = std::move(prediction.repeats);
   report.prediction = std::move(prediction.notes);

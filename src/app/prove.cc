@@ -4,6 +4,7 @@
 
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
+#include "base/standard_streams.h"
 #include "measure/paired_gain.h"
 #include "report/proof.h"
 #include "report/view.h"
@@ -43,8 +44,8 @@ void RunPairs(const Arguments& arguments, report::Proof& proof) {
   for (int run = 1; run < 2 * kPairs; ++run) {
     const bool is_base = run % 2 == 0;
     if (show)
-      fmt::print(stderr, "proving: run {} of {}, {}\n", run + 1, 2 * kPairs,
-                 is_base ? "as typed" : "as recommended");
+      base::PrintError(fmt::format("proving: run {} of {}, {}\n", run + 1, 2 * kPairs,
+                                   is_base ? "as typed" : "as recommended"));
     const auto rate = RateOfRun(is_base ? typed : changed, stop);
     if (!rate) return;
     (is_base ? proof.base_samples_per_s : proof.changed_samples_per_s).push_back(*rate);

@@ -2,7 +2,6 @@
 #include "app/command_line/output.h"
 #include "app/installation.h"
 #include "app/kept_runs.h"
-#include "base/files.h"
 #include "report/view.h"
 
 namespace pipesim::app {
@@ -10,7 +9,7 @@ base::ExitCode Report(const Arguments& arguments) {
   if (arguments.positional.size() != 1)
     throw base::UsageError("`pipesim report` takes `last` or one report file: pipesim report last");
   const std::filesystem::path file = ReportFile(arguments.positional[0], StateFolder());
-  const auto document = report::Parse(base::ReadFile(file), file.string());
+  const auto document = report::ReadReport(file);
   Exports exports(arguments);
   if (!exports.replaces_text()) PrintOut(report::ToText(document, TextOptionsFor(arguments)));
   exports.Write(document);

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "app/verdict_names.h"
+#include "base/number_text.h"
 #include "base/text.h"
+#include "spec/units_text.h"
 
 namespace pipesim::app {
 namespace {
@@ -12,7 +13,11 @@ namespace {
 using diagnose::Verdict;
 
 Verdict VerdictNamed(const std::string& name) {
-  if (const auto* row = diagnose::FindVerdict(name)) return row->verdict;
+  if (const auto* row = FindVerdictAsTyped(name)) return row->verdict;
+  const std::string meant = VerdictMeant(name);
+  if (!meant.empty())
+    throw base::UsageError(
+        fmt::format("unknown verdict '{}' in --expect; {}", base::Printable(name), meant));
   std::vector<std::string> names;
   for (const auto& row : diagnose::kVerdicts) names.emplace_back(row.name);
   throw base::UsageError(fmt::format("unknown verdict '{}' in --expect; the verdicts are: {}",
@@ -37,19 +42,41 @@ int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   return low_meets || high_meets ? 0 : -1;
 }
 
+/// "samples_per_s>=4000 is missed: 86.5 (86.1 to 86.9)".
+std::string LimitLine(const Requirements::Limit& limit, const measure::Result& result,
+                      bool missed) {
+  const auto figure = [](double value) { return base::Significant(value, 3); };
+  const std::string judged = limit.text + (missed ? " is missed: " : " is not decided: ");
+  if (limit.metric == "au") {
+    const auto& au = result.accelerator_utilization;
+    return judged + (au ? "it is " + figure(*au) : "the utilization is not known");
+  }
+  if (!result.samples_per_s) return judged + "no rate was measured";
+  const auto& interval = result.samples_per_s_interval;
+  return judged + "it is " + figure(*result.samples_per_s) +
+         (interval ? fmt::format(" ({} to {})", figure(interval->low), figure(interval->high))
+                   : "");
+}
+
 }  // namespace
 
 Requirements::Limit ReadLimit(std::string_view flag, const std::string& text) {
   const std::size_t at = text.find_first_of("<>");
   const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
   Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
-  const char* end = text.data() + text.size();
-  const auto number = readable ? std::from_chars(text.data() + at + 2, end, limit.value)
-                               : std::from_chars_result{nullptr, std::errc::invalid_argument};
-  if (number.ec != std::errc() || number.ptr != end ||
-      (limit.metric != "au" && limit.metric != "samples_per_s"))
+  if (!readable || (limit.metric != "au" && limit.metric != "samples_per_s"))
     throw base::UsageError(fmt::format(
         "{} takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", flag, base::Printable(text)));
+  const std::string number = text.substr(at + 2);
+  const auto parsed =
+      limit.metric == "au" ? spec::ParseShare(number) : spec::ParsePerSecond(number);
+  if (const auto* bad = std::get_if<spec::BadText>(&parsed))
+    throw base::UsageError(fmt::format(
+        "{} {}: {}{}", flag, base::Printable(text), bad->what,
+        bad->suggestion.empty()
+            ? ""
+            : fmt::format("; did you mean {}{}?", text.substr(0, at + 2), bad->suggestion)));
+  limit.value = std::get<double>(parsed);
   return limit;
 }
 
@@ -77,8 +104,7 @@ RequirementResult CheckRequirements(const Requirements& requirements,
     const int judged = Judge(limit, measurement.result);
     if (judged == 1) continue;
     (judged == 0 ? undecided : missed) = true;
-    result.lines.push_back(
-        fmt::format("{} {}", limit.text, judged == 0 ? "is not decided by this run" : "is missed"));
+    result.lines.push_back(LimitLine(limit, measurement.result, judged != 0));
   }
   if (undecided) result.code = base::ExitCode::kUndecided;
   if (missed) result.code = base::ExitCode::kThresholdMissed;

@@ -16,6 +16,7 @@
 #include "app/requirements.h"
 #include "app/session.h"
 #include "app/settings_text.h"
+#include "base/standard_streams.h"
 
 namespace pipesim::app {
 namespace {
@@ -56,6 +57,8 @@ void VolunteerForOomKiller() { std::ofstream("/proc/self/oom_score_adj") << 500;
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   VolunteerForOomKiller();
   spec::Experiment experiment = ReadAskedOfRun(arguments);
+  const std::string cpus_not_here = CpusNotHere(experiment.limits, base::ReadCpuAllowance());
+  if (!cpus_not_here.empty()) spdlog::warn(cpus_not_here);
   PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
   nothing.context.argv = arguments.typed;
@@ -82,11 +85,11 @@ ExitCode RunSupervised(const Arguments& arguments) {
     return Deliver(arguments, exports, *outcome);
   }
   if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why
-  if (isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");  // its last line of progress
+  if (isatty(STDERR_FILENO)) base::PrintError("\r\033[K");  // its last line of progress
   const auto begun = handover.begun();
   if (begun)
     return Deliver(arguments, exports, OutcomeOfDeath(*begun, end, handover.last_progress()));
-  fmt::print(stderr, "pipesim: {}, before the run began\n", DeathText(end));
+  base::PrintError(fmt::format("pipesim: {}, before the run began\n", DeathText(end)));
   return OutcomeOfDeath({}, end, {}).code;
 }
 

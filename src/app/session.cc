@@ -21,6 +21,7 @@
 #include "measure/fit.h"
 #include "measure/repeats.h"
 #include "predict/virtual_predictor.h"
+#include "spec/cpu_list.h"
 #include "spec/machine_profile.h"
 #include "spec/units_text.h"
 
@@ -31,12 +32,32 @@ using spec::DeviceKind;
 using spec::Experiment;
 using spec::Origin;
 
+std::string CpuListText(const std::vector<int>& cpus) {
+  spec::Limits limits;
+  limits.cpu_list = cpus;
+  return spec::CpusText(limits);
+}
+
+/// The listed processors that this process may use. The kernel would silently leave out those that
+/// are not there, and go beyond the affinity that the process was started with (taskset).
+std::vector<int> AllowedOf(const std::vector<int>& listed, const base::CpuAllowance& allowed) {
+  std::vector<int> both;
+  for (const int cpu : listed)
+    if (std::binary_search(allowed.cpus.begin(), allowed.cpus.end(), cpu)) both.push_back(cpu);
+  if (both.empty())
+    throw base::EnvironmentError(
+        fmt::format("limits.cpus {} names no processor that this process may use; it may use {}",
+                    CpuListText(listed), CpuListText(allowed.cpus)));
+  return both;
+}
+
 void LimitCpus(const Experiment& experiment) {
   const spec::Limits& limits = experiment.limits;
+  const base::CpuAllowance allowed = base::ReadCpuAllowance();
   if (limits.cpu_count)
-    base::PinProcess(base::ChooseCpus(base::ReadCpuAllowance(), *limits.cpu_count));
+    base::PinProcess(base::ChooseCpus(allowed, *limits.cpu_count));
   else if (!limits.cpu_list.empty())
-    base::PinProcess(limits.cpu_list);
+    base::PinProcess(AllowedOf(limits.cpu_list, allowed));
   if (limits.omp_wait == spec::OmpWait::kPassive) setenv("OMP_WAIT_POLICY", "passive", 1);
 }
 
@@ -222,6 +243,21 @@ void CountSamples(Experiment& experiment) {
   if (experiment.storage.kind != spec::StorageKind::kFiles) return;
   const engine::ImageFolderSummary folder = engine::SummarizeImageFolder(experiment.storage.path);
   spec::SetFromData(experiment, folder.samples, folder.classes, folder.mean_sample_bytes);
+}
+
+std::string CpusNotHere(const spec::Limits& limits, const base::CpuAllowance& allowed) {
+  const auto here = static_cast<int>(allowed.cpus.size());
+  if (limits.cpu_count.value_or(0) > here)
+    return fmt::format(
+        "limits.cpus: {} processors are asked for; this process may use only {}, and "
+        "the run uses {}",
+        *limits.cpu_count, here, here == 1 ? "that one" : "those");
+  if (limits.cpu_list.empty()) return {};
+  const std::vector<int> used = AllowedOf(limits.cpu_list, allowed);
+  if (used.size() == limits.cpu_list.size()) return {};
+  return fmt::format(
+      "limits.cpus: {} is asked for; this process may use only {}, and the run uses {}",
+      CpuListText(limits.cpu_list), CpuListText(allowed.cpus), CpuListText(used));
 }
 
 void PrepareMachine(Experiment& experiment) {

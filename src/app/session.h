@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cpus.h"
 #include "engine/executor.h"
 #include "report/report.h"
 #include "spec/experiment.h"
@@ -20,6 +21,10 @@ trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::stri
 /// Counts the samples and classes of a folder of real files; does nothing for other storage. Throws
 /// base::ConfigError, base::EnvironmentError.
 void CountSamples(spec::Experiment& experiment);
+
+/// What of limits.cpus this process may not use, for a warning; empty: nothing. Throws
+/// base::EnvironmentError when it may use none of them.
+std::string CpusNotHere(const spec::Limits& limits, const base::CpuAllowance& allowed);
 
 /// Turns `auto` into what this machine has (device, threads), counts a folder of real samples, pins
 /// the process to its cores and sets OMP variables. Call before anything starts threads. Loads

@@ -1,8 +1,6 @@
 // The least storage, cores or workers that reach a target, by predictions.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "advise/axis.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
@@ -11,6 +9,7 @@
 #include "app/requirements.h"
 #include "app/session.h"
 #include "base/memory.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 #include "measure/repeats.h"
 #include "predict/predict.h"
@@ -49,7 +48,7 @@ Requirements::Limit TargetOf(const Arguments& arguments) {
     throw base::UsageError("`pipesim size` needs a target: --target 'au>=0.9' or "
                            "--target 'samples_per_s>=5000'");
   const Requirements::Limit limit = ReadLimit("--target", *text);
-  if (!limit.at_least || !std::isfinite(limit.value) || limit.value <= 0)
+  if (!limit.at_least || limit.value <= 0)
     throw base::UsageError(fmt::format("--target takes a lower limit above 0, such as {}>=0.9, not "
                                        "'{}'",
                                        limit.metric, base::Printable(*text)));
@@ -147,11 +146,12 @@ ExitCode Size(const Arguments& arguments) {
   Sizing sizing(axis, reader, basis, stop);
   auto report = Solve(axis, target, reader, basis, sizing);
   if (stop.IsSet()) {
-    fmt::print(stderr, "pipesim: interrupted before the answer was found\n");
+    base::PrintError("pipesim: interrupted before the answer was found\n");
     return ExitCode::kInterrupted;
   }
   if (!report) {
-    fmt::print(stderr, "pipesim: no value of {} can run: {}\n", axis.name, sizing.failure());
+    base::PrintError(
+        fmt::format("pipesim: no value of {} can run: {}\n", axis.name, sizing.failure()));
     return ExitCode::kRunFailed;
   }
   report->context.argv = arguments.typed;

@@ -12,6 +12,7 @@
 #include "app/tuner.h"
 #include "base/files.h"
 #include "base/memory.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 #include "diagnose/recommend.h"
 #include "report/tune_report.h"
@@ -74,8 +75,8 @@ class RunLines {
     std::string text;
     for (const auto& [key, value] : changes)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, value);
-    fmt::print(stderr, "run {} of at most {}: {}\n", run_, most_,
-               text.empty() ? "as it is" : base::Printable(text));
+    base::PrintError(fmt::format("run {} of at most {}: {}\n", run_, most_,
+                                 text.empty() ? "as it is" : base::Printable(text)));
   }
 
  private:

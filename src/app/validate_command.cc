@@ -4,6 +4,7 @@
 #include "app/command_line/output.h"
 #include "app/installation.h"
 #include "app/settings_text.h"
+#include "base/standard_streams.h"
 
 namespace pipesim::app {
 
@@ -12,8 +13,10 @@ base::ExitCode Validate(const Arguments& arguments) {
     PrintOut(KeysText());
     return base::ExitCode::kOk;
   }
-  const spec::ReadResult read = spec::ReadExperiment(RequestOf(arguments), FindDataFolders());
-  if (!read.warnings.empty()) fmt::print(stderr, "{}", base::FormatProblems(read.warnings));
+  spec::Request request = RequestOf(arguments);
+  request.files_here = true;
+  const spec::ReadResult read = spec::ReadExperiment(request, FindDataFolders());
+  if (!read.warnings.empty()) base::PrintError(base::FormatProblems(read.warnings));
   PrintOut(fmt::format("ok: {}\n",
                        arguments.positional.empty() ? "the flags" : arguments.positional[0]));
   return base::ExitCode::kOk;

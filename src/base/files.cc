@@ -27,6 +27,8 @@ std::string AdviceFor(int error) {
     case EPERM:
     case EROFS:
       return "choose a path that you may write to";
+    case EFBIG:
+      return "raise the limit on the size of files (ulimit -f)";
     case ENOSPC:
     case EDQUOT:
       return "free some space, or choose a path on another disk";
@@ -71,6 +73,10 @@ fs::path FolderOf(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
+fs::path TemporaryName(const fs::path& target, int attempt) {
+  return FolderOf(target) / fmt::format(".pipesim-{}-{}.tmp", getpid(), attempt);
+}
+
 }  // namespace
 
 std::string ReadFile(const fs::path& path) {
@@ -108,6 +114,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), target_(path_) {
   if (exists && S_ISDIR(status.st_mode)) ThrowCannotWrite(path_, EISDIR);
   if (exists && IsWrittenInPlace(path_, status)) {
     // O_APPEND keeps what a redirected /dev/stdout already holds.
+    in_place_ = true;
     fd_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd_ < 0) ThrowCannotWrite(path_, errno);
     return;
@@ -120,44 +127,73 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), target_(path_) {
     if (!real.empty()) target_ = real;
   }
   if (!target_.has_filename()) ThrowCannotWrite(path_, EISDIR);
-  CreateTemporary();
-  if (exists) fchmod(fd_, status.st_mode & 07777);
+  if (exists) permissions_ = status.st_mode & 07777;
+  CreateTemporary();  // tells whether Commit can
+  Discard();
 }
 
 void OutputFile::CreateTemporary() {
+  // Without a name nothing can stay behind. Not every file system has such files, and naming one
+  // takes /proc.
+  if (access("/proc/self/fd", X_OK) == 0)
+    fd_ = open(FolderOf(target_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   // A short name, not the target's plus a suffix: the target's may have the maximum length.
   for (int attempt = 0; fd_ < 0; ++attempt) {
-    temporary_ = FolderOf(target_) / fmt::format(".pipesim-{}-{}.tmp", getpid(), attempt);
+    temporary_ = TemporaryName(target_, attempt);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) {
       const int error = errno;
       temporary_.clear();
-      ThrowCannotWrite(path_, error);
+      Fail(error);
     }
   }
+}
+
+void OutputFile::NameTemporary() {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+  for (int attempt = 0; temporary_.empty(); ++attempt) {
+    const fs::path name = TemporaryName(target_, attempt);
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      temporary_ = name;
+    else if (errno != EEXIST)
+      Fail(errno);
+  }
+}
+
+void OutputFile::Fail(int error) {
+  Discard();
+  ThrowCannotWrite(path_, error);
+}
+
+void OutputFile::Discard() {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
       temporary_(std::move(other.temporary_)),
+      permissions_(other.permissions_),
+      in_place_(other.in_place_),
       fd_(std::exchange(other.fd_, -1)) {
   other.temporary_.clear();
 }
 
-OutputFile::~OutputFile() {
-  if (fd_ >= 0) close(fd_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-}
+OutputFile::~OutputFile() { Discard(); }
 
 void OutputFile::Commit(std::string_view content) {
+  if (!in_place_) CreateTemporary();
+  if (permissions_) fchmod(fd_, *permissions_);
   int error = WriteAll(fd_, content);
   // Pipes and devices cannot be synced.
-  if (error == 0 && fsync(fd_) != 0 && !temporary_.empty()) error = errno;
-  if (close(std::exchange(fd_, -1)) != 0 && error == 0) error = errno;
-  if (error != 0) ThrowCannotWrite(path_, error);
-  if (temporary_.empty()) return;
-  if (rename(temporary_.c_str(), target_.c_str()) != 0) ThrowCannotWrite(path_, errno);
+  if (error == 0 && fsync(fd_) != 0 && !in_place_) error = errno;
+  if (error != 0) Fail(error);
+  if (!in_place_) NameTemporary();
+  if (close(std::exchange(fd_, -1)) != 0) Fail(errno);
+  if (in_place_) return;
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) Fail(errno);
   temporary_.clear();
   SyncFolder(FolderOf(target_));
 }

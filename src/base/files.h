@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,10 +11,11 @@ namespace pipesim::base {
 /// The file's content. Throws EnvironmentError naming the file and the reason.
 std::string ReadFile(const std::filesystem::path& path);
 
-/// Opened before a long run, so that a bad path fails early, and written after it. Commit writes a
+/// Made before a long run, so that a bad path fails early, and written after it. Commit writes a
 /// temporary file beside the target, syncs it and renames it over the target, so an interrupted or
-/// failed write leaves the old file intact. The target's permissions are kept. Devices and pipes
-/// (/dev/stdout) are written in place. Not thread-safe.
+/// failed write leaves the old file intact. Between construction and Commit nothing stands beside
+/// the target, so a killed process leaves nothing behind. The target's permissions are kept.
+/// Devices and pipes (/dev/stdout) are written in place. Not thread-safe.
 class OutputFile {
  public:
   /// Throws EnvironmentError when the path cannot be written.
@@ -28,10 +30,15 @@ class OutputFile {
 
  private:
   void CreateTemporary();
+  void NameTemporary();
+  [[noreturn]] void Fail(int error);
+  void Discard();
 
   std::filesystem::path path_;
-  std::filesystem::path target_;     ///< path_ with symbolic links resolved
-  std::filesystem::path temporary_;  ///< empty: written in place, or done
+  std::filesystem::path target_;         ///< path_ with symbolic links resolved
+  std::filesystem::path temporary_;      ///< empty: there is none, or it has no name yet
+  std::optional<unsigned> permissions_;  ///< of the file to replace
+  bool in_place_ = false;
   int fd_ = -1;
 };
 

@@ -102,6 +102,8 @@ std::string Percent(double share) {
 }
 
 std::string Gain(double gain) {
+  constexpr double kAsFactor = 10;  // larger gains are easier to read as a factor
+  if (gain >= kAsFactor) return Significant(gain + 1, 3) + " ×";
   const double percent = gain * 100;
   if (percent == 0) return "0 %";
   std::string text = std::abs(percent) < 0.95 ? Fixed(percent, 1) : Fixed(std::round(percent), 0);

@@ -34,7 +34,8 @@ std::string RateOf(double used_per_s, double limit_per_s);
 /// A share as whole per cent: "28 %"; "<1 %" for what is above 0 and rounds to it; "0 %" for
 /// nothing.
 std::string Percent(double share);
-/// A gain with its sign: "+155 %", "-8 %", and below 1 % with a decimal: "+0.3 %".
+/// A gain with its sign: "+155 %", "-8 %", and below 1 % with a decimal: "+0.3 %"; from ten times on
+/// the factor: "966 ×".
 std::string Gain(double gain);
 /// Half-width of an interval over its mean: "0.7 %", "31 %".
 std::string Noise(double share);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/names.h"
+
 namespace pipesim::base {
 namespace {
 
-// Optimal string alignment distance: insert, delete, replace and swapping neighbours cost one each.
+// Optimal string alignment distance: insert, delete, replace and swapping neighbours cost one each,
+// another case nothing.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -69,9 +72,10 @@ constexpr std::array<Range, 6> kUnprintable = {{{0x0000, 0x001F},
 std::optional<std::string> Nearest(std::string_view word, std::span<const std::string> candidates) {
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
+  const std::string lower = LowerCase(word);
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
-    std::size_t distance = EditDistance(word, candidate);
+    std::size_t distance = EditDistance(lower, LowerCase(candidate));
     // Accepts one edit per three letters. A stem of at least three letters counts as one edit
     // ("batch" for "batch_size").
     if (word.size() >= 3 && candidate.starts_with(word))

@@ -1,5 +1,6 @@
 // Warnings, missing evidence, and where to find more.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "report/text_parts.h"
@@ -53,9 +54,11 @@ void AddSkipped(const Sheet& sheet) {
   if (count <= 0) return;
   const std::vector<View> items = result.At("bad_samples").Items();
   sheet.page.Add("Bad samples: " + WithCommas(count) + (items.empty() ? "." : ", the first:"));
+  std::set<std::string> named;  // they are met again every epoch
   for (const View item : items)
-    sheet.page.Add("  " + item.At("item").Text() + ": " + item.At("reason").Text(), Style::kPlain,
-                   "    ");
+    if (named.insert(item.At("item").Text()).second)
+      sheet.page.Add("  " + item.At("item").Text() + ": " + item.At("reason").Text(), Style::kPlain,
+                     "    ");
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ std::string CountText(const std::string& text) {
   return digits ? WithCommas(std::stoll(text)) : text;
 }
 
-/// Settings that came from the model's file, not from the user.
+/// Settings that came from the model's file or are a default that decides much, not from the user.
 void AddAssumed(const Sheet& sheet) {
   std::vector<std::string> assumed;
   std::string samples, bytes;
@@ -211,6 +211,11 @@ void AddAssumed(const Sheet& sheet) {
     else if (path != "prepare.kind" || value == "none")
       assumed.push_back(path + " " + value);
   }
+  // It decides how long a step takes, unless that is stated.
+  const View precision = sheet.document.At("experiment").Member("model.precision");
+  if (precision.At("origin").Text() == "default" &&
+      Setting(sheet.document, "device.emulated.base").empty())
+    assumed.push_back(precision.At("value").Text());
   if (samples.empty() && !bytes.empty()) samples = "samples";
   if (!samples.empty()) assumed.insert(assumed.begin(), samples + bytes);
   if (assumed.empty()) return;

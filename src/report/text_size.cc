@@ -20,12 +20,6 @@ std::string RateOfTry(View attempt) {
   return rate ? Significant(*rate, 4) : "n/a";
 }
 
-/// Large gains are easier to read as a factor.
-std::string GainOrFactor(double gain) {
-  constexpr double kAsFactor = 10;
-  return gain < kAsFactor ? Gain(gain) : Significant(gain + 1, 3) + " x";
-}
-
 /// "AU 0.902, 3,520 samples/s".
 std::string Reaches(View attempt) {
   return fmt::format("AU {}, {} samples/s", AuText(attempt), RateOfTry(attempt));
@@ -99,7 +93,7 @@ void AddHeadroom(const Sheet& sheet) {
     parts.push_back("now " + (*ratio < 1 ? Percent(*ratio) + " of" : Significant(*ratio, 3) + " x") +
                     " the answer");
   if (const auto gain = headroom.At("free_data_gain").Number())
-    parts.push_back("free data would give " + GainOrFactor(*gain));
+    parts.push_back("free data would give " + Gain(*gain));
   if (!parts.empty())
     sheet.page.Add("Headroom  " + base::Join(parts, "; "), Style::kPlain, kBelowLabel);
 }

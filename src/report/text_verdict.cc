@@ -112,11 +112,20 @@ void AddObserved(const Sheet& sheet) {
     sheet.page.Add("Mend  " + Sentences(mend, true), Style::kPlain, kHanging);
 }
 
-void AddAgain(const Sheet& sheet, const std::string& what) {
+void AddAgain(const Sheet& sheet, const std::string& what,
+              const std::vector<std::string>& more_words = {}) {
   sheet.page.Add("Next  " + what, Style::kPlain, kHanging);
   std::vector<std::string> argv{"pipesim"};
   for (const std::string& word : sheet.document.At("context.argv").Texts()) argv.push_back(word);
+  argv.insert(argv.end(), more_words.begin(), more_words.end());
   if (argv.size() > 1) sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+/// A file of the data set ended the run: its failure names one.
+bool FailedOnAFile(View document, const std::string& failure) {
+  const std::string folder = Setting(document, "storage.path");
+  return Setting(document, "storage.on_error") == "fail" && folder.size() > 1 &&
+         failure.find(folder) != std::string::npos;
 }
 
 /// For a run that failed or was interrupted: what happened, and what to do.
@@ -135,7 +144,11 @@ void AddFailure(const Sheet& sheet, const std::string& status) {
              "the command was:");
   } else {
     sheet.page.Add("failed" + because, Style::kBad);
-    AddAgain(sheet, "fix the error above, then run again:");
+    if (FailedOnAFile(sheet.document, failure))
+      AddAgain(sheet, "fix the file above, or leave out files that cannot be used:",
+               {"--set", "storage.on_error=skip"});
+    else
+      AddAgain(sheet, "fix the error above, then run again:");
   }
 }
 

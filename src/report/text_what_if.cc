@@ -104,8 +104,11 @@ std::string EnoughText(const Sheet& sheet, View enough) {
   std::string line = "Enough: " + Count(workers) + (workers == 1 ? " worker" : " workers");
   if (Accelerators(sheet.document) > 1) line += " for each accelerator";
   if (workers > 0) line += " and prefetch " + Count(prefetch);
-  if (workers == now && (workers == 0 || prefetch == prefetch_now)) line += ", as now,";
-  line += " reach " + Percent(enough.At("share_of_best").NumberOr(0)) + " of the best";
+  const bool as_now = workers == now && (workers == 0 || prefetch == prefetch_now);
+  if (as_now) line += ", as now";
+  const std::string share = Percent(enough.At("share_of_best").NumberOr(0));
+  if (share == "100 %") return line + "; more workers add nothing.";
+  line += (as_now ? ", reach " : " reach ") + share + " of the best";
   const bool more = now > workers || now * prefetch_now > workers * prefetch;
   return line + (more ? "; more only costs memory." : ".");
 }

@@ -83,10 +83,14 @@ Document FailureSection(const measure::Measurement& measurement) {
           {"bad_samples", items}};
 }
 
-Document WarningsSection(const std::vector<measure::Warning>& warnings) {
+Document WarningsSection(const measure::Measurement& measurement) {
   Document array = Document::array();
-  for (const measure::Warning& warning : warnings)
-    array.push_back({{"code", TextValue(warning.code)}, {"text", TextValue(WarningText(warning))}});
+  for (const measure::Warning& warning : measurement.warnings) {
+    const auto* bad = std::get_if<measure::warnings::BadSamples>(&warning.facts);
+    const std::string text =
+        bad != nullptr ? BadSamplesText(*bad, measurement.bad_samples) : WarningText(warning);
+    array.push_back({{"code", TextValue(warning.code)}, {"text", TextValue(text)}});
+  }
   return array;
 }
 
@@ -180,7 +184,7 @@ Document ToJson(const RunReport& report) {
           {"demands", DemandsSection(measured.demands)},
           {"ladder", LadderSection(report.diagnosis)},
           {"diagnosis", DiagnosisSection(report.diagnosis, report.next_argv)},
-          {"warnings", WarningsSection(measured.warnings)},
+          {"warnings", WarningsSection(measured)},
           {"samples",
            {{"step_time_s", NumbersArray(measured.step_time_samples_s)},
             {"occupancy", NumbersArray(measured.occupancy_samples)}}},

@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/number_text.h"
 #include "base/text.h"
+#include "report/schema.h"
 
 namespace pipesim::report {
 namespace {
@@ -14,6 +17,9 @@ namespace {
 // A report has five levels. The library's writer recurses once a level, so anything deeper is
 // refused.
 constexpr int kDeepest = 64;
+
+// Reports have tens to hundreds of KB, one of 10,000 workers a few MB. This is read in two seconds.
+constexpr std::uintmax_t kLargestBytes = 32 << 20;
 
 [[noreturn]] void Refuse(const std::string& source, std::string_view why) {
   throw base::EnvironmentError(fmt::format("{}: {}; use a file written by --export json=FILE",
@@ -93,11 +99,25 @@ Document Parse(std::string_view text, const std::string& source) {
   if (!view.At("pipesim").IsPresent() || !view.At("kind").IsPresent())
     Refuse(source, "not a report of pipesim");
   const std::string kind = view.At("kind").Text();
-  if (kind != "run" && kind != "size" && kind != "tune")
-    Refuse(source, "a report of the unknown kind '" + kind + "'");
+  if (!HasSchema(kind)) Refuse(source, "a report of the unknown kind '" + kind + "'");
   if (view.At("schema_version").Number() != kSchemaVersion)
     Refuse(source, "written by a version of pipesim with another report format");
+  if (const auto misfit = Misfit(document, kind))
+    Refuse(source, "edited, or written by another version of pipesim (" + *misfit + ")");
   return document;
+}
+
+Document ReadReport(const std::filesystem::path& path) {
+  const std::string source = path.string();
+  std::error_code error;
+  // Reading a pipe or a device might never end.
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    Refuse(source, "not a regular file");
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > kLargestBytes)
+    Refuse(source,
+           fmt::format("{}, too large for a report", base::Amount(static_cast<double>(size))));
+  return Parse(base::ReadFile(path), source);
 }
 
 std::string Setting(View document, std::string_view path) {

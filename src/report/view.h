@@ -1,7 +1,8 @@
-// Reads documents that may be old, hand-edited or truncated: missing values and values of the wrong
-// type are absent, and every text is safe for a terminal.
+// Reads documents: those from files are checked against their schema first. In all of them unknown
+// values and values of the wrong type are absent, and every text is safe for a terminal.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -41,8 +42,12 @@ class View {
 };
 
 /// Parses a saved document. Throws base::EnvironmentError, naming `source`, when the text is not
-/// JSON, nested too deeply, or not a report that this version can read.
+/// JSON, nested too deeply, or does not fit the schema of its kind: then it was edited, or written
+/// by a version that this one cannot read.
 Document Parse(std::string_view text, const std::string& source);
+
+/// The same from a file, which must be a regular one of at most 32 MiB.
+Document ReadReport(const std::filesystem::path& path);
 
 /// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "report/format.h"
 
@@ -86,10 +87,14 @@ struct Wording {
   }
 
   std::string operator()(const warnings::Swap& w) const {
-    return fmt::format(
-        "{:.0f} memory pages came back from disk or swap while this was measured: memory is "
-        "short. A smaller --batch, --prefetch or fewer --workers need less.",
-        w.pages);
+    // A few come back at any time, swapped out long ago and touched again. A thousand take a disk
+    // seconds and an SSD a tenth of one.
+    constexpr double kPagesThatCount = 1000;
+    const std::string came =
+        fmt::format("{} memory {} came back from disk or swap while this was measured",
+                    WithCommas(std::llround(w.pages)), w.pages == 1 ? "page" : "pages");
+    if (w.pages < kPagesThatCount) return came + ", too few to matter.";
+    return came + ": memory is short. A smaller --batch, --prefetch or fewer --workers need less.";
   }
 
   std::string operator()(const warnings::MixedCache& w) const {
@@ -142,13 +147,7 @@ struct Wording {
         w.samples, w.batch_size);
   }
 
-  std::string operator()(const warnings::BadSamples& w) const {
-    const bool one = w.count == 1;
-    return fmt::format(
-        "{} {} could not be used and {} left out.{}", w.count, one ? "sample" : "samples",
-        one ? "was" : "were",
-        w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
-  }
+  std::string operator()(const warnings::BadSamples& w) const { return BadSamplesText(w, {}); }
 
   std::string operator()(const warnings::LateWakeups& w) const {
     return fmt::format(
@@ -181,6 +180,20 @@ struct Wording {
 };
 
 }  // namespace
+
+std::string BadSamplesText(const warnings::BadSamples& w, std::span<const trace::DataFault> met) {
+  std::set<std::string_view> items;
+  for (const trace::DataFault& fault : met) items.insert(fault.item);
+  const auto different = static_cast<std::int64_t>(items.size());
+  const bool all_known = static_cast<std::int64_t>(met.size()) == w.count;
+  const bool again = different > 0 && different < w.count;
+  const std::int64_t samples = again ? different : w.count;
+  return fmt::format(
+      "{}{} {} could not be used and {} left out{}.{}", again && !all_known ? "At least " : "",
+      WithCommas(samples), samples == 1 ? "sample" : "samples", samples == 1 ? "was" : "were",
+      again ? fmt::format(", {} times in all epochs", WithCommas(w.count)) : "",
+      w.first ? fmt::format(" The first: {} ({}).", w.first->item, w.first->reason) : "");
+}
 
 std::string WarningText(const measure::Warning& warning) {
   return warning.text.empty() ? std::visit(Wording{}, warning.facts) : warning.text;

@@ -1,9 +1,12 @@
 #include "spec/checks.h"
 
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 
+#include "base/text.h"
 #include "spec/model_layers.h"
 
 namespace pipesim::spec {
@@ -13,7 +16,7 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   const Loader& loader = experiment.loader;
   if (loader.workers == 0) {
     const auto needs_workers = [&](const char* path) {
-      if (!reading.SetByUser(path)) return;
+      if (!reading.SetByUser(path) || reading.IsInvalid(path)) return;
       reading.Problem(reading.PlaceOf(path), std::string(path) + " has no effect without workers",
                       "loader.workers: 1 or more, or leave it out");
     };
@@ -191,6 +194,7 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
   if (!input.good || dataset.shape.empty()) return;
   const bool sized_by_classes = UsesClasses(experiment.model.layers);
   const bool real_files = experiment.storage.kind == StorageKind::kFiles;
+  if (reading.IsInvalid("dataset.classes")) return;
   if (sized_by_classes && dataset.classes == 0 && !real_files) {
     reading.Problem(reading.PlaceOf("dataset"),
                     "dataset.classes is not set, and the model needs it", "classes: 10");
@@ -239,6 +243,15 @@ void CheckForRun(Reading& reading, const Experiment& experiment) {
   reading.Problem(reading.PlaceOf("run.accelerators"),
                   "a run has one accelerator; several can only be predicted",
                   "pipesim predict, or accelerators: 1");
+}
+
+void CheckFilesHere(Reading& reading, const Storage& storage) {
+  std::error_code error;
+  if (storage.kind != StorageKind::kFiles || storage.path.empty()) return;
+  if (std::filesystem::is_directory(storage.path, error)) return;
+  reading.Problem(reading.PlaceOf("storage.path"),
+                  "there is no folder " + base::Printable(storage.path.string()),
+                  "a folder of JPEG files, one subfolder per class");
 }
 
 }  // namespace pipesim::spec

@@ -18,6 +18,9 @@ void CheckWhole(Reading& reading, const Experiment& experiment);
 /// Reports settings that can be predicted but not run.
 void CheckForRun(Reading& reading, const Experiment& experiment);
 
+/// Reports a folder of real files that is not on this machine.
+void CheckFilesHere(Reading& reading, const Storage& storage);
+
 /// Outputs of the model's last layer. Throws std::invalid_argument where the layers do not fit.
 std::int64_t OutputsOf(const Model& model, const Shape& input);
 

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "spec/yaml_tree.h"
 
@@ -67,11 +68,17 @@ std::optional<fs::path> DataFiles::Find(DataKind kind, const std::string& text) 
     }
     return std::nullopt;
   }
-  for (const fs::path& root : folders_.roots) {
-    fs::path candidate = root / RuleOf(kind).folder / (text + ".yaml");
-    if (IsFile(candidate)) return candidate;
-  }
-  return std::nullopt;
+  const auto named = [&](const std::string& name) -> std::optional<fs::path> {
+    for (const fs::path& root : folders_.roots) {
+      fs::path candidate = root / RuleOf(kind).folder / (name + ".yaml");
+      if (IsFile(candidate)) return candidate;
+    }
+    return std::nullopt;
+  };
+  if (auto exact = named(text)) return exact;
+  const std::vector<std::string> names = DataNames(folders_, kind);
+  const auto at = base::FindName(text, names);
+  return at ? named(names[*at]) : std::nullopt;
 }
 
 std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const std::string& text,
@@ -89,7 +96,8 @@ std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const s
   }
   std::vector<base::Problem> problems;
   DataFile file{ParseFile(*path, rule.origin, problems),
-                IsPath(text) ? fs::absolute(*path).lexically_normal().string() : text};
+                IsPath(text) ? fs::absolute(*path).lexically_normal().string()
+                             : path->stem().string()};
   const bool good = problems.empty();
   reading.Add(std::move(problems));
   if (good && !file.tree.IsMap()) {

@@ -1,4 +1,8 @@
 // The `device:` section: where the training step runs, real or emulated.
+#include <array>
+
+#include "base/names.h"
+#include "base/text.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
 
@@ -6,6 +10,9 @@ namespace pipesim::spec {
 namespace {
 
 constexpr std::string_view kDefaultPreset = "rtx-4060";
+constexpr std::array<std::string_view, 8> kPresetKeys{
+    "source", "fp32_tflops",   "bf16_tflops", "memory_bandwidth",
+    "memory", "h2d_bandwidth", "launch",      "efficiency"};
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
                                        const std::string& name, const Place& place) {
@@ -25,12 +32,17 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   read += reader.Time("launch", preset.launch) ? 1 : 0;
   read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
   reader.Finish();
-  if (read < 8 || preset.efficiency <= 0) {
-    reading.Problem(loaded->tree.place, "a device preset must set all of these",
-                    "source, fp32_tflops, bf16_tflops, memory_bandwidth, memory, h2d_bandwidth, "
-                    "launch, efficiency");
-    return std::nullopt;
-  }
+  std::vector<std::string> missing;
+  for (const std::string_view key : kPresetKeys)
+    if (!reader.Has(key)) missing.emplace_back(key);
+  if (!missing.empty())
+    reading.Problem(loaded->tree.place, "device preset " + name + " does not set every figure",
+                    base::Join(missing, ", "));
+  const bool idle = reader.Has("efficiency") && preset.efficiency <= 0;
+  if (idle && !reading.IsInvalid(reader.PathOf("efficiency")))
+    reading.Problem(reader.Peek("efficiency")->place,
+                    reader.PathOf("efficiency") + " must be above 0", "0.5");
+  if (read < 8 || idle) return std::nullopt;
   preset.name = loaded->reference;
   preset.fp32_flops_per_s = fp32_tflops * 1e12;
   preset.bf16_flops_per_s = bf16_tflops * 1e12;
@@ -40,12 +52,12 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
 /// The word after `device:`. A word that is not a device is a preset's name.
 void ReadName(Reading& reading, const DataFiles& files, const Node& node, Device& out) {
   const std::string& name = node.text;
-  if (const auto id = ParseDevice(name)) {
+  if (const auto id = ParseDevice(base::LowerCase(name))) {
     out.kind = id->kind;
     out.cuda_index = id->index;
-  } else if (name.starts_with("cuda:")) {
+  } else if (base::LowerCase(name).starts_with("cuda:")) {
     reading.Problem(node.place, "device: '" + name + "' is not a GPU", "cuda:0");
-  } else if (name == "gpu" || name == "GPU") {
+  } else if (base::LowerCase(name) == "gpu") {
     reading.Problem(node.place, "device: 'gpu' is not a device", "cuda:0");
   } else {
     out.kind = DeviceKind::kEmulated;
@@ -97,7 +109,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
   }
   if (emulated != nullptr) ReadEmulated(reading, files, *emulated, out);
   const bool stated = out.preset || out.step_base || emulated != nullptr;
-  const bool named_preset = reader.Has("name") && name != "emulated";
+  const bool named_preset = reader.Has("name") && base::LowerCase(name) != "emulated";
   if (out.kind == DeviceKind::kEmulated && !stated && !named_preset) {
     out.preset = ReadPreset(reading, files, std::string(kDefaultPreset), reading.PlaceOf("device"));
   }

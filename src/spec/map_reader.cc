@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "spec/drawn_text.h"
 #include "spec/keys.h"
@@ -46,7 +47,7 @@ Place Reading::PlaceOf(std::string path) const {
   while (true) {
     const auto found = noted_.find(path);
     if (found != noted_.end()) return found->second.place;
-    if (path.empty()) return {};
+    if (path.empty()) return {};  // defaults alone
     const std::size_t dot = path.rfind('.');
     path.resize(dot == std::string::npos ? 0 : dot);
   }
@@ -69,7 +70,7 @@ std::vector<base::Problem> Reading::TakeProblems() {
 
 MapReader::MapReader(Reading& reading, const Node& node, std::string path)
     : reading_(reading), node_(&node), path_(std::move(path)) {
-  if (!path_.empty() && !node.IsNull()) reading_.Note(path_, node);
+  if (!node.IsNull()) reading_.Note(path_, node);
   if (!node.IsMap() && !node.IsNull()) {
     const std::string what = path_.empty() ? "an experiment" : path_;
     reading_.Problem(node.place, what + " must be a map of keys and values",
@@ -109,6 +110,7 @@ bool MapReader::Value(std::string_view key, T& out, Parse parse) {
   auto parsed = parse(std::string_view(node->text));
   if (const auto* bad = std::get_if<BadText>(&parsed)) {
     reading_.Problem(node->place, PathOf(key) + ": " + bad->what, bad->suggestion);
+    reading_.NoteInvalid(PathOf(key));
     return false;
   }
   out = std::get<0>(std::move(parsed));
@@ -313,8 +315,7 @@ std::optional<std::size_t> MapReader::ChoiceIndex(std::string_view key,
                                                   const std::vector<std::string>& names) {
   const Node* node = Scalar(key);
   if (node == nullptr) return std::nullopt;
-  const auto found = std::find(names.begin(), names.end(), node->text);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  if (const auto found = base::FindName(node->text, names)) return found;
   const auto near = base::Nearest(node->text, names);
   const std::string list = base::Join(names, ", ");
   reading_.Problem(node->place,

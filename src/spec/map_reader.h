@@ -29,6 +29,10 @@ class Reading {
   /// Records that `node` set `path`; called for every value read.
   void Note(const std::string& path, const Node& node);
 
+  /// The value at `path` was reported and not read; checks across keys leave it alone.
+  void NoteInvalid(const std::string& path) { invalid_.insert(path); }
+  bool IsInvalid(const std::string& path) const { return invalid_.contains(path); }
+
   bool HasProblems() const { return count_ > 0; }
   bool IsFull() const { return problems_.size() >= kMostProblems; }
   /// The value came from the file or a flag, not from a model, a preset or a default.
@@ -47,6 +51,7 @@ class Reading {
     Origin origin;
   };
   std::map<std::string, Noted> noted_;
+  std::set<std::string> invalid_;
   std::vector<base::Problem> problems_, warnings_;
   std::size_t count_ = 0;
 };

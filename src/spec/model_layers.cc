@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/names.h"
 #include "base/text.h"
 
 namespace pipesim::spec {
@@ -68,15 +69,18 @@ const LayerRule& RuleOf(LayerKind kind) {
                        [&](const LayerRule& rule) { return rule.kind == kind; });
 }
 
+/// In any case: PyTorch writes ReLU.
 const LayerRule* FindRule(std::string_view name) {
+  const std::string lower = base::LowerCase(name);
   const auto found = std::find_if(kLayerRules.begin(), kLayerRules.end(),
-                                  [&](const LayerRule& rule) { return rule.name == name; });
+                                  [&](const LayerRule& rule) { return rule.name == lower; });
   return found == kLayerRules.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> LayerNames() {
-  std::vector<std::string> names{"repeat"};
+  std::vector<std::string> names;
   for (const LayerRule& rule : kLayerRules) names.emplace_back(rule.name);
+  names.emplace_back("repeat");
   return names;
 }
 

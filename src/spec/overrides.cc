@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "base/names.h"
 #include "base/text.h"
 #include "spec/yaml_tree.h"
 
@@ -51,6 +52,12 @@ Typed AsTyped(const Override& change) {
   return typed;
 }
 
+/// Only these words ask for the default; an empty text is a variable of a script that is not set.
+bool SaysNull(std::string_view text) {
+  const std::string_view word = base::Trim(text);
+  return word == "~" || word == "null" || word == "Null" || word == "NULL";
+}
+
 Node EmptyMap(const Place& place) {
   Node map;
   map.kind = NodeKind::kMap;
@@ -67,7 +74,8 @@ Node Expanded(std::string_view path, const Node& node) {
     if (form.path != path) continue;
     const auto& words = form.other_words;
     const bool other =
-        !node.text.empty() && std::find(words.begin(), words.end(), node.text) != words.end();
+        !node.text.empty() &&
+        std::find(words.begin(), words.end(), base::LowerCase(node.text)) != words.end();
     return MapOf(std::string(other ? form.other_key : form.key), node);
   }
   return node;
@@ -75,8 +83,14 @@ Node Expanded(std::string_view path, const Node& node) {
 
 void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem>& problems) {
   const Typed typed = AsTyped(change);
+  const std::size_t problems_before = problems.size();
   Node value =
       ParseYamlValue(change.value, typed.source, typed.value_column, change.origin, problems);
+  if (value.IsNull() && problems.size() == problems_before && !SaysNull(change.value)) {
+    problems.push_back(ProblemAt(value.place, change.path + " is given without a value",
+                                 "a value, or leave it out"));
+    return;
+  }
   if (!root.IsMap()) root = EmptyMap(value.place);
   Node* node = &root;
   std::string path;

@@ -60,7 +60,12 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
 ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Request& request,
                     const std::string& default_name, const DataFolders& folders) {
   Reading reading;
-  const bool unreadable = tree.IsNull() && !problems.empty();
+  bool unreadable = tree.IsNull() && !problems.empty();
+  if (!tree.IsNull() && !tree.IsMap()) {  // flags must not make a readable experiment of it
+    unreadable = true;
+    problems.push_back(
+        ProblemAt(tree.place, "an experiment must be a map of keys and values", "version: 1"));
+  }
   for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
   reading.Add(std::move(problems));
   if (unreadable)
@@ -69,6 +74,7 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
   ReadResult result;
   ReadSections(reading, tree, files, default_name, result.experiment);
   if (request.for_run) CheckForRun(reading, result.experiment);
+  if (request.files_here) CheckFilesHere(reading, result.experiment.storage);
   ThrowProblems(reading);
   result.experiment.settings = SettingsOf(result.experiment, reading);
   result.warnings = reading.TakeWarnings();

@@ -34,6 +34,7 @@ struct Request {
   std::optional<std::filesystem::path> file;
   std::vector<Override> overrides;
   bool for_run = false;  ///< reject settings that can only be predicted
+  bool files_here = false;  ///< reject a folder of real files that is not on this machine
 };
 
 struct ReadResult {

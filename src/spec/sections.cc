@@ -44,7 +44,9 @@ void ReadDataset(Reading& reading, const Node& section, const Node& natural, boo
   reader.Finish();
   const auto missing = [&](const char* key, const char* example) {
     if (reader.Has(key)) return;  // present but invalid: already reported
-    reading.Problem(reading.PlaceOf("dataset"),
+    // The model that has no default, where the file has no dataset section either.
+    const char* where = reading.OriginOf("dataset") ? "dataset" : "model";
+    reading.Problem(reading.PlaceOf(where),
                     std::string("dataset.") + key + " is not set, and the model has no default",
                     example);
   };

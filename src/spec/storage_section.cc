@@ -15,7 +15,14 @@ constexpr std::array<std::string_view, 3> kFileKeys{"path", "direct", "on_error"
 /// The preset's figures, overridden by the user's own.
 Node WithPreset(Reading& reading, const DataFiles& files, const Node& section, Storage& out) {
   const Node* preset = section.IsMap() ? section.Find("preset") : nullptr;
-  if (preset == nullptr || preset->kind != NodeKind::kScalar) return section;
+  if (preset == nullptr || preset->IsNull()) return section;
+  if (preset->kind != NodeKind::kScalar) {
+    reading.Problem(preset->place,
+                    std::string("storage.preset must be one name, not a ") +
+                        (preset->IsMap() ? "map" : "list"),
+                    "storage: hdd");
+    return section;
+  }
   auto loaded = files.Load(reading, DataKind::kStorage, preset->text, preset->place);
   if (!loaded) return section;
   out.preset = loaded->reference;

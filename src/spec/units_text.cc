@@ -299,7 +299,9 @@ Parsed<base::Duration> ParseDuration(std::string_view text) {
 }
 
 Parsed<base::Bytes> ParseBytes(std::string_view text) {
-  const auto amount = ParseAmount(text, {kByteUnits, kByteSlips, "B", false, "1 B"});
+  // One or two digits are no number of bytes that anybody means; 784 are those of a digit's image.
+  const std::string_view usual = text.size() > 2 ? "B" : "MB or GB";
+  const auto amount = ParseAmount(text, {kByteUnits, kByteSlips, usual, false, "1 B"});
   if (const auto* bad = std::get_if<BadText>(&amount)) return *bad;
   return base::Bytes{std::get<std::int64_t>(amount)};
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -95,6 +96,18 @@ TEST_F(Photos, TheRunFailsWhenAllFilesVanishEvenIfSkippingIsAllowed) {
       Run({"--set", "storage.on_error=skip"}, [this] { fs::remove_all(folder_); });
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(FailureOf(result), HasSubstr("no usable sample"));
+}
+
+TEST_F(Photos, AfterABadFileNextNamesTheWayToSkipIt) {
+  std::ofstream(folder_ / "class3" / "000007.jpg") << "no JPEG";
+  const CommandResult result = Run({});
+  EXPECT_EQ(result.exit_code, 4);
+  const fs::path report = temporary_.path() / "report.json";
+  std::ofstream(report) << result.out;
+  const CommandResult text = RunPipesim({"report", report.string()});
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("fix the file above, or leave out files that cannot be used"),
+                    HasSubstr("--set storage.on_error=skip")));
 }
 
 TEST_F(Photos, APipeIsNamedAndDoesNotBlockTheRun) {

@@ -137,7 +137,7 @@ TEST(SizeErrors, NameTheFlagAndWhatItTakes) {
   ExpectError(Size({"--target", "au<=0.9", "--solve", "limits.cpus"}, kHungry), 2,
               "a lower limit above 0");
   ExpectError(Size({"--target", "au>=nan", "--solve", "limits.cpus"}, kHungry), 2,
-              "a lower limit above 0");
+              "'nan' is not a plain number");
   ExpectError(Size({"--targte", "au>=0.9", "--solve", "limits.cpus"}, kHungry), 2,
               "did you mean --target?");
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/text.h"
+#include "spec/keys.h"
 
 // Otherwise cxxopts splits values at commas, which file names may hold.
 #define CXXOPTS_VECTOR_DELIMITER '\0'
@@ -26,19 +28,38 @@ const Command* CommandOf(const std::string& flag) {
   return nullptr;
 }
 
-/// `word` as typed, dashes and value included.
-std::string UnknownFlag(const std::string& word, const Command& command) {
+/// What `name`, without dashes, stands for: a word of other programs, a key of the experiment file
+/// or a slip. Empty: nothing comes near.
+std::string FlagMeant(std::string name, const Command& command) {
+  name = base::LowerCase(name);
+  const bool takes_experiment = (command.flags & kMachineFlags) != 0;
+  if (takes_experiment && (name == "gpu" || name == "cuda")) return "--device cuda:0";
   std::vector<std::string> names;
   for (const Option& option : Options())
-    if (FindOption(option.name, command) == &option) names.push_back("--" + std::string(option.name));
+    if (FindOption(option.name, command) == &option) names.emplace_back(option.name);
+  if (const auto exact = base::FindName(name, names)) return "--" + names[*exact];
+  std::string key = name;
+  std::replace(key.begin(), key.end(), '-', '_');
+  const std::string path = takes_experiment ? spec::MeantKey("", key) : "";
+  if (const Option* option = path.empty() ? nullptr : OptionOfPath(path))
+    if (FindOption(option->name, command) == option) return "--" + std::string(option->name);
+  if (!path.empty()) return "--set " + path + "=VALUE";
+  const auto near = base::Nearest(name, names);
+  return near ? "--" + *near : "";
+}
+
+/// `word` as typed, dashes and value included.
+std::string UnknownFlag(const std::string& word, const Command& command) {
   const std::string flag = word.substr(0, word.find('='));
   if (const Command* other = CommandOf(flag))
     return fmt::format("{} is a flag of `pipesim {}`; `pipesim {}` has no use for it", flag,
                        other->name, command.name);
   std::string text =
       fmt::format("unknown flag {} for `pipesim {}`", base::Printable(flag), command.name);
-  if (auto near = base::Nearest(flag.starts_with("--") ? flag : "-" + flag, names))
-    text += fmt::format("; did you mean {}?", *near);
+  const std::size_t begin = flag.find_first_not_of('-');
+  const std::string meant =
+      begin == std::string::npos ? "" : FlagMeant(flag.substr(begin), command);
+  if (!meant.empty()) text += fmt::format("; did you mean {}?", meant);
   return text + fmt::format("\n`pipesim {} --help` lists the flags", command.name);
 }
 
@@ -216,6 +237,7 @@ std::vector<std::string> WithChanges(
   if (arguments.command->name != "run") words.emplace_back(arguments.command->name);
   for (const std::string& word : arguments.positional) words.push_back(word);
   for (const Argument& argument : arguments.options) {
+    if (argument.option->name == "export") continue;  // pasted, it would overwrite this report
     const bool is_set = argument.option->name == "set";
     const std::string path = is_set ? argument.value.substr(0, argument.value.find('='))
                                     : std::string(argument.option->path);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,9 +19,22 @@ namespace {
                                            what, std::strerror(errno)));
 }
 
+/// The limit on file sizes holds for memory files, too. A run that could not hand over its report
+/// would be lost, so it is not begun. Reports have tens to hundreds of KB; two are handed over.
+void CheckFileSizeLimit() {
+  constexpr rlim_t kRoom = 8 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= kRoom) return;
+  throw base::EnvironmentError(fmt::format(
+      "files may not be larger than {} KiB here (ulimit -f), and a run's report may be; "
+      "raise the limit to {} KiB, or use `pipesim predict`",
+      limit.rlim_cur >> 10, kRoom >> 10));
+}
+
 }  // namespace
 
 Handover Handover::Create() {
+  CheckFileSizeLimit();
   Handover made(memfd_create("pipesim-handover", 0));  // inherited by the run
   if (made.fd_ < 0) Fail("cannot create");
   made.WriteHeader({});

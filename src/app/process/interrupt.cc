@@ -1,8 +1,10 @@
 #include "app/process/interrupt.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string_view>
 
 namespace pipesim::app {
@@ -12,16 +14,29 @@ namespace {
 std::atomic<base::StopFlag*> current_stop{nullptr};
 std::atomic<int> still_forgiven{0};
 std::atomic<bool> second_leaves{false};
+std::atomic<std::int64_t> request_began_ns{0};  ///< of the last request; 0: there was none
+
+/// Whether this signal belongs to the request that an earlier one began.
+bool RepeatsRequest() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t now_ns = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  const std::int64_t began_ns = request_began_ns.load();
+  if (began_ns != 0 && now_ns - began_ns <= kOneRequest.count()) return true;
+  request_began_ns.store(now_ns);
+  return false;
+}
 
 void OnSignal(int) {
   base::StopFlag* stop = current_stop.load();
   if (stop == nullptr) return;
-  if (second_leaves.load() && stop->IsSet()) _exit(130);
+  const bool repeats = RepeatsRequest();
+  if (second_leaves.load() && stop->IsSet() && !repeats) _exit(130);
   stop->Set();
 }
 
 void OnSignalAfterTheRun(int) {
-  if (still_forgiven.fetch_sub(1) <= 0) _exit(130);
+  if (!RepeatsRequest() && still_forgiven.fetch_sub(1) <= 0) _exit(130);
 }
 
 void Install(void (*handler)(int)) {

@@ -27,10 +27,6 @@ namespace {
 // "<process id of the parent>:<descriptor of the handover>"
 constexpr const char* kVariable = "PIPESIM_SUPERVISED_BY";
 
-// Signals closer together than this are one request: timeout(1) and many job managers signal both
-// the process and its group.
-constexpr auto kOneRequest = std::chrono::milliseconds(100);
-
 // Blocks the signals to wait for. Signals that are ignored (nohup, a background job) stay ignored.
 class Watched {
  public:

@@ -10,7 +10,7 @@ namespace {
 
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
-  return fmt::format("too many threads share the cores; {} waits for one {} of the time",
+  return fmt::format("too many threads share the cores; {} loses {} of its time to that",
                      Training(q), base::Percent(TrainerContendedShare(q.measurement)));
 }
 
@@ -43,7 +43,7 @@ Clauses EvidenceOf(const Findings& found) {
   const Question& q = found.question;
   const auto& c = q.measurement.consumer;
   AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
-           "the training thread waits for a core", "of the time");
+           "the training thread waits for a core", "of the time, between steps");
   AddStepBesideWorkers(clauses, q.measurement);
   clauses.push_back(
       {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.now), q.now.cores()),

@@ -112,6 +112,12 @@ TEST(Arguments, AChangeReplacesEveryFlagOfItsKeyAndUsesTheShortOne) {
               ElementsAre("pipesim", "a.yaml", "--batch", "256", "--workers", "8"));
 }
 
+TEST(Arguments, AChangeDoesNotExportToTheSameFileAgain) {
+  const Arguments typed = ParseArguments({"--batch", "8", "--export", "json=before.json"});
+  EXPECT_THAT(WithChanges(typed, {{"loader.workers", "8"}}),
+              ElementsAre("pipesim", "--batch", "8", "--workers", "8"));
+}
+
 TEST(Arguments, AChangeWithoutAShortFlagIsASet) {
   EXPECT_THAT(WithChanges(ParseArguments({"--batch", "8"}), {{"loader.in_order", "false"}}),
               ElementsAre("pipesim", "--batch", "8", "--set", "loader.in_order=false"));

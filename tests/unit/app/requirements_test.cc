@@ -49,8 +49,34 @@ TEST(Requirements, AnUnknownUtilizationIsUndecided) {
   EXPECT_EQ(Check({"--require", "au>=0.9"}, Verdict::kIoBound, 100, 5), ExitCode::kUndecided);
 }
 
+TEST(Requirements, QuantitiesAreThoseOfTheExperimentFile) {
+  EXPECT_EQ(ReadLimit("--require", "au>=90%").value, 0.9);
+  EXPECT_EQ(ReadLimit("--require", "samples_per_s>=1k").value, 1000);
+  EXPECT_EQ(ReadLimit("--require", "samples_per_s<=1.5M").value, 1.5e6);
+}
+
+TEST(Requirements, AMissedLimitSaysTheValue) {
+  measure::Measurement measurement;
+  measurement.result.samples_per_s = 86.5;
+  measurement.result.samples_per_s_interval = measure::Interval{86.1, 86.9, 0.95, ""};
+  measurement.result.accelerator_utilization = 0.45;
+  const auto lines = [&](const std::string& limit) {
+    return CheckRequirements(ReadRequirements(ParseArguments({"--require", limit})), measurement,
+                             {})
+        .lines;
+  };
+  EXPECT_EQ(lines("samples_per_s>=4k"),
+            std::vector<std::string>{"samples_per_s>=4k is missed: it is 86.5 (86.1 to 86.9)"});
+  EXPECT_EQ(
+      lines("samples_per_s>=86.4"),
+      std::vector<std::string>{"samples_per_s>=86.4 is not decided: it is 86.5 (86.1 to 86.9)"});
+  EXPECT_EQ(lines("au>=90%"), std::vector<std::string>{"au>=90% is missed: it is 0.450"});
+}
+
 TEST(Requirements, AnInvalidLimitIsAUsageError) {
-  for (const char* text : {"au>0.9", "au", "speed>=3", "au>=x", "au>=0.9x"})
+  for (const char* text :
+       {"au>0.9", "au", "speed>=3", "au>=x", "au>=0.9x", "samples_per_s>=nan", "samples_per_s>=inf",
+        "au>=nan", "au>=1.5", "samples_per_s>=-3", "samples_per_s>="})
     EXPECT_THROW(ReadRequirements(ParseArguments({"--require", text})), base::UsageError) << text;
   EXPECT_THROW(ReadRequirements(ParseArguments({"--expect", "io"})), base::UsageError);
 }

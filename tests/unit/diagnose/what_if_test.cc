@@ -280,6 +280,17 @@ TEST(Evidence, HealthyTrainingShowsItsShareTheQueueAndTheCeiling) {
   EXPECT_EQ(d.evidence[2].text, "free data would give only 0 %");
 }
 
+TEST(Evidence, AFullQueueAndAGainFromFreeDataMeanThatLoadingTakesCores) {
+  // One core for steps of 3 ms and 1 ms of loading.
+  MadeRun run = RunBuilder::OnCpu(2.93 * kMs, 1).Host(0.07 * kMs).Burn(1 * kMs).Cores(1).Build();
+  run.measurement.queue.full_fraction = 0.99;
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
+  ASSERT_EQ(d.bottleneck, Verdict::kComputeBound);
+  ASSERT_EQ(d.evidence.size(), 3u);
+  EXPECT_EQ(d.evidence[1].text, "the queue is full 99 % of the time");
+  EXPECT_EQ(d.evidence[2].text, "loading takes cores from training: without it +33 %");
+}
+
 TEST(EnoughWorkers, AreTheFewestWithinOnePerCentOfTheBest) {
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(8).Wait(45 * kMs).Diagnose();
   EXPECT_EQ(d.enough->workers, 5);  // 45 / 5 = 9 ms; 45 / 4 = 11.25 are too slow for 10

@@ -195,6 +195,25 @@ TEST(Parse, NamesTheFileAndWhatIsWrong) {
               testing::HasSubstr("another report format"));
 }
 
+TEST(Parse, RefusesWhatTheSchemaDoesNotAllowAndSaysWhere) {
+  const auto edited = [](const char* pointer, const Document& value) {
+    Document document = ToJson(IoBound());
+    document[Document::json_pointer(pointer)] = value;
+    return Refusal(document.dump());
+  };
+  EXPECT_THAT(edited("/result/samples_per_s", "fast"),
+              testing::AllOf(testing::StartsWith("old.json: edited, or written by another version"),
+                             testing::HasSubstr("result.samples_per_s: \"fast\": ")));
+  EXPECT_THAT(edited("/result/steps", -3), testing::HasSubstr("(result.steps: -3: "));
+  EXPECT_THAT(edited("/diagnosis/bottleneck", "foo-bound"),
+              testing::HasSubstr("(diagnosis.bottleneck: \"foo-bound\": "));
+  EXPECT_THAT(edited("/demands/step_s", -0.5), testing::HasSubstr("(demands.step_s: -0.5: "));
+  EXPECT_THAT(edited("/result/step_time_s/mean", -1),
+              testing::HasSubstr("(result.step_time_s.mean: -1: "));
+  EXPECT_THAT(edited("/result/surprise", 1), testing::HasSubstr("surprise"));
+  EXPECT_EQ(edited("/result/steps", 3), "accepted");
+}
+
 TEST(Parse, RefusesNestingThatNoReportHas) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_THAT(Refusal(deep), testing::HasSubstr("nested too deeply"));

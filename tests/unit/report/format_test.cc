@@ -70,6 +70,10 @@ TEST(Percent, ShowsSmallSharesAsBelowOne) {
 
 TEST(Gain, CarriesItsSignAndADecimalBelowOnePerCent) {
   EXPECT_EQ(Gain(1.55), "+155 %");
+  EXPECT_EQ(Gain(9.99), "+999 %");
+  EXPECT_EQ(Gain(31), "32.0 ×");
+  EXPECT_EQ(Gain(964.92), "966 ×");
+  EXPECT_EQ(Gain(3588.4), "3,590 ×");
   EXPECT_EQ(Gain(-0.08), "-8 %");
   EXPECT_EQ(Gain(0.003), "+0.3 %");
   EXPECT_EQ(Gain(0.0001), "0 %");

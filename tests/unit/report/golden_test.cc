@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "examples.h"
+#include "report/view.h"
 #include "support/schema.h"
 #include "text_checks.h"
 

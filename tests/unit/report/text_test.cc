@@ -60,6 +60,16 @@ TEST(Text, TheCommandIsQuotedForTheShellAndNeverWrapped) {
                                 std::string(100, 'd')));
 }
 
+TEST(Text, APrecisionThatNobodyChoseIsAssumed) {
+  const auto with = [](spec::Origin origin) {
+    report::RunReport run = ComputeBound();
+    run.experiment.settings["model.precision"] = {"fp32", origin};
+    return ToText(ToJson(run), {});
+  };
+  EXPECT_THAT(with(spec::Origin::kDefault), HasSubstr("ram, fp32."));
+  EXPECT_THAT(with(spec::Origin::kFlag), Not(HasSubstr("fp32")));
+}
+
 TEST(Text, AsciiLocalesGetAsciiAlone) {
   report::RunReport run = Inconclusive();
   run.experiment.name = "données";

@@ -41,8 +41,11 @@ TEST(WarningText, NamesWhatTheMachineTookAway) {
   EXPECT_EQ(WarningText(warnings::Throttled{0.2, 1.5}),
             "The container's CPU quota stopped threads for 20 % of the time (1.5 cores allowed). "
             "Fewer workers or threads, or a larger quota, help.");
-  EXPECT_EQ(WarningText(warnings::Swap{99.6}),
-            "100 memory pages came back from disk or swap while this was measured: memory is "
+  EXPECT_EQ(
+      WarningText(warnings::Swap{1}),
+      "1 memory page came back from disk or swap while this was measured, too few to matter.");
+  EXPECT_EQ(WarningText(warnings::Swap{1999.6}),
+            "2,000 memory pages came back from disk or swap while this was measured: memory is "
             "short. A smaller --batch, --prefetch or fewer --workers need less.");
   EXPECT_EQ(WarningText(warnings::Stalled{3, 0.5}),
             "The whole program stood still for 3 s, from 500 ms after its start on (stopped, or "
@@ -104,6 +107,20 @@ TEST(WarningText, NamesSamplesThatAreMissing) {
             "3 samples could not be used and were left out. The first: cat/7.jpg (truncated).");
   EXPECT_EQ(WarningText(warnings::BadSamples{1, {}}),
             "1 sample could not be used and was left out.");
+}
+
+TEST(WarningText, CountsFilesAndNotTheirEpochs) {
+  std::vector<trace::DataFault> met;
+  for (int epoch = 0; epoch < 17; ++epoch)
+    for (const char* file : {"a.jpg", "b.jpg", "c.jpg"}) met.push_back({file, "truncated"});
+  EXPECT_EQ(
+      BadSamplesText({51, met.front()}, met),
+      "3 samples could not be used and were left out, 51 times in all epochs. The first: a.jpg "
+      "(truncated).");
+  met.resize(1);
+  EXPECT_EQ(BadSamplesText({2, {}}, met),
+            "At least 1 sample could not be used and was left out, 2 times in all epochs.");
+  EXPECT_EQ(BadSamplesText({1, {}}, met), "1 sample could not be used and was left out.");
 }
 
 TEST(WarningText, SaysWhichTimesAreNotWhatTheySeem) {

@@ -82,6 +82,7 @@ TEST(UnitsText, TyposInSizesGetASuggestion) {
   EXPECT_EQ(Bad(ParseBytes("1Mb")).suggestion, "1MB");
   EXPECT_EQ(Bad(ParseBytes("4K")).suggestion, "4kB or 4KiB");
   EXPECT_EQ(Bad(ParseBytes("784")).suggestion, "784B");
+  EXPECT_EQ(Bad(ParseBytes("8")).suggestion, "8MB or 8GB");
   EXPECT_EQ(Bad(ParseBytes("1,024B")).suggestion, "1024B");
   EXPECT_EQ(Bad(ParseRate("550MB")).suggestion, "550MB/s");
   EXPECT_EQ(Bad(ParseRate("100Mbps")).suggestion, "100Mbit/s");
