@@ -11,8 +11,8 @@ using diagnose::WhatIf;
 using Set = std::vector<std::pair<std::string, std::string>>;
 
 /// 4 workers, prefetch 2, two compute threads on the CPU; 10 s measured, steps of 20 ms.
-struct Run {
-  Run() {
+struct Judged {
+  Judged() {
     experiment.loader.workers = 4;
     experiment.loader.prefetch_factor = 2;
     experiment.limits.compute_threads = 2;
@@ -49,7 +49,7 @@ struct Run {
 };
 
 TEST(ProbePlanning, TakesAFifthOfTheMeasuredTimeAndKnowsTheStep) {
-  Run run;
+  Judged run;
   EXPECT_EQ(run.Plan().most_time, base::Duration(std::chrono::seconds(2)));
   EXPECT_DOUBLE_EQ(run.Plan().step_s.value(), 0.02);
   run.measurement.result.measured_s = 100;
@@ -59,7 +59,7 @@ TEST(ProbePlanning, TakesAFifthOfTheMeasuredTimeAndKnowsTheStep) {
 }
 
 TEST(ProbePlanning, TheRecommendedComputeThreadsAreTried) {
-  Run run;
+  Judged run;
   run.Recommend(run.OneThread(0.4));
   const auto setting = run.Plan().setting;
   ASSERT_TRUE(setting);
@@ -71,14 +71,14 @@ TEST(ProbePlanning, TheRecommendedComputeThreadsAreTried) {
 }
 
 TEST(ProbePlanning, ADeviceOfItsOwnHasNoComputeThreadsToTry) {
-  Run run;
+  Judged run;
   run.Recommend(run.OneThread(0.4));
   run.measurement.effective.device_asynchronous = true;
   EXPECT_FALSE(run.Plan().setting);
 }
 
 TEST(ProbePlanning, APairIsTriedAsAWholeWhereAllOfItIsLive) {
-  Run run;
+  Judged run;
   WhatIf& pair = run.Row("workers 4 to 2 and compute threads 2 to 1",
                          {{"loader.workers", "2"}, {"limits.compute_threads", "1"}}, 0.6);
   pair.after.loader.workers = 2;
@@ -95,7 +95,7 @@ TEST(ProbePlanning, APairIsTriedAsAWholeWhereAllOfItIsLive) {
 }
 
 TEST(ProbePlanning, WhereTheRecommendationIsNotLiveThePromiseOfTheBestLiveRowIsTried) {
-  Run run;
+  Judged run;
   run.Recommend(run.Row("omp_wait default to passive", {{"limits.omp_wait", "passive"}}, 9));
   run.OneThread(0.3);
   EXPECT_EQ(run.Plan().setting->change, "compute threads 2 to 1");
@@ -104,7 +104,7 @@ TEST(ProbePlanning, WhereTheRecommendationIsNotLiveThePromiseOfTheBestLiveRowIsT
 }
 
 TEST(ProbePlanning, WhereNothingIsDecidedTheBestLiveRowMayDecide) {
-  Run run;
+  Judged run;
   run.OneThread(-0.1);
   EXPECT_FALSE(run.Plan().setting);
   run.diagnosis.bottleneck = Verdict::kInconclusive;
@@ -112,7 +112,7 @@ TEST(ProbePlanning, WhereNothingIsDecidedTheBestLiveRowMayDecide) {
 }
 
 TEST(ProbePlanning, WithoutWorkersTheyAreNotTried) {
-  Run run;
+  Judged run;
   run.experiment.loader.workers = 0;
   WhatIf& one = run.Row("workers 0 to 1", {{"loader.workers", "1"}}, 0.5);
   one.after.loader.workers = 1;
