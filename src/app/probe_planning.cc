@@ -65,8 +65,15 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
                              .expected_gain = row.gain};
 }
 
-/// The recommendation; else the row that promises most, if that counts. Where nothing is decided, the
-/// best row whatever it promises: what it gains may decide.
+/// Fewer compute threads where more threads than cores ran (only there the step was repeated on one):
+/// no prediction is less certain than that of a pool that lacks cores.
+bool IsUncertain(const WhatIf& row, const measure::Measurement& measurement) {
+  return row.set.size() == 1 && Sets(row, "limits.compute_threads") &&
+         measurement.effective.step_on_one_thread.has_value();
+}
+
+/// The recommendation; else the row that promises most, if that counts or if it is uncertain. Where
+/// nothing is decided, the best row whatever it promises: what it gains may decide.
 std::optional<engine::LiveSetting> SettingToTry(const spec::Experiment& experiment,
                                                 const measure::Measurement& measurement,
                                                 const diagnose::Diagnosis& diagnosis) {
@@ -80,7 +87,8 @@ std::optional<engine::LiveSetting> SettingToTry(const spec::Experiment& experime
   const bool open = diagnosis.bottleneck == diagnose::Verdict::kInconclusive;
   const double least = diagnose::Thresholds{}.gain_that_counts;
   for (const WhatIf& row : diagnosis.what_if) {
-    if (!diagnose::CanBeMade(row) || (!open && row.gain < least)) continue;
+    if (!diagnose::CanBeMade(row)) continue;
+    if (!open && row.gain < least && !IsUncertain(row, measurement)) continue;
     if (auto live = LiveFrom(row, experiment, measurement)) return live;
   }
   return std::nullopt;

@@ -20,7 +20,7 @@ json RowOf(const json& report, const std::string& change) {
 }
 
 TEST(CpuCommand, FewerComputeThreadsAreTriedLive) {
-  // Two threads that spin at each barrier on one core: one thread is several times as fast.
+  // Two compute threads and a worker on one core: what one thread gains is tried, whatever is promised.
   support::CommandOptions patient;
   patient.limit = std::chrono::seconds(100);
   const auto result = RunPipesim(
@@ -32,10 +32,12 @@ TEST(CpuCommand, FewerComputeThreadsAreTriedLive) {
   const json row = RowOf(report, "compute threads 2 to 1");
   ASSERT_TRUE(row.is_object()) << report["diagnosis"].dump(1);
   ASSERT_TRUE(row["tried"].is_object()) << report["diagnosis"].dump(1);
-  EXPECT_GT(row["tried"]["gain"], 0.05);
-  EXPECT_FALSE(row["tried"]["refutes"].get<bool>());
-  EXPECT_EQ(report["effective"]["compute_threads"], 2);
-  EXPECT_EQ(report["diagnosis"]["bottleneck"], "cpu-contention");
+  EXPECT_EQ(report["effective"]["compute_threads"], 2);  // put back
+  const json& next = report["diagnosis"]["recommendation"];
+  if (next.is_object() && next["set"] == row["set"]) {
+    EXPECT_GE(next["gain"], row["tried"]["gain_interval"]["low"]);
+    EXPECT_LE(next["gain"], row["tried"]["gain_interval"]["high"]);
+  }
   // A fifth of the measured time, and the step that was begun.
   EXPECT_LE(report["diagnosis"]["probes_s"].get<double>(),
             0.21 * report["result"]["measured_s"].get<double>() +

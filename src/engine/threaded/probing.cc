@@ -88,6 +88,11 @@ class Prober {
   }
 
   std::optional<ProbeBlock> Block(Way way, std::int64_t batches) {
+    return Block(way, batches, shape_.cycle());
+  }
+
+  /// `cycle`: of the workers that load meanwhile.
+  std::optional<ProbeBlock> Block(Way way, std::int64_t batches, std::int64_t cycle) {
     ProbeBlock block;
     const Instant begin = seat_.Now();
     const std::int64_t stock = seat_.Stock();
@@ -99,9 +104,9 @@ class Prober {
       samples_of_one = *samples;
     }
     block.time = seat_.Now() - begin;
-    // What the stock gave does not last. Less than a batch is where in its batch a worker is.
+    // What the stock gave does not last. Up to a batch of each worker is how far they are in it.
     const std::int64_t drawn = stock - seat_.Stock();
-    if (way == Way::kAsItIs && drawn > samples_of_one)
+    if (way == Way::kAsItIs && drawn > cycle * samples_of_one)
       block.samples = std::max<std::int64_t>(block.samples - drawn, 1);
     if (block.samples == 0 || block.time <= Duration::zero()) return std::nullopt;
     return block;
@@ -263,7 +268,7 @@ class Prober {
       side.step_s = std::max(kShortestStep_s, base::ToSeconds(now - begin) /
                                                   static_cast<double>(side.shape.cycle()));
       begin = now;
-      const bool as_before = side.stock && std::abs(seat_.Stock() - *side.stock) <= *samples;
+      const bool as_before = side.stock && std::abs(seat_.Stock() - *side.stock) <= side.shape.cycle() * *samples;
       if (done >= side.least_settling() && as_before) break;
     }
     return Elapsed() + base::FromSeconds(side.WholeCycles_s(0)) <= until_;
@@ -309,7 +314,7 @@ class Prober {
   }
 
   std::optional<ProbeBlock> BlockOf(Side& side) {
-    auto block = Block(Way::kAsItIs, side.BlockBatches());
+    auto block = Block(Way::kAsItIs, side.BlockBatches(), side.shape.cycle());
     side.stock = seat_.Stock();
     return block;
   }

@@ -111,6 +111,15 @@ TEST(ProbePlanning, WhereNothingIsDecidedTheBestLiveRowMayDecide) {
   EXPECT_EQ(run.Plan().setting->change, "compute threads 2 to 1");
 }
 
+TEST(ProbePlanning, FewerComputeThreadsAreTriedWhereTheyLackedCores) {
+  Judged run;
+  run.diagnosis.bottleneck = Verdict::kComputeBound;
+  run.OneThread(0);
+  EXPECT_FALSE(run.Plan().setting);
+  run.measurement.effective.step_on_one_thread = std::chrono::milliseconds(15);
+  EXPECT_EQ(run.Plan().setting->compute_threads, 1);
+}
+
 TEST(ProbePlanning, WithoutWorkersTheyAreNotTried) {
   Judged run;
   run.experiment.loader.workers = 0;
