@@ -24,7 +24,7 @@ bool Fits(const spec::Experiment& experiment, const spec::Loader& loader) {
   return !bound || !cost::MemoryRefusal(with, *bound);
 }
 
-bool Sets(const WhatIf& row, std::string_view path) {
+bool SetsPath(const WhatIf& row, std::string_view path) {
   return std::any_of(row.set.begin(), row.set.end(),
                      [&](const auto& one) { return one.first == path; });
 }
@@ -59,7 +59,7 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
   return engine::LiveSetting{.change = row.change,
                              .workers = row.after.loader.workers,
                              .prefetch_factor = row.after.loader.prefetch_factor,
-                             .compute_threads = Sets(row, "limits.compute_threads")
+                             .compute_threads = SetsPath(row, "limits.compute_threads")
                                                     ? row.after.limits.compute_threads.value_or(0)
                                                     : 0,
                              .expected_gain = row.gain};
@@ -68,7 +68,7 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
 /// Fewer compute threads where more threads than cores ran (only there the step was repeated on one):
 /// no prediction is less certain than that of a pool that lacks cores.
 bool IsUncertain(const WhatIf& row, const measure::Measurement& measurement) {
-  return row.set.size() == 1 && Sets(row, "limits.compute_threads") &&
+  return row.set.size() == 1 && SetsPath(row, "limits.compute_threads") &&
          measurement.effective.step_on_one_thread.has_value();
 }
 

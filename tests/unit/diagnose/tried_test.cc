@@ -185,10 +185,14 @@ TEST(Tried, AWideIntervalAroundThePromiseLeavesIt) {
 }
 
 TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
-  // The model knows no collapse: the run is far slower than it says.
-  const Diagnosis before = Decided(Collapsed());
+  // The run is a tenth of what the model says of two threads, and so is its one thread.
+  const auto sees_no_gain = [](const Variant& v) {
+    return PredictByBounds(v) * (v.ComputeThreads() > 1 ? 1 : 0.1);
+  };
+  const Diagnosis before = Collapsed().DiagnoseBy(sees_no_gain);
   EXPECT_NE(before.bottleneck, Verdict::kCpuContention);
-  const Diagnosis d = Decided(With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread));
+  const Diagnosis d = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread)
+                          .DiagnoseBy(sees_no_gain);
   EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_EQ(d.recommendation->set, kSetOneThread);
