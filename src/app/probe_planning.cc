@@ -1,15 +1,16 @@
 #include "app/probe_planning.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/memory.h"
 #include "cost/memory_plan.h"
-#include "diagnose/tried.h"
-#include "measure/fit.h"
-#include "predict/virtual_predictor.h"
+#include "diagnose/what_if.h"
 
 namespace pipesim::app {
 namespace {
+
+using diagnose::WhatIf;
 
 /// Probes cost at most this share of the measured time, and this long (design section 5).
 constexpr int kShareOfMeasured = 5;  // a fifth
@@ -23,42 +24,88 @@ bool Fits(const spec::Experiment& experiment, const spec::Loader& loader) {
   return !bound || !cost::MemoryRefusal(with, *bound);
 }
 
-/// nullopt: the setting takes a run of its own.
-std::optional<engine::LiveSetting> LiveFrom(const diagnose::Setting& setting,
-                                            const diagnose::Variant& now,
-                                            const spec::Experiment& experiment) {
-  const diagnose::Settings after = setting.change(now).settings;
-  const spec::Loader& loader = now.settings.loader;
-  diagnose::Settings same = now.settings;
-  same.loader.workers = after.loader.workers;
-  same.loader.prefetch_factor = after.loader.prefetch_factor;
-  if (!(same == after) || loader.workers == 0) return std::nullopt;
-  const int workers = after.loader.workers, prefetch = after.loader.prefetch_factor;
+bool SetsPath(const WhatIf& row, std::string_view path) {
+  return std::any_of(row.set.begin(), row.set.end(),
+                     [&](const auto& one) { return one.first == path; });
+}
+
+/// Whether the row changes nothing but what a running pipeline can change. Only a CPU that trains
+/// has compute threads to change.
+bool ChangesOnlyLiveSettings(const WhatIf& row, const measure::Measurement& measurement) {
+  const bool trains_on_cpu = !measurement.effective.device_asynchronous;
+  return !row.set.empty() && std::all_of(row.set.begin(), row.set.end(), [&](const auto& one) {
+    return one.first == "loader.workers" || one.first == "loader.prefetch_factor" ||
+           (one.first == "limits.compute_threads" && trains_on_cpu);
+  });
+}
+
+bool LoaderCanChange(const spec::Experiment& experiment, const spec::Loader& after) {
+  const spec::Loader& loader = experiment.loader;
+  if (after.workers == loader.workers && after.prefetch_factor == loader.prefetch_factor)
+    return true;
+  if (loader.workers == 0 || after.workers < 1) return false;
   // With shared dispatch any worker takes the next batch.
-  if (workers < 1 || (workers != loader.workers && loader.dispatch == spec::Dispatch::kShared))
+  if (after.workers != loader.workers && loader.dispatch == spec::Dispatch::kShared) return false;
+  if (after.Window() > engine::kRoomForProbes * loader.Window()) return false;
+  return after.Window() <= loader.Window() || Fits(experiment, after);
+}
+
+/// nullopt: the row takes a run of its own, at least in a part.
+std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Experiment& experiment,
+                                            const measure::Measurement& measurement) {
+  if (!ChangesOnlyLiveSettings(row, measurement) ||
+      !LoaderCanChange(experiment, row.after.loader))
     return std::nullopt;
-  const std::int64_t window = after.loader.Window();
-  if (window > engine::kRoomForProbes * loader.Window()) return std::nullopt;
-  if (window > loader.Window() && !Fits(experiment, after.loader)) return std::nullopt;
-  return engine::LiveSetting{setting.text, workers, prefetch};
+  return engine::LiveSetting{.change = row.change,
+                             .workers = row.after.loader.workers,
+                             .prefetch_factor = row.after.loader.prefetch_factor,
+                             .compute_threads = SetsPath(row, "limits.compute_threads")
+                                                    ? row.after.limits.compute_threads.value_or(0)
+                                                    : 0,
+                             .expected_gain = row.gain};
+}
+
+/// Fewer compute threads where more threads than cores ran (only there the step was repeated on one):
+/// no prediction is less certain than that of a pool that lacks cores.
+bool IsUncertain(const WhatIf& row, const measure::Measurement& measurement) {
+  return row.set.size() == 1 && SetsPath(row, "limits.compute_threads") &&
+         measurement.effective.step_on_one_thread.has_value();
+}
+
+/// The recommendation; else the row that promises most, if that counts or if it is uncertain. Where
+/// nothing is decided, the best row whatever it promises: what it gains may decide.
+std::optional<engine::LiveSetting> SettingToTry(const spec::Experiment& experiment,
+                                                const measure::Measurement& measurement,
+                                                const diagnose::Diagnosis& diagnosis) {
+  const auto& recommended = diagnosis.recommendation;
+  if (recommended && !recommended->set.empty()) {
+    for (const WhatIf& row : diagnosis.what_if) {
+      if (row.set != recommended->set) continue;
+      if (auto live = LiveFrom(row, experiment, measurement)) return live;
+    }
+  }
+  const bool open = diagnosis.bottleneck == diagnose::Verdict::kInconclusive;
+  const double least = diagnose::Thresholds{}.gain_that_counts;
+  for (const WhatIf& row : diagnosis.what_if) {
+    if (!diagnose::CanBeMade(row)) continue;
+    if (!open && row.gain < least && !IsUncertain(row, measurement)) continue;
+    if (auto live = LiveFrom(row, experiment, measurement)) return live;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<engine::ProbePlan> PlanProbes(const trace::RunTrace& trace,
-                                            const spec::Experiment& experiment,
-                                            const cost::Pipeline& pipeline) {
-  const measure::Measurement measurement = measure::Measure(trace, experiment, pipeline);
-  if (!measurement.result.samples_per_s) return std::nullopt;
-  engine::ProbePlan plan;
-  plan.most_time =
-      std::min(base::FromSeconds(measurement.result.measured_s / kShareOfMeasured), kLongest);
-  const cost::Pipeline fitted = measure::Fit(trace, measurement, experiment, pipeline);
-  const auto setting = diagnose::SettingToTry(
-      experiment, fitted,
-      predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr));
-  if (setting)
-    plan.setting = LiveFrom(*setting, diagnose::VariantOf(experiment, fitted), experiment);
+std::optional<engine::ProbePlan> PlanProbes(const spec::Experiment& experiment,
+                                            const measure::Measurement& measurement,
+                                            const diagnose::Diagnosis& diagnosis) {
+  const measure::Result& result = measurement.result;
+  if (!result.samples_per_s) return std::nullopt;
+  engine::ProbePlan plan{
+      .most_time = std::min(base::FromSeconds(result.measured_s / kShareOfMeasured), kLongest),
+      .setting = SettingToTry(experiment, measurement, diagnosis),
+      .step_s = std::nullopt};
+  if (result.step_time && result.step_time->mean_s > 0) plan.step_s = result.step_time->mean_s;
   return plan;
 }
 

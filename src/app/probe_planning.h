@@ -1,19 +1,19 @@
-// Decides what a run shall try after its measured part.
+// What a run tries once its measured part is over: free data, free compute, and the setting that its
+// report is about to recommend, where that can be changed live.
 #pragma once
 
 #include <optional>
 
-#include "cost/pipeline.h"
+#include "diagnose/diagnosis.h"
 #include "engine/probe_plan.h"
+#include "measure/measurement.h"
 #include "spec/experiment.h"
-#include "trace/run_trace.h"
 
 namespace pipesim::app {
 
-/// Free data and free compute, and the setting that the diagnosis of `trace` would recommend where
-/// it can be changed live. nullopt: nothing was measured.
-std::optional<engine::ProbePlan> PlanProbes(const trace::RunTrace& trace,
-                                            const spec::Experiment& experiment,
-                                            const cost::Pipeline& pipeline);
+/// `diagnosis`: of the measured part alone. nullopt when the run shows no rate to compare with.
+std::optional<engine::ProbePlan> PlanProbes(const spec::Experiment& experiment,
+                                            const measure::Measurement& measurement,
+                                            const diagnose::Diagnosis& diagnosis);
 
 }  // namespace pipesim::app

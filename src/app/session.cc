@@ -277,7 +277,9 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
   engine::RunControl probing = control;
   if (experiment.run.probes == spec::Probes::kAuto) {
     probing.plan_probes = [&](const trace::RunTrace& trace) {
-      return PlanProbes(trace, experiment, pipeline);
+      const measure::Measurement measurement = measure::Measure(trace, experiment, pipeline);
+      return PlanProbes(experiment, measurement,
+                        DiagnosisOf(experiment, trace, measurement, pipeline));
     };
   }
   return ReportOf(experiment, pipeline, RunUntilEnough(experiment, pipeline, probing));

@@ -61,6 +61,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   const Question q{experiment, measurement, now, model, predict, quick, thresholds, offers};
   const Decision decision = WithTried(Decide(now, predict, thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
+  SettleByTried(decision, q, doubt);
   AddContradictions(decision, q, doubt);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   Diagnosis d;
@@ -79,7 +80,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.ruled_out = RuledOut(q, doubt);
   for (std::string& clause : RuledOutByProbes(q)) d.ruled_out.push_back(std::move(clause));
   d.recommendation = PageOf(verdict).remedy(findings);
-  if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if);
+  if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
   d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)

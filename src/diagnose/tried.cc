@@ -18,14 +18,15 @@ namespace {
 using measure::Tried;
 using trace::ProbeKind;
 
-/// The blocks beside a probe ran like the measured window; else the run had changed meanwhile
+/// The blocks beside a probe ran like the measured window, as far as both are known; else the run had changed meanwhile
 /// (another epoch, a warm cache), and the probe says nothing about the window.
 bool RanAsMeasured(const Tried& tried, const Question& q) {
   const auto measured = q.measurement.result.samples_per_s_each;
   const auto rate = measured ? measured : q.measurement.result.samples_per_s;
   if (!rate || !(*rate > 0)) return false;
   const double allowed =
-      q.thresholds.model_error + measure::RelativeHalfWidth(q.measurement.result).value_or(0);
+      q.thresholds.model_error + tried.base_half_width +
+      measure::RelativeHalfWidth(q.measurement.result).value_or(0);
   return std::abs(tried.base_samples_per_s / *rate - 1) <= allowed;
 }
 
@@ -125,6 +126,43 @@ void LeadByProbe(Decision& decision, const Refuted& refuted, const Question& q) 
   }
 }
 
+/// The setting of this name among those that decide, with the verdict that it means.
+std::optional<std::pair<Verdict, Setting>> DecidingSetting(std::string_view change,
+                                                           const Variant& now) {
+  for (Setting& setting : FewerThreads(now))
+    if (setting.text == change) return std::pair(Verdict::kCpuContention, std::move(setting));
+  const spec::Loader& loader = now.settings.loader;
+  std::vector<Setting> settings;
+  for (int workers = loader.workers + 1; workers <= MostWorkers(now); ++workers)
+    settings.push_back(Workers(now, workers));
+  for (const int factor : {2, 4})
+    if (auto deeper = Prefetch(now, factor * loader.prefetch_factor)) settings.push_back(*deeper);
+  for (Setting& setting : settings)
+    if (setting.text == change) return std::pair(Verdict::kLoaderBound, std::move(setting));
+  return std::nullopt;
+}
+
+/// What was measured to gain leads, whatever the model says of it.
+void LeadBySetting(Decision& decision, const Question& q) {
+  for (const Tried& tried : q.measurement.tried) {
+    const Tried* gained = FindProbe(q, ProbeKind::kSetting, tried.change);
+    if (gained != &tried || !Gains(gained, q.thresholds)) continue;
+    if (decision.setting && (decision.setting->setting.text == tried.change ||
+                             decision.gain >= tried.gain))
+      continue;
+    auto found = DecidingSetting(tried.change, q.now);
+    if (!found) continue;
+    auto& [verdict, setting] = *found;
+    if (decision.setting) decision.candidates.erase(decision.candidates.begin());
+    decision.candidates.insert(decision.candidates.begin(),
+                               Candidate{verdict, tried.gain, setting.change});
+    decision.verdict = verdict;
+    decision.gain = tried.gain;
+    decision.tie = false;
+    decision.setting = SettingGain{std::move(setting), tried.gain};
+  }
+}
+
 /// The promise and the measurement differ by more than 10 points of gain and 10 % of the rate,
 /// whichever is more, beyond the interval.
 bool Contradicts(const Tried& tried, double predicted, const Thresholds& thresholds) {
@@ -132,6 +170,14 @@ bool Contradicts(const Tried& tried, double predicted, const Thresholds& thresho
   const auto margin = [&](double gain) { return thresholds.model_error * std::max(1.0, 1 + gain); };
   const measure::Interval& range = tried.gain_interval;
   return predicted < range.low - margin(range.low) || predicted > range.high + margin(range.high);
+}
+
+/// The measured gain is known as well as a promise has to be, or rules the predicted one out.
+bool Replaces(const TriedGain& tried, double predicted, const Thresholds& thresholds) {
+  const measure::Interval& range = tried.gain_interval;
+  const double half = (range.high - range.low) / 2;
+  return half <= thresholds.model_error * std::max(1.0, 1 + tried.gain) ||
+         predicted < range.low || predicted > range.high;
 }
 
 void AddContradiction(const Tried& tried, std::string_view what, double predicted,
@@ -145,15 +191,6 @@ void AddContradiction(const Tried& tried, std::string_view what, double predicte
 
 }  // namespace
 
-std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
-                                    const cost::Pipeline& pipeline, const Predictor& predict,
-                                    const Thresholds& thresholds) {
-  const Variant now = VariantOf(experiment, pipeline);
-  const Decision decision = Decide(now, predict, thresholds);
-  if (!decision.setting) return std::nullopt;
-  return decision.setting->setting;
-}
-
 double MostGainTried(const Question& q, ProbeKind kind) {
   const Tried* tried = FindProbe(q, kind);
   return tried == nullptr ? std::numeric_limits<double>::infinity()
@@ -166,7 +203,10 @@ Decision WithTried(Decision decision, const Question& q) {
   const Verdict led = *decision.verdict;
   std::erase_if(decision.candidates,
                 [&](const Candidate& each) { return IsRefuted(each.verdict, refuted, q.now); });
-  if (!IsRefuted(led, refuted, q.now)) return decision;
+  if (!IsRefuted(led, refuted, q.now)) {
+    LeadBySetting(decision, q);
+    return decision;
+  }
   if (led == Verdict::kLoaderBound || led == Verdict::kCpuContention) {
     decision.withdrawn = std::move(decision.setting);
     decision.setting.reset();
@@ -181,6 +221,20 @@ Decision WithTried(Decision decision, const Question& q) {
   decision.tie = left.size() > 1 && std::isfinite(left[1].gain) &&
                  left[0].gain - left[1].gain < q.thresholds.tie;
   return decision;
+}
+
+void SettleByTried(const Decision& decision, const Question& q, Doubt& doubt) {
+  if (!doubt.undecided || !decision.setting) return;
+  if (!Gains(FindProbe(q, ProbeKind::kSetting, decision.setting->setting.text), q.thresholds))
+    return;
+  for (const Missing& missing : doubt.missing) {
+    if (missing.signal != "diagnosis.model_error" &&
+        missing.signal != "result.samples_per_s_interval")
+      return;
+  }
+  doubt.undecided = false;
+  doubt.weak = true;
+  doubt.open.clear();
 }
 
 void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt) {
@@ -227,11 +281,18 @@ std::vector<std::string> RuledOutByProbes(const Question& q) {
   return clauses;
 }
 
-void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows) {
+void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows,
+                         const Thresholds& thresholds) {
   if (recommendation.set.empty() || !recommendation.gain) return;
   for (const WhatIf& row : rows) {
     if (!row.tried || row.set != recommendation.set) continue;
+    if (row.tried->refutes) {
+      recommendation = {.text = fmt::format("{} was tried and gained {}: nothing to change", row.change,
+                                            base::Gain(row.tried->gain))};
+      return;
+    }
     const double before = *recommendation.gain;
+    if (!Replaces(*row.tried, before, thresholds)) continue;
     recommendation.gain = row.tried->gain;
     if (recommendation.samples_per_s && 1 + before > 0)
       recommendation.samples_per_s =

@@ -12,19 +12,19 @@
 
 namespace pipesim::diagnose {
 
-/// The setting that the diagnosis would recommend, which is worth a probe; nullopt: none.
-std::optional<Setting> SettingToTry(const spec::Experiment& experiment,
-                                    const cost::Pipeline& pipeline, const Predictor& predict,
-                                    const Thresholds& thresholds = {});
-
 /// The upper end of what this probe gained; infinite where it was not tried.
 double MostGainTried(const Question& question, trace::ProbeKind kind);
 
 /// The decision without the verdicts that a probe refutes: input verdicts when free data gains
 /// nothing, the training side's when free compute gains nothing, and a setting that was tried in
-/// vain. If the leader goes, the largest remaining gain leads; without one, the side whose probe
-/// gained; without that, the run is balanced.
+/// vain. A setting that gained when tried leads, unless another one promises more. If the leader
+/// goes, the largest remaining gain leads; without one, the side whose probe gained; without that,
+/// the run is balanced.
 Decision WithTried(Decision decision, const Question& question);
+
+/// A verdict is not open for lack of a model or of a narrow rate where its setting was tried and
+/// gained: the blocks beside each other show that by themselves.
+void SettleByTried(const Decision& decision, const Question& question, Doubt& doubt);
 
 /// A measured gain that is not the predicted one weakens the verdict; of a setting, a smaller one.
 void AddContradictions(const Decision& decision, const Question& question, Doubt& doubt);
@@ -35,7 +35,9 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& question);
 /// One clause for each side that its probe rules out.
 std::vector<std::string> RuledOutByProbes(const Question& question);
 
-/// The gain that was measured replaces the predicted one.
-void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows);
+/// The gain that was measured replaces the predicted one where it is known narrowly, or where the
+/// predicted one lies outside its interval. Settings that were tried in vain are not recommended.
+void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows,
+                         const Thresholds& thresholds);
 
 }  // namespace pipesim::diagnose

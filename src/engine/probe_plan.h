@@ -17,11 +17,14 @@ struct LiveSetting {
   std::string change;  ///< names the probe in the trace
   int workers = 0;
   int prefetch_factor = 0;
+  int compute_threads = 0;   ///< of a trainer on the CPU; 0: as they are
+  double expected_gain = 0;  ///< how long blocks with the change are planned to take
 };
 
 struct ProbePlan {
   base::Duration most_time{};  ///< for all probes together
   std::optional<LiveSetting> setting;
+  std::optional<double> step_s;  ///< of the run as it is; nullopt: a block shows it
 };
 
 }  // namespace pipesim::engine

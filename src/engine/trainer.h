@@ -73,9 +73,11 @@ class Trainer {
   /// Waits until the step is done (the caller has entered kCompute) or `stop` is set (nullopt).
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,
                                            const base::StopFlag& stop) = 0;
-  /// Call after the last step, outside the measured run. Takes about half a second; nullopt when
-  /// the step cannot be measured in that time.
+  /// Call outside the measured run, and on a device of its own after the last step. Takes about half
+  /// a second; nullopt when the step cannot be measured in that time.
   virtual std::optional<StepAlone> MeasureStepAlone() { return std::nullopt; }
+  /// Steps compute on so many threads from now on; no effect where a device of its own computes.
+  virtual void UseComputeThreads(int /*threads*/) {}
   virtual std::optional<base::Bytes> DeviceMemoryPeak() const { return std::nullopt; }
 };
 

@@ -55,7 +55,6 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   m.failure = trace.failure;
   m.bad_samples = trace.bad_samples;
   m.bad_sample_count = trace.bad_sample_count;
-  m.tried = TriedIn(trace.probes);
   m.probes_s = base::ToSeconds(trace.probes.time);
   return m;
 }
@@ -127,6 +126,7 @@ Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experi
   }
   const std::optional<CounterMoves> moves = MovesIn(trace, *window);
   FillRates(m.result, trace, *window, experiment);
+  m.tried = TriedIn(trace.probes, m.result);
   m.consumer = ConsumerTime(trace, *window, experiment);
   m.device = DeviceTime(trace, *window, experiment);
   m.workers = WorkersTime(trace, *window, experiment);

@@ -1,9 +1,20 @@
 #include "measure/probes.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/stats.h"
+#include "measure/measurement.h"
 #include "measure/paired_gain.h"
+#include "measure/rates.h"
 
 namespace pipesim::measure {
 namespace {
+
+constexpr double kBaseLevel = 0.95;
+/// Pairs cancel drift, so they are preferred up to this half-width: what a promise may be off by.
+constexpr double kWide = 0.10;
 
 struct BlockSum {
   base::Duration time{};
@@ -16,27 +27,56 @@ struct BlockSum {
   double PerSecond() const { return static_cast<double>(samples) / base::ToSeconds(time); }
 };
 
+double LogHalfWidth(const PairedGain& gain) {
+  return (std::log1p(gain.interval->high) - std::log1p(gain.interval->low)) / 2;
+}
+
+/// The blocks with the change against the whole measured window, which knows a run of uneven steps
+/// better than a few blocks beside the change do. Independent, so their half-widths add in squares.
+std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector<double>& logs,
+                                         const Result& result) {
+  const auto window_half = RelativeHalfWidth(result);
+  const auto half = base::HalfWidth(logs, kBaseLevel);
+  if (!window_half || !half) return std::nullopt;
+  const double log_gain = std::log(changed_per_s / *result.samples_per_s);
+  const double both = std::hypot(*half, std::log1p(*window_half));
+  return PairedGain{.gain = std::expm1(log_gain),
+                    .interval = Interval{.low = std::expm1(log_gain - both),
+                                         .high = std::expm1(log_gain + both),
+                                         .level = kBaseLevel,
+                                         .method = fmt::format("probes ({}) over the measured window",
+                                                               logs.size())}};
+}
+
 double BlockRate(const trace::ProbeBlock& block) {
   return static_cast<double>(block.samples) / base::ToSeconds(block.time);
 }
 
 }  // namespace
 
-std::vector<Tried> TriedIn(const trace::Probes& probes) {
+std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
   std::vector<Tried> all;
   for (const trace::Probe& probe : probes.each) {
     BlockSum as_it_was, changed;
     std::vector<RatePair> rates;
+    std::vector<double> base_logs, changed_logs;
     for (const trace::ProbePair& pair : probe.pairs) {
       as_it_was.Add(pair.base);
       changed.Add(pair.changed);
       rates.push_back({BlockRate(pair.base), BlockRate(pair.changed)});
+      base_logs.push_back(std::log(rates.back().base));
+      changed_logs.push_back(std::log(rates.back().changed));
     }
-    const auto gain = GainOf(rates, "probes");
+    auto gain = GainOf(rates, "probes");
     if (!gain || !gain->interval) continue;
+    if (LogHalfWidth(*gain) > kWide) {
+      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, result);
+      if (over_window && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
+    }
     all.push_back({.kind = probe.kind,
                    .change = probe.change,
                    .base_samples_per_s = as_it_was.PerSecond(),
+                   .base_half_width = std::expm1(base::HalfWidth(base_logs, kBaseLevel).value_or(0)),
                    .samples_per_s = changed.PerSecond(),
                    .gain = gain->gain,
                    .gain_interval = *gain->interval});

@@ -9,16 +9,21 @@
 
 namespace pipesim::measure {
 
+struct Result;
+
 struct Tried {
   trace::ProbeKind kind = trace::ProbeKind::kFreeData;
   std::string change;             ///< of a setting: the plan's name of it
   double base_samples_per_s = 0;  ///< of the blocks beside it
+  double base_half_width = 0;     ///< of those blocks' mean rate, relative to it
   double samples_per_s = 0;       ///< over all blocks with the change
-  double gain = 0;                ///< geometric mean over the pairs of changed / base − 1
-  Interval gain_interval;         ///< by Student's t over the logarithms of the pairs
+  /// Geometric mean over the pairs of changed / base − 1; where pairs scatter widely, of the blocks
+  /// with the change over the measured window.
+  double gain = 0;
+  Interval gain_interval;  ///< by Student's t over logarithms
 };
 
-/// Only probes of at least two pairs: one has no interval.
-std::vector<Tried> TriedIn(const trace::Probes& probes);
+/// Only probes of at least two pairs: one has no interval. `result`: of the measured window.
+std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result);
 
 }  // namespace pipesim::measure

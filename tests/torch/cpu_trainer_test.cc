@@ -135,6 +135,29 @@ TEST(CpuTrainer, LibTorchUsesTheComputeThreads) {
   EXPECT_EQ(Consumer(experiment, 1).trainer().info().compute_threads, 1);
 }
 
+TEST(CpuTrainer, ComputeThreadsChangeBetweenStepsAndGoBack) {
+  const auto experiment = SmallExperiment(SmallMlp());
+  Consumer consumer(experiment, 2);
+  const double first = consumer.Train(20).first;
+  consumer.trainer().UseComputeThreads(1);
+  EXPECT_EQ(consumer.trainer().info().compute_threads, 1);
+  EXPECT_LT(consumer.Train(20).first, first);  // it learns on
+  consumer.trainer().UseComputeThreads(2);
+  EXPECT_EQ(consumer.trainer().info().compute_threads, 2);
+  EXPECT_LT(consumer.Train(60).second, first / 2);
+}
+
+TEST(CpuTrainer, AStepAloneIsAlsoTimedOnOneThreadAndTheThreadsStay) {
+  Consumer consumer(SmallExperiment(SmallMlp()), 2);
+  consumer.Train(5);
+  const auto alone = consumer.trainer().MeasureStepAlone();
+  ASSERT_TRUE(alone && alone->on_one_thread);
+  EXPECT_EQ(consumer.trainer().info().compute_threads, 2);
+  // A run may go on to try settings.
+  consumer.Train(5);
+  EXPECT_EQ(consumer.trainer().info().compute_threads, 2);
+}
+
 TEST(CpuTrainer, ALayerThatDoesNotFitIsNamed) {
   try {
     Consumer consumer(SmallExperiment({Flatten(), Conv(8), Linear(4)}));

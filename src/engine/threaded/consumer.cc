@@ -150,12 +150,16 @@ std::optional<double> Consumer::FinishDownTo(std::size_t most) {
 /// What probing asks of the consumer. Nothing of it is recorded.
 class Consumer::Seat final : public ProbeSeat {
  public:
-  Seat(Consumer& consumer, const ProbeMeans& means) : consumer_(consumer), means_(means) {}
+  Seat(Consumer& consumer, const ProbeMeans& means)
+      : consumer_(consumer),
+        means_(means),
+        own_threads_(consumer.trainer_.info().compute_threads) {}
 
   std::optional<std::int64_t> Train() override {
     const auto taken = consumer_.TakeNext();
     if (!taken) return std::nullopt;
     const std::int64_t samples = SamplesOf(*taken);
+    taken_ += samples;
     consumer_.Train(*taken);
     return Unless(consumer_.gave_up_, samples);
   }
@@ -163,6 +167,7 @@ class Consumer::Seat final : public ProbeSeat {
     const auto taken = consumer_.TakeNext();
     if (!taken) return std::nullopt;
     const std::int64_t samples = SamplesOf(*taken);
+    taken_ += samples;
     consumer_.run_.ready_pool().Release(taken->slot);
     return samples;
   }
@@ -184,9 +189,17 @@ class Consumer::Seat final : public ProbeSeat {
     consumer_.run_.gate.Open();
   }
 
-  void Deal(int workers, int prefetch_factor) override {
-    consumer_.run_.dispatcher.Use(workers, prefetch_factor);
-    means_.start_workers(workers);
+  void Use(const LiveSetting& setting) override {
+    Deal(setting.workers, setting.prefetch_factor);
+    if (setting.compute_threads > 0) consumer_.trainer_.UseComputeThreads(setting.compute_threads);
+  }
+  void UseOwn() override {
+    const spec::Loader& own = consumer_.run_.experiment.loader;
+    Deal(own.workers, own.prefetch_factor);
+    consumer_.trainer_.UseComputeThreads(own_threads_);
+  }
+  std::int64_t Stock() const override {
+    return consumer_.run_.loaded.load(std::memory_order_relaxed) - taken_;
   }
   Instant Now() const override { return consumer_.timer_.Now(); }
 
@@ -208,8 +221,16 @@ class Consumer::Seat final : public ProbeSeat {
     return Unless(consumer_.gave_up_ || consumer_.run_.ending(), samples);
   }
 
+  void Deal(int workers, int prefetch_factor) {
+    if (consumer_.run_.experiment.loader.workers == 0) return;
+    consumer_.run_.dispatcher.Use(workers, prefetch_factor);
+    means_.start_workers(workers);
+  }
+
   Consumer& consumer_;
   const ProbeMeans& means_;
+  const int own_threads_;
+  std::int64_t taken_ = 0;  ///< samples; those of free data leave the stock between blocks
   std::optional<BatchFeed::Taken> kept_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/threaded/probing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -24,6 +25,7 @@ constexpr Duration kShortestBlock = std::chrono::milliseconds(20);
 /// A gain is known well enough at this half-width (a fifth of the 5 % that decide), or at this
 /// share of itself.
 constexpr double kNarrow = 0.01, kNarrowShare = 0.05;
+constexpr double kShortestStep_s = 1e-9;
 constexpr double kLevel = 0.99;  // looked at after every pair: stricter than what is reported
 
 enum class Way { kAsItIs, kFreeData, kFreeCompute };
@@ -53,11 +55,15 @@ std::int64_t WholeCycles(double batches, std::int64_t cycle) {
 class Prober {
  public:
   Prober(ProbeSeat& seat, const ProbePlan& plan, const ProbeShape& shape)
-      : seat_(seat), plan_(plan), shape_(shape), begin_(seat.Now()) {}
+      : seat_(seat), plan_(plan), shape_(shape), begin_(seat.Now()), until_(plan.most_time) {}
 
   trace::Probes Run() {
-    TryFree(plan_.setting ? plan_.most_time / 2 : plan_.most_time);
-    if (plan_.setting) TrySetting(*plan_.setting);
+    probes_.each.reserve(3);  // references into it stay valid
+    // First what the report is about to recommend. Where steps are so slow that half of the time does
+    // not hold it, it has all.
+    if (plan_.setting && !TrySetting(*plan_.setting, plan_.most_time / 2))
+      TrySetting(*plan_.setting, plan_.most_time);
+    TryFree(plan_.most_time);
     probes_.time = Elapsed();
     std::erase_if(probes_.each, [](const trace::Probe& probe) { return probe.pairs.empty(); });
     return std::move(probes_);
@@ -66,12 +72,14 @@ class Prober {
  private:
   Duration Elapsed() const { return seat_.Now() - begin_; }
 
+  /// One batch; nullopt: the run is ending, or the time is up.
   std::optional<std::int64_t> Once(Way way) {
+    if (Elapsed() > until_) return std::nullopt;
     if (way == Way::kFreeData) return seat_.TrainAgain();
     return way == Way::kFreeCompute ? seat_.Drop() : seat_.Train();
   }
 
-  /// False: the run is ending.
+  /// False: no more batches.
   bool Settle(Way way, std::int64_t batches) {
     for (; batches > 0; --batches) {
       if (!Once(way)) return false;
@@ -80,14 +88,26 @@ class Prober {
   }
 
   std::optional<ProbeBlock> Block(Way way, std::int64_t batches) {
+    return Block(way, batches, shape_.cycle());
+  }
+
+  /// `cycle`: of the workers that load meanwhile.
+  std::optional<ProbeBlock> Block(Way way, std::int64_t batches, std::int64_t cycle) {
     ProbeBlock block;
     const Instant begin = seat_.Now();
+    const std::int64_t stock = seat_.Stock();
+    std::int64_t samples_of_one = 0;
     for (; batches > 0; --batches) {
       const auto samples = Once(way);
       if (!samples) return std::nullopt;
       block.samples += *samples;
+      samples_of_one = *samples;
     }
     block.time = seat_.Now() - begin;
+    // What the stock gave does not last. Up to a batch of each worker is how far they are in it.
+    const std::int64_t drawn = stock - seat_.Stock();
+    if (way == Way::kAsItIs && drawn > cycle * samples_of_one)
+      block.samples = std::max<std::int64_t>(block.samples - drawn, 1);
     if (block.samples == 0 || block.time <= Duration::zero()) return std::nullopt;
     return block;
   }
@@ -117,13 +137,17 @@ class Prober {
     return std::max<std::int64_t>(cycles, 0) * shape_.cycle();
   }
 
-  /// Seconds of a step, from one block of the run as it is; nullopt: the run is ending.
+  /// Seconds of a step of the run as it is, as planned or learnt from one block; nullopt: the run is
+  /// ending.
   std::optional<double> StepSeconds() {
+    if (step_s_) return step_s_;
     if (!Settle(Way::kAsItIs, Settling(shape_))) return std::nullopt;
+    if (plan_.step_s) return step_s_ = plan_.step_s;
     const std::int64_t steps = shape_.cycle();
     const auto block = Block(Way::kAsItIs, steps);
     if (!block) return std::nullopt;
-    return base::ToSeconds(block->time) / static_cast<double>(steps);
+    step_s_ = base::ToSeconds(block->time) / static_cast<double>(steps);
+    return step_s_;
   }
 
   /// As long as kUsualPairs rounds allow, else as kLeastPairs do; 0: not even those.
@@ -145,8 +169,6 @@ class Prober {
     const bool both = batches > 0;
     if (!both) batches = BlockFor(time, 2, 2 * settling, *step_s);
     if (batches == 0) return;
-    // References into the vector stay valid: the room is there.
-    probes_.each.reserve(3);
     trace::Probe& data = probes_.each.emplace_back(trace::Probe{ProbeKind::kFreeData, {}, {}});
     trace::Probe* training = nullptr;
     if (both) {
@@ -175,42 +197,134 @@ class Prober {
     }
   }
 
-  void TrySetting(const LiveSetting& setting) {
-    ProbeShape other = shape_;
-    other.workers = setting.workers;
-    other.prefetch_factor = setting.prefetch_factor;
-    const std::int64_t to = shape_.window() + Settling(other);
-    const std::int64_t back = other.window() + Settling(shape_);
-    const auto step_s = StepSeconds();
-    if (!step_s) return;
-    const Duration until = plan_.most_time;
-    // Fewer workers may be as many times slower.
-    const double slower =
-        std::max(1.0, static_cast<double>(shape_.workers) / static_cast<double>(other.workers));
-    const std::int64_t batches = BlockFor(until - Elapsed(), 2, to + back, *step_s * slower);
-    if (batches == 0) return;
-    trace::Probe probe{ProbeKind::kSetting, setting.change, {}};
-    Duration longest{};
-    while (Elapsed() + longest <= until && !IsSettled(probe)) {
-      const Instant round = seat_.Now();
-      const auto base = Block(Way::kAsItIs, batches);
-      if (!base) break;
-      seat_.Deal(other.workers, other.prefetch_factor);
-      std::optional<ProbeBlock> changed;
-      if (Settle(Way::kAsItIs, to))
-        changed = Block(Way::kAsItIs, WholeCycles(static_cast<double>(batches), other.cycle()));
-      seat_.Deal(shape_.workers, shape_.prefetch_factor);
-      if (!changed || !Settle(Way::kAsItIs, back)) break;
-      probe.pairs.push_back({*base, *changed});
-      longest = std::max(longest, seat_.Now() - round);
+  /// One of the two that a setting's probe compares.
+  struct Side {
+    ProbeShape shape;
+    /// Batches after the change to it, before they count: what is in stock was made before the change.
+    /// Where loading stays as it is, no more than until the stock is again what it was.
+    std::int64_t settling = 0;
+    bool same_loading = false;
+    std::optional<std::int64_t> stock{};
+    double step_s = 0;
+    double block_s = 0;
+
+    std::int64_t least_settling() const { return same_loading ? Settling(shape) : settling; }
+    /// The fewest whole cycles that take so long.
+    double WholeCycles_s(double seconds) const {
+      return static_cast<double>(WholeCycles(seconds / step_s, shape.cycle())) * step_s;
     }
-    probes_.each.push_back(std::move(probe));
+    /// The whole cycles that fit into block_s.
+    std::int64_t BlockBatches() const {
+      constexpr double kRounding = 1e-6;
+      const double cycles = block_s / step_s / static_cast<double>(shape.cycle()) + kRounding;
+      return std::max<std::int64_t>(static_cast<std::int64_t>(cycles), 1) * shape.cycle();
+    }
+  };
+
+  /// Blocks as long as kUsualPairs rounds allow, else as kLeastPairs do, at last of one cycle each;
+  /// false: not even those fit. Rounds take turns in which side comes first, so that settings change
+  /// once a round.
+  static bool PlanBlocks(Duration time, Side& own, Side& other) {
+    const double time_s = base::ToSeconds(time), shortest_s = base::ToSeconds(kShortestBlock);
+    const double longer_s = std::max(own.WholeCycles_s(0), other.WholeCycles_s(0));
+    struct Plan {
+      std::int64_t rounds;
+      double least_s;
+    };
+    for (const Plan& plan : {Plan{kUsualPairs, std::max(shortest_s, longer_s)},
+                             Plan{kLeastPairs, longer_s}, Plan{kLeastPairs, 0}}) {
+      own.block_s = own.WholeCycles_s(plan.least_s);
+      other.block_s = other.WholeCycles_s(plan.least_s);
+      const auto rounds = static_cast<double>(plan.rounds);
+      const auto back = static_cast<double>(plan.rounds / 2);
+      const double changes_s =
+          back * static_cast<double>(own.least_settling()) * own.step_s +
+          (rounds - back) * static_cast<double>(other.settling) * other.step_s;
+      const double left_s = (time_s - changes_s) / rounds - own.block_s - other.block_s;
+      if (left_s < 0) continue;
+      const double more_s =
+          plan.rounds == kUsualPairs ? left_s / 2 : std::min(left_s / 2, shortest_s);
+      own.block_s += more_s;
+      other.block_s += more_s;
+      return true;
+    }
+    return false;
+  }
+
+  /// Changes the settings and settles; learns the step's time, of which a prediction may be wrong.
+  /// False: the run is ending, or the time is up.
+  bool ChangeTo(Side& side, const LiveSetting* setting) {
+    if (setting != nullptr) {
+      seat_.Use(*setting);
+    } else {
+      seat_.UseOwn();
+    }
+    Instant begin = seat_.Now();
+    for (std::int64_t done = 1; done <= side.settling; ++done) {
+      const auto samples = Once(Way::kAsItIs);
+      if (!samples) return false;
+      if (done % side.shape.cycle() != 0) continue;
+      const Instant now = seat_.Now();
+      side.step_s = std::max(kShortestStep_s, base::ToSeconds(now - begin) /
+                                                  static_cast<double>(side.shape.cycle()));
+      begin = now;
+      const bool as_before = side.stock && std::abs(seat_.Stock() - *side.stock) <= side.shape.cycle() * *samples;
+      if (done >= side.least_settling() && as_before) break;
+    }
+    return Elapsed() + base::FromSeconds(side.WholeCycles_s(0)) <= until_;
+  }
+
+  /// False: the time does not suffice, so nothing was tried.
+  bool TrySetting(const LiveSetting& setting, Duration until) {
+    until_ = until;
+    Side own{.shape = shape_}, other{.shape = shape_};
+    other.shape.workers = setting.workers;
+    other.shape.prefetch_factor = setting.prefetch_factor;
+    own.settling = other.shape.window() + Settling(own.shape);
+    other.settling = own.shape.window() + Settling(other.shape);
+    own.same_loading = other.same_loading = setting.workers == shape_.workers &&
+                                            setting.prefetch_factor == shape_.prefetch_factor;
+    const auto step_s = StepSeconds();
+    if (!step_s) return true;
+    own.step_s = *step_s;
+    constexpr double kSlowestExpected = 0.1;  // of the run's own rate; steps show more than promises
+    other.step_s = *step_s / std::max(kSlowestExpected, 1 + setting.expected_gain);
+    if (!PlanBlocks(until - Elapsed(), own, other)) return false;
+    trace::Probe& probe =
+        probes_.each.emplace_back(trace::Probe{ProbeKind::kSetting, setting.change, {}});
+    bool changed = false;
+    std::array<Duration, 2> longest{};  // of a round that begins as the run was, or with the change
+    while (Elapsed() + longest[changed ? 1 : 0] <= until && !IsSettled(probe)) {
+      const Instant round = seat_.Now();
+      Duration& longest_such = longest[changed ? 1 : 0];
+      const auto first = BlockOf(changed ? other : own);
+      if (!first) break;
+      changed = !changed;
+      Side& to = changed ? other : own;
+      if (!ChangeTo(to, changed ? &setting : nullptr)) break;
+      const auto second = BlockOf(to);
+      if (!second) break;
+      probe.pairs.push_back(changed ? trace::ProbePair{*first, *second}
+                                    : trace::ProbePair{*second, *first});
+      longest_such = std::max(longest_such, seat_.Now() - round);
+    }
+    until_ = plan_.most_time;
+    if (changed) ChangeTo(own, nullptr);
+    return true;
+  }
+
+  std::optional<ProbeBlock> BlockOf(Side& side) {
+    auto block = Block(Way::kAsItIs, side.BlockBatches(), side.shape.cycle());
+    side.stock = seat_.Stock();
+    return block;
   }
 
   ProbeSeat& seat_;
   const ProbePlan& plan_;
   const ProbeShape shape_;
   const Instant begin_;
+  std::optional<double> step_s_;  ///< of the run as it is
+  Duration until_;                ///< no batch begins after it
   trace::Probes probes_;
 };
 
@@ -220,15 +334,18 @@ ProbeShape ProbeShapeOf(const spec::Experiment& experiment) {
   const spec::Loader& loader = experiment.loader;
   return {.workers = loader.workers,
           .prefetch_factor = loader.workers > 0 ? loader.prefetch_factor : 0,
-          .in_flight = static_cast<std::int64_t>(MostInFlight(experiment.device))};
+          // The CPU trains in the consumer's own thread.
+          .in_flight = experiment.device.kind == spec::DeviceKind::kCpu
+                           ? 1
+                           : static_cast<std::int64_t>(MostInFlight(experiment.device))};
 }
 
 bool CanProbe(std::int64_t steps, Duration elapsed, const ProbeShape& shape) {
-  // The shortest useful plan: settle, learn the step's time, and three pairs of free data, in steps
-  // as they were.
+  // The shortest useful plan, in steps as they were: settle, and three pairs of a setting that takes
+  // no time itself, which is put back once.
   constexpr double kShare = 0.2, kMost_s = 10;
   const std::int64_t needed =
-      Settling(shape) + shape.cycle() + kLeastPairs * 2 * (Settling(shape) + shape.cycle());
+      Settling(shape) + kLeastPairs * shape.cycle() + shape.window() + Settling(shape);
   const double step_s =
       base::ToSeconds(elapsed) / static_cast<double>(std::max<std::int64_t>(steps, 1));
   return static_cast<double>(needed) * step_s <=

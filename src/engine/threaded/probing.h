@@ -25,8 +25,12 @@ class ProbeSeat {
   virtual void EndFreeData() = 0;
   /// Takes the next batch and drops it.
   virtual std::optional<std::int64_t> Drop() = 0;
-  /// Deals batches by these settings from now on.
-  virtual void Deal(int workers, int prefetch_factor) = 0;
+  /// Loads and trains by this setting from now on.
+  virtual void Use(const LiveSetting& setting) = 0;
+  /// Loads and trains by the run's own settings again.
+  virtual void UseOwn() = 0;
+  /// Samples made, or in work, and not yet taken: up to a constant.
+  virtual std::int64_t Stock() const = 0;
   virtual base::Instant Now() const = 0;
 };
 

@@ -68,12 +68,17 @@ class ThreadedExecutor final : public Executor {
     Consumer consumer(*run, *parts_.trainer);
     Instant end;
     std::string hanging;
+    std::optional<StepAlone> alone;
     {
       Monitor monitor(*run, control, cpus);
       WorkerThreads workers(run);
       end = consumer.Run({.plan =
                               [&](RunTrace trace) {
                                 trace.effective = Effective(*run, cpus);
+                                // The plan asks what a setting would gain, as the report will.
+                                if (!trace.effective.device_asynchronous)
+                                  alone = MeasureStepAlone(*run, trace);
+                                Add(alone, trace);
                                 return control.plan_probes(trace);
                               },
                           .start_workers = [&](int count) { workers.StartUpTo(count); }});
@@ -86,7 +91,9 @@ class ThreadedExecutor final : public Executor {
     if (consumer.gave_up()) {
       run->ready_pool().Leave();
     } else {
-      MeasureDevice(*run, trace);
+      trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
+      if (!alone) alone = MeasureStepAlone(*run, trace);
+      Add(alone, trace);
       run->ready_pool().FreeAll();
     }
     return trace;
@@ -147,20 +154,24 @@ class ThreadedExecutor final : public Executor {
     return cores > kLeast ? cores : 0;
   }
 
-  void MeasureDevice(const RunState& run, RunTrace& trace) const {
-    trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
+  /// nullopt where the run's own timing says it, or where the step cannot be repeated.
+  std::optional<StepAlone> MeasureStepAlone(const RunState& run, const RunTrace& trace) const {
     if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
-      return;
-    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace)) return;
+      return std::nullopt;
+    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace))
+      return std::nullopt;
     try {
-      const auto alone = parts_.trainer->MeasureStepAlone();
-      if (!alone) return;
-      trace.effective.device_step = alone->time;
-      trace.effective.step_cpu = alone->cpu;
-      trace.effective.step_on_one_thread = alone->on_one_thread;
+      return parts_.trainer->MeasureStepAlone();
     } catch (const std::exception&) {
-      // An extra measurement after the run: without it the value stays unknown.
+      return std::nullopt;  // an extra measurement: without it the value stays unknown
     }
+  }
+
+  static void Add(const std::optional<StepAlone>& alone, RunTrace& trace) {
+    if (!alone) return;
+    trace.effective.device_step = alone->time;
+    trace.effective.step_cpu = alone->cpu;
+    trace.effective.step_on_one_thread = alone->on_one_thread;
   }
 
   ThreadedParts parts_;

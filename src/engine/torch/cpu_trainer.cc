@@ -24,6 +24,21 @@ constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
 constexpr int kFewestSteps = 8;
 
+/// Another count of threads while this lives.
+class OtherThreads {
+ public:
+  OtherThreads(ComputeThreads& threads, int count) : threads_(threads), own_(threads.count()) {
+    threads_.Use(count);
+  }
+  ~OtherThreads() { threads_.Use(own_); }
+  OtherThreads(const OtherThreads&) = delete;
+  OtherThreads& operator=(const OtherThreads&) = delete;
+
+ private:
+  ComputeThreads& threads_;
+  const int own_;
+};
+
 class CpuTrainer final : public Trainer {
  public:
   CpuTrainer(const spec::Experiment& experiment, const base::Clock& clock, int compute_threads)
@@ -54,6 +69,8 @@ class CpuTrainer final : public Trainer {
     return done;
   }
 
+  void UseComputeThreads(int threads) override { threads_.Use(threads); }
+
   std::optional<StepAlone> MeasureStepAlone() override {
     const double step_s = base::ToSeconds(last_);
     if (step_s <= 0 || step_s > kLongest_s) return std::nullopt;
@@ -63,7 +80,7 @@ class CpuTrainer final : public Trainer {
     const double one_s = std::min(base::ToSeconds(alone.time) * threads_.effective(),
                                   base::ToSeconds(*alone.cpu));
     if (threads_.effective() > 1 && one_s <= kLongest_s) {
-      const ComputeThreads one(1);
+      const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
       alone.on_one_thread = Median(TimeSteps(one_s).on_core);
     }

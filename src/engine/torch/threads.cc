@@ -18,4 +18,10 @@ void ComputeThreads::Apply() {
   applied_in_ = std::this_thread::get_id();
 }
 
+void ComputeThreads::Use(int count) {
+  count_ = count;
+  applied_in_ = {};
+  Apply();
+}
+
 }  // namespace pipesim::engine

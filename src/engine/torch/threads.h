@@ -12,6 +12,10 @@ class ComputeThreads {
   explicit ComputeThreads(int count);
   /// Sets the count in the calling thread if it differs from the last caller.
   void Apply();
+  /// Another count from now on; takes effect in the calling thread. The pool of a larger count stays
+  /// and sleeps, so going back creates no threads.
+  void Use(int count);
+  int count() const { return count_; }
   /// The count that LibTorch reports in the thread that last called Apply.
   int effective() const { return effective_; }
 

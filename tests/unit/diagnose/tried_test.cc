@@ -131,5 +131,81 @@ TEST(Tried, AWideIntervalRefutesNothing) {
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
 }
 
+/// A CPU that trains on two threads at a tenth of the rate that they would have alone.
+MadeRun Collapsed() {
+  return RunBuilder::OnCpu(2 * kMs, 2)
+      .Cores(2)
+      .Workers(1)
+      .StepBesideWorkers(20 * kMs, 4 * kMs)
+      .Efficiency(0.1)
+      .Build();
+}
+/// Knows of the collapse: one thread trains in 4 ms instead of 20.
+double TwoThreadsCollapse(const Variant& v) {
+  return PredictByBounds(v) * (v.ComputeThreads() > 1 ? 0.1 : 1);
+}
+const std::string kOneThread = "compute threads 2 to 1";
+const std::vector<std::pair<std::string, std::string>> kSetOneThread = {
+    {"limits.compute_threads", "1"}};
+
+TEST(Tried, FewerComputeThreadsPromiseWhatTheyGained) {
+  const Diagnosis before = Collapsed().DiagnoseBy(TwoThreadsCollapse);
+  ASSERT_EQ(before.bottleneck, Verdict::kCpuContention);
+  ASSERT_EQ(before.recommendation->set, kSetOneThread);
+  EXPECT_NEAR(before.recommendation->gain.value(), 4, 1e-6);
+  const MadeRun run = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread);
+  const Diagnosis d = run.DiagnoseBy(TwoThreadsCollapse);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(d.confidence, Confidence::kLow);  // it was predicted to gain far more
+  EXPECT_EQ(d.recommendation->set, kSetOneThread);
+  EXPECT_DOUBLE_EQ(d.recommendation->gain.value(), 1.9);
+  EXPECT_NEAR(d.recommendation->samples_per_s.value(), 2.9 * *run.measurement.result.samples_per_s,
+              1e-6);
+  ASSERT_TRUE(Row(d, kOneThread)->tried);
+  EXPECT_NEAR(Row(d, kOneThread)->gain, 4, 1e-6);
+}
+
+TEST(Tried, FewerComputeThreadsThatGainedNothingAreWithdrawn) {
+  const Diagnosis d = With(Collapsed(), ProbeKind::kSetting, 0.003, 0.005, kOneThread)
+                          .DiagnoseBy(TwoThreadsCollapse);
+  EXPECT_NE(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_NE(d.recommendation->set, kSetOneThread);
+  EXPECT_TRUE(Row(d, kOneThread)->tried->refutes);
+}
+
+TEST(Tried, AWideIntervalAroundThePromiseLeavesIt) {
+  const auto gain = [](double tried, double half) {
+    return With(Collapsed(), ProbeKind::kSetting, tried, half, kOneThread)
+        .DiagnoseBy(TwoThreadsCollapse)
+        .recommendation->gain.value();
+  };
+  EXPECT_NEAR(gain(3, 2), 4, 1e-6);       // 1 to 5 says no more than the promise of 4
+  EXPECT_NEAR(gain(3.7, 0.45), 3.7, 1e-9);  // known to within 10 % of the rate
+  EXPECT_NEAR(gain(1.5, 1), 1.5, 1e-9);   // 0.5 to 2.5 rules the promise out
+}
+
+TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
+  // The run is a tenth of what the model says of two threads, and so is its one thread.
+  const auto sees_no_gain = [](const Variant& v) {
+    return PredictByBounds(v) * (v.ComputeThreads() > 1 ? 1 : 0.1);
+  };
+  const Diagnosis before = Collapsed().DiagnoseBy(sees_no_gain);
+  EXPECT_NE(before.bottleneck, Verdict::kCpuContention);
+  const Diagnosis d = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread)
+                          .DiagnoseBy(sees_no_gain);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_EQ(d.recommendation->set, kSetOneThread);
+  EXPECT_DOUBLE_EQ(d.recommendation->gain.value(), 1.9);
+  EXPECT_TRUE(d.candidates.empty());
+}
+
+TEST(Tried, UnevenBlocksOfTheRunAsItWasStillCompare) {
+  MadeRun run = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread, 1.4);
+  EXPECT_EQ(Row(run.DiagnoseBy(TwoThreadsCollapse), kOneThread)->tried, std::nullopt);
+  run.measurement.tried[0].base_half_width = 0.5;
+  EXPECT_NE(Row(run.DiagnoseBy(TwoThreadsCollapse), kOneThread)->tried, std::nullopt);
+}
+
 }  // namespace
 }  // namespace pipesim::diagnose

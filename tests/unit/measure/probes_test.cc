@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "measure/measurement.h"
 #include "measure/paired_gain.h"
 
 namespace pipesim::measure {
@@ -39,12 +40,31 @@ TEST(TriedIn, RatesAreThoseOfAllBlocks) {
                          "",
                          {{{1s, 100}, {1s, 200}}, {{3s, 300}, {1s, 200}}}});
   probes.each.push_back({trace::ProbeKind::kFreeData, "", {{{1s, 100}, {1s, 200}}}});
-  const auto tried = TriedIn(probes);
+  const auto tried = TriedIn(probes, {});
   ASSERT_EQ(tried.size(), 1u);  // a single pair has no interval
   EXPECT_EQ(tried[0].kind, trace::ProbeKind::kFreeCompute);
   EXPECT_NEAR(tried[0].base_samples_per_s, 100, 1e-9);
   EXPECT_NEAR(tried[0].samples_per_s, 200, 1e-9);
   EXPECT_NEAR(tried[0].gain, 1, 1e-9);
+}
+
+TEST(TriedIn, WherePairsScatterWidelyTheWholeWindowIsTheBase) {
+  Result result;
+  result.samples_per_s = 50;
+  result.samples_per_s_interval = Interval{48, 52, 0.95, "batch means"};
+  const std::vector<trace::ProbePair> uneven = {
+      {{1s, 20}, {1s, 200}}, {{1s, 100}, {1s, 200}}, {{1s, 50}, {1s, 200}}};
+  trace::Probes probes;
+  probes.each.push_back({trace::ProbeKind::kSetting, "compute threads 2 to 1", uneven});
+  const auto tried = TriedIn(probes, result);
+  ASSERT_EQ(tried.size(), 1u);
+  // 200 over 50; the blocks with the change are alike, so the window's ± 4 % is all.
+  EXPECT_NEAR(tried[0].gain, 3, 1e-9);
+  EXPECT_NEAR(tried[0].gain_interval.high, 4 * 1.04 - 1, 1e-6);
+  EXPECT_NEAR(tried[0].gain_interval.low, 4 / 1.04 - 1, 1e-6);
+  EXPECT_GT(tried[0].base_half_width, 0.5);
+  // Without a known window, pairs are all there is.
+  EXPECT_GT(TriedIn(probes, {})[0].gain_interval.high, 10);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
+#include <utility>
 
 #include "pipeline.h"
 #include "support/sanitized.h"
@@ -19,25 +21,38 @@ using threaded::RunProbes;
 using trace::ProbeKind;
 
 /// A consumer in virtual time: a batch takes the slower of loading and training. Settings scale the
-/// loading by the workers in use.
+/// loading by the workers in use; on other compute threads a step takes `train_on_others`, and the
+/// first step after each change `first_step`.
 class MadeUpSeat final : public ProbeSeat {
  public:
   MadeUpSeat(Duration load, Duration train, int workers)
       : load_(load), train_(train), all_(workers), workers_(workers) {}
 
-  std::optional<std::int64_t> Train() override { return Pass(std::max(Load(), train_)); }
+  std::optional<std::int64_t> Train() override {
+    const Duration step = on_others_ ? train_on_others : train_;
+    return Pass(std::max(Load(), step) + std::exchange(pending_, Duration{}));
+  }
   bool BeginFreeData() override { return parked_ = true; }
   std::optional<std::int64_t> TrainAgain() override { return Pass(train_); }
   void EndFreeData() override { parked_ = false; }
   std::optional<std::int64_t> Drop() override { return Pass(Load()); }
-  void Deal(int workers, int) override { workers_ = workers; }
+  void Use(const LiveSetting& setting) override { Change(setting.workers, setting.compute_threads > 0); }
+  void UseOwn() override { Change(all_, false); }
+  std::int64_t Stock() const override { return 0; }
   Instant Now() const override { return now_; }
 
+  bool on_other_threads() const { return on_others_; }
   bool parked() const { return parked_; }
   int workers() const { return workers_; }
   std::int64_t left = INT64_MAX;  ///< batches until the run is ending
+  Duration train_on_others{}, first_step{};
 
  private:
+  void Change(int workers, bool on_others) {
+    workers_ = workers;
+    on_others_ = on_others;
+    pending_ = first_step;
+  }
   Duration Load() const { return load_ * all_ / workers_; }
   std::optional<std::int64_t> Pass(Duration time) {
     if (left-- <= 0) return std::nullopt;
@@ -47,7 +62,43 @@ class MadeUpSeat final : public ProbeSeat {
 
   Duration load_, train_;
   int all_, workers_;
-  bool parked_ = false;
+  bool parked_ = false, on_others_ = false;
+  Duration pending_{};
+  Instant now_{};
+};
+
+/// One worker and its queue in virtual time; other compute threads train in `train_on_others`.
+class QueueSeat final : public ProbeSeat {
+ public:
+  QueueSeat(Duration load, Duration train, Duration train_on_others, double room)
+      : load_(load), train_(train), train_on_others_(train_on_others), room_(room), stock_(room) {}
+
+  std::optional<std::int64_t> Train() override {
+    if (stock_ < 1) Advance(load_ * (1 - stock_));
+    stock_ -= 1;
+    Advance(on_others_ ? train_on_others_ : train_);
+    return 8;
+  }
+  bool BeginFreeData() override { return false; }
+  std::optional<std::int64_t> TrainAgain() override { return std::nullopt; }
+  void EndFreeData() override {}
+  std::optional<std::int64_t> Drop() override { return std::nullopt; }
+  void Use(const LiveSetting&) override { on_others_ = true; }
+  void UseOwn() override { on_others_ = false; }
+  std::int64_t Stock() const override { return std::llround(8 * stock_); }
+  Instant Now() const override { return now_; }
+
+ private:
+  template <class Time>
+  void Advance(Time time) {
+    now_ += std::chrono::duration_cast<Duration>(time);
+    stock_ = std::min(room_, stock_ + base::ToSeconds(std::chrono::duration_cast<Duration>(time)) /
+                                          base::ToSeconds(load_));
+  }
+
+  Duration load_, train_, train_on_others_;
+  double room_, stock_;
+  bool on_others_ = false;
   Instant now_{};
 };
 
@@ -68,7 +119,7 @@ const trace::Probe* Find(const trace::Probes& probes, ProbeKind kind) {
 
 TEST(Probing, EachPairComparesTheRunAsItIsWithOneThingFree) {
   MadeUpSeat seat(4ms, 1ms, 4);
-  const trace::Probes probes = RunProbes(seat, {.most_time = 2s, .setting = {}}, kFourWorkers);
+  const trace::Probes probes = RunProbes(seat, {.most_time = 2s, .setting = {}, .step_s = {}}, kFourWorkers);
   const trace::Probe* data = Find(probes, ProbeKind::kFreeData);
   const trace::Probe* training = Find(probes, ProbeKind::kFreeCompute);
   ASSERT_TRUE(data != nullptr && training != nullptr);
@@ -86,7 +137,8 @@ TEST(Probing, TheSettingIsTriedAndPutBack) {
   const ProbePlan plan{.most_time = 4s,
                        .setting = LiveSetting{.change = "workers 4 to 2",
                                               .workers = 2,
-                                              .prefetch_factor = 2}};
+                                              .prefetch_factor = 2},
+                       .step_s = {}};
   const trace::Probes probes = RunProbes(seat, plan, kFourWorkers);
   const trace::Probe* setting = Find(probes, ProbeKind::kSetting);
   ASSERT_NE(setting, nullptr);
@@ -97,16 +149,68 @@ TEST(Probing, TheSettingIsTriedAndPutBack) {
   EXPECT_LE(probes.time, Duration(4s));
 }
 
+constexpr ProbeShape kOneWorker{.workers = 1, .prefetch_factor = 2, .in_flight = 1};
+
+LiveSetting OneThread(double expected_gain, const ProbeShape& shape) {
+  return {.change = "compute threads 2 to 1",
+          .workers = shape.workers,
+          .prefetch_factor = shape.prefetch_factor,
+          .compute_threads = 1,
+          .expected_gain = expected_gain};
+}
+
+TEST(Probing, StepsUnderCollapseLeaveTimeForThreePairs) {
+  // 100 ms a step on the run's threads, 5 ms on one: a second holds ten steps as they are.
+  MadeUpSeat seat(4ms, 100ms, 1);
+  seat.train_on_others = 5ms;
+  seat.first_step = 20ms;  // the pool's, which does not count
+  const ProbePlan plan{
+      .most_time = 1s, .setting = OneThread(27, kOneWorker), .step_s = 0.1};
+  const trace::Probes probes = RunProbes(seat, plan, kOneWorker);
+  const trace::Probe* setting = Find(probes, ProbeKind::kSetting);
+  ASSERT_NE(setting, nullptr);
+  ASSERT_GE(setting->pairs.size(), 3u);
+  for (const trace::ProbePair& pair : setting->pairs) {
+    EXPECT_NEAR(GainOf(pair), 19, 1e-6);
+    EXPECT_GE(pair.changed.time, Duration(20ms));
+  }
+  EXPECT_FALSE(seat.on_other_threads());
+  EXPECT_LE(probes.time, Duration(1s) + Duration(120ms));  // the step that was begun ends
+}
+
+TEST(Probing, APromiseThatIsFarOffCostsNoMoreTime) {
+  // Promised to be 20 times as fast, and 10 times slower.
+  MadeUpSeat seat(1ms, 20ms, 1);
+  seat.train_on_others = 200ms;
+  const ProbePlan plan{.most_time = 1s, .setting = OneThread(19, kOneWorker), .step_s = 0.02};
+  const trace::Probes probes = RunProbes(seat, plan, kOneWorker);
+  EXPECT_FALSE(seat.on_other_threads());
+  EXPECT_LE(probes.time, Duration(1s) + Duration(200ms));
+}
+
+TEST(Probing, WhatTheStockGivesIsNoGain) {
+  // Training goes from 5 ms to 1 ms a batch, loading takes 2 ms: 1.5 lasts. The 33 batches in stock
+  // would feed it at 1 ms a batch for longer than a block.
+  constexpr ProbeShape kDeep{.workers = 1, .prefetch_factor = 33, .in_flight = 1};
+  QueueSeat seat(2ms, 5ms, 1ms, 33);
+  const ProbePlan plan{.most_time = 2s, .setting = OneThread(1.5, kDeep), .step_s = 0.005};
+  const trace::Probes probes = RunProbes(seat, plan, kDeep);
+  const trace::Probe* setting = Find(probes, ProbeKind::kSetting);
+  ASSERT_NE(setting, nullptr);
+  ASSERT_GE(setting->pairs.size(), 3u);
+  for (const trace::ProbePair& pair : setting->pairs) EXPECT_NEAR(GainOf(pair), 1.5, 0.15);
+}
+
 TEST(Probing, NoBlockIsBegunThatDoesNotFit) {
   // 20 steps of 50 ms: not even three pairs of whole cycles.
   MadeUpSeat slow(50ms, 50ms, 4);
-  const trace::Probes none = RunProbes(slow, {.most_time = 1s, .setting = {}}, kFourWorkers);
+  const trace::Probes none = RunProbes(slow, {.most_time = 1s, .setting = {}, .step_s = {}}, kFourWorkers);
   EXPECT_TRUE(none.each.empty());
   EXPECT_LE(none.time, Duration(1s));
   // Free compute also has to drain a window; free data fits where that does not.
   MadeUpSeat short_of_time(10ms, 10ms, 4);
   const trace::Probes some =
-      RunProbes(short_of_time, {.most_time = 700ms, .setting = {}}, kFourWorkers);
+      RunProbes(short_of_time, {.most_time = 700ms, .setting = {}, .step_s = {}}, kFourWorkers);
   EXPECT_NE(Find(some, ProbeKind::kFreeData), nullptr);
   EXPECT_EQ(Find(some, ProbeKind::kFreeCompute), nullptr);
   EXPECT_LE(some.time, Duration(700ms));
@@ -115,24 +219,24 @@ TEST(Probing, NoBlockIsBegunThatDoesNotFit) {
 TEST(Probing, AnEndingRunKeepsWholePairs) {
   MadeUpSeat seat(4ms, 1ms, 4);
   seat.left = 400;
-  const trace::Probes probes = RunProbes(seat, {.most_time = 60s, .setting = {}}, kFourWorkers);
+  const trace::Probes probes = RunProbes(seat, {.most_time = 60s, .setting = {}, .step_s = {}}, kFourWorkers);
   EXPECT_FALSE(seat.parked());
   for (const trace::Probe& probe : probes.each) EXPECT_FALSE(probe.pairs.empty());
 }
 
 TEST(Probing, NeedsStepsEnoughForItsShareOfTheRun) {
-  // 4 + 4 + 3 pairs of (4 + 4) are 56 steps: a fifth of 280.
-  EXPECT_FALSE(CanProbe(279, 10s, kFourWorkers));
-  EXPECT_TRUE(CanProbe(281, 10s, kFourWorkers));
+  // 4 to settle, three blocks of 4, and 8 + 4 after the change back are 28 steps: a fifth of 140.
+  EXPECT_FALSE(CanProbe(139, 10s, kFourWorkers));
+  EXPECT_TRUE(CanProbe(141, 10s, kFourWorkers));
   // Nor do they take more than 10 s.
-  EXPECT_FALSE(CanProbe(280, 60s, kFourWorkers));
+  EXPECT_FALSE(CanProbe(140, 60s, kFourWorkers));
 }
 
 /// A run whose probes may take a fifth of its measured time, as the commands plan them.
 RunControl Probing() {
   RunControl control;
   control.plan_probes = [](const trace::RunTrace& trace) {
-    return ProbePlan{.most_time = (trace.end - trace.begin) / 5, .setting = {}};
+    return ProbePlan{.most_time = (trace.end - trace.begin) / 5, .setting = {}, .step_s = {}};
   };
   return control;
 }
@@ -141,7 +245,7 @@ RunControl Probing() {
 RunControl Trying(std::optional<LiveSetting> setting = std::nullopt) {
   RunControl control;
   control.plan_probes = [setting](const trace::RunTrace&) {
-    return ProbePlan{.most_time = 4s, .setting = setting};
+    return ProbePlan{.most_time = 4s, .setting = setting, .step_s = {}};
   };
   return control;
 }
@@ -225,6 +329,48 @@ TEST(Rates, ADeeperPrefetchIsTriedLive) {
   EXPECT_NEAR(MedianGain(trace, ProbeKind::kSetting), 0, 0.1);
 }
 
+/// Trains on the CPU in 2 ms, on another number of threads in 1 ms.
+class PoolTrainer final : public Trainer {
+ public:
+  TrainerInfo info() const override {
+    return {.device = spec::DeviceId::Cpu(),
+            .device_name = "pool",
+            .compute_threads = threads.back(),
+            .device_memory = std::nullopt};
+  }
+  void Submit(const Batch&, std::int64_t, bool, StateTimer& timer) override {
+    timer.Enter(State::kForward);
+    std::this_thread::sleep_for(threads.back() == 2 ? 2ms : 1ms);
+  }
+  std::optional<StepDone> WaitDone(std::int64_t, StateTimer&, const base::StopFlag&) override {
+    return StepDone{};
+  }
+  void UseComputeThreads(int count) override { threads.push_back(count); }
+  std::vector<int> threads = {2};
+};
+
+TEST(ProbingRun, FewerComputeThreadsAreTriedLiveWithAndWithoutWorkers) {
+  for (const int workers : {0, 1}) {
+    auto experiment = WaitingLoader(workers, 100us, 0us, 400);
+    experiment.device.kind = spec::DeviceKind::kCpu;
+    PoolTrainer trainer;
+    const LiveSetting one{.change = "compute threads 2 to 1",
+                          .workers = workers,
+                          .prefetch_factor = 2,
+                          .compute_threads = 1,
+                          .expected_gain = 1};
+    const auto trace = RunWith(experiment, trainer, nullptr, Trying(one));
+    EXPECT_EQ(trace.steps, 400);
+    const trace::Probe* probe = Find(trace.probes, ProbeKind::kSetting);
+    ASSERT_NE(probe, nullptr) << workers;
+    EXPECT_GT(MedianGain(trace, ProbeKind::kSetting), 0.3) << workers;
+    // There and back, at most once a pair each, and back at the end.
+    EXPECT_GE(std::count(trainer.threads.begin(), trainer.threads.end(), 1), 2);
+    EXPECT_EQ(trainer.threads.back(), 2);
+    EXPECT_EQ(trace.effective.compute_threads, 2);
+  }
+}
+
 TEST(ProbingRun, WithoutWorkersTheConsumerLoads) {
   const auto trace = RunEmulated(WaitingLoader(0, 2ms, 200us, 400), Trying());
   EXPECT_EQ(trace.steps, 400);
@@ -258,7 +404,7 @@ TEST(ProbingRun, AStopDuringTheProbesLeavesTheRunWhole) {
   control.stop = &stop;
   control.plan_probes = [&](const trace::RunTrace&) {
     stop.Set();
-    return ProbePlan{.most_time = 60s, .setting = {}};
+    return ProbePlan{.most_time = 60s, .setting = {}, .step_s = {}};
   };
   const auto trace = RunEmulated(WaitingLoader(2, 1ms, 200us, 400), control);
   EXPECT_EQ(trace.end_reason, EndReason::kSteps);
@@ -279,7 +425,7 @@ TEST(ProbingRun, AWorkerThatFailsDuringTheProbesLeavesTheRunWhole) {
   RecordingTrainer trainer;
   RunControl control;
   control.plan_probes = [](const trace::RunTrace&) {
-    return ProbePlan{.most_time = 10s, .setting = {}};
+    return ProbePlan{.most_time = 10s, .setting = {}, .step_s = {}};
   };
   const auto trace = RunWith(experiment, trainer, &source, control);
   EXPECT_EQ(trace.end_reason, EndReason::kSteps);
