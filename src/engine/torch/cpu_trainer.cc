@@ -75,14 +75,14 @@ class CpuTrainer final : public Trainer {
     const double step_s = base::ToSeconds(last_);
     if (step_s <= 0 || step_s > kLongest_s) return std::nullopt;
     const Steps all = TimeSteps(step_s);
-    StepAlone alone{.time = Median(all.took), .cpu = all.cpu, .on_one_thread = {}};
+    StepAlone alone{.time = MeanOf(all.took), .cpu = all.cpu, .on_one_thread = {}};
     // No longer than all threads' CPU time together, which holds the work and their spinning.
     const double one_s = std::min(base::ToSeconds(alone.time) * threads_.effective(),
                                   base::ToSeconds(*alone.cpu));
     if (threads_.effective() > 1 && one_s <= kLongest_s) {
       const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
-      alone.on_one_thread = Median(TimeSteps(one_s).on_core);
+      alone.on_one_thread = MeanOf(TimeSteps(one_s).on_core);
     }
     return alone;
   }
@@ -95,8 +95,8 @@ class CpuTrainer final : public Trainer {
     base::Duration cpu{};
   };
 
-  /// The median hides disturbances by other programs.
-  static base::Duration Median(std::vector<double> seconds) {
+  /// Of what each step took. Not the median: what disturbs a step of these disturbs the run's, too.
+  static base::Duration MeanOf(const std::vector<double>& seconds) {
     return base::FromSeconds(base::Mean(seconds));
   }
 
