@@ -34,7 +34,7 @@ constexpr std::string_view kPredictExamples[] = {
 constexpr std::string_view kSweepExamples[] = {
     "pipesim sweep configs/sweeps/workers_by_batch.yaml --engine predict",
     "pipesim sweep --axis workers=0:8:2 --prepare 2ms --cpus 8 --engine predict",
-    "pipesim sweep configs/experiments/io-bound.yaml --axis storage=hdd,nvme --repeats 3",
+    "pipesim sweep configs/experiments/io-bound.yaml --axis storage=hdd,nvme",
     "pipesim sweep configs/sweeps/workers_by_batch.yaml --shard 1/4",
 };
 constexpr std::string_view kTuneExamples[] = {

@@ -49,8 +49,7 @@ std::string DifferencesText(const std::vector<sweep::Difference>& differences) {
 void CheckIdentity(const std::string& file, const std::string& record, sweep::Identity here,
                    bool any_shard) {
   auto there = report::ReadIdentityRecord(record);
-  if (!there)
-    throw base::EnvironmentError("journal " + base::Printable(file) + ": not of a sweep");
+  if (!there) throw base::EnvironmentError("journal " + base::Printable(file) + ": not of a sweep");
   if (any_shard) {
     there->erase("shard");
     here.erase("shard");
@@ -261,12 +260,11 @@ ExitCode CodeOf(const report::SweepReport& report) {
 }
 
 std::string DryRunText(const SweepPoints& points, const SweepPlan& plan) {
-  const auto order =
-      sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard);
-  std::string text = fmt::format("{} of {} points, {} repeat{} each, engine {}, seed {}\n",
-                                 order.size(), points.sweep().Points(), points.repeats(),
-                                 points.repeats() == 1 ? "" : "s", report::EngineWord(plan.engine),
-                                 points.first().run.seed);
+  const auto order = sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard);
+  std::string text =
+      fmt::format("{} of {} points, {} repeat{} each, engine {}, seed {}\n", order.size(),
+                  points.sweep().Points(), points.repeats(), points.repeats() == 1 ? "" : "s",
+                  report::EngineWord(plan.engine), points.first().run.seed);
   if (plan.journal) text += "Journal: " + base::Printable(plan.journal->string()) + "\n";
   for (std::size_t i = 0; i < order.size(); ++i)
     text += fmt::format("{:>4}  {}\n", i + 1, base::Printable(points.NameOf(order[i])));
@@ -289,8 +287,7 @@ report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPo
   }
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
-  Progressing progress(points, plan, journal.get(), done,
-                       !arguments.Has("quiet"));
+  Progressing progress(points, plan, journal.get(), done, !arguments.Has("quiet"));
   if (plan.engine == Engine::kPredict)
     PredictAll(points, stop, progress);
   else

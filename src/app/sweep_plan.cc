@@ -30,7 +30,8 @@ std::optional<int> WholeNumber(std::string_view text) {
 std::optional<sweep::Shard> ShardOfText(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const auto index = WholeNumber(text.substr(0, slash)), count = WholeNumber(text.substr(slash + 1));
+  const auto index = WholeNumber(text.substr(0, slash)),
+             count = WholeNumber(text.substr(slash + 1));
   if (!index || !count || *index < 1 || *index > *count || *count > kMostShards)
     return std::nullopt;
   return sweep::Shard{*index, *count};
@@ -61,8 +62,8 @@ void TakeShard(const Arguments& arguments, SweepPlan& plan) {
   if (const auto text = arguments.Last("shard")) {
     const auto shard = ShardOfText(*text);
     if (!shard)
-      throw base::UsageError(fmt::format("--shard takes I/N, for example 1/4, not '{}'",
-                                         base::Printable(*text)));
+      throw base::UsageError(
+          fmt::format("--shard takes I/N, for example 1/4, not '{}'", base::Printable(*text)));
     plan.shard = *shard;
   } else if (const auto slurm = plan.merge ? std::nullopt : ShardOfSlurm()) {
     plan.shard = *slurm;
@@ -72,8 +73,8 @@ void TakeShard(const Arguments& arguments, SweepPlan& plan) {
 
 /// In the current folder, after the experiment's file.
 fs::path DefaultJournal(const Arguments& arguments, const spec::Experiment& first) {
-  std::string name = arguments.positional.empty() ? first.name
-                                                  : fs::path(arguments.positional[0]).stem().string();
+  std::string name =
+      arguments.positional.empty() ? first.name : fs::path(arguments.positional[0]).stem().string();
   std::replace(name.begin(), name.end(), '/', '-');
   return name + ".sweep.jsonl";
 }
@@ -85,7 +86,8 @@ std::optional<sweep::Shard> ShardOfName(const std::string& name, const std::stri
   if (!name.starts_with(stem + ".") || !name.ends_with(extension) ||
       name.size() <= stem.size() + 1 + extension.size())
     return std::nullopt;
-  std::string middle = name.substr(stem.size() + 1, name.size() - stem.size() - 1 - extension.size());
+  std::string middle =
+      name.substr(stem.size() + 1, name.size() - stem.size() - 1 - extension.size());
   const std::size_t of = middle.find(kOf);
   if (of == std::string::npos) return std::nullopt;
   return ShardOfText(middle.replace(of, kOf.size(), "/"));
@@ -122,13 +124,14 @@ SweepPlan PlanOf(const Arguments& arguments, const spec::Experiment& first) {
   plan.resume = arguments.Has("resume");
   plan.merge = arguments.Has("merge");
   if (plan.merge && (plan.resume || arguments.Has("shard")))
-    throw base::UsageError("--merge puts finished shards together; --resume and --shard run points");
+    throw base::UsageError(
+        "--merge puts finished shards together; --resume and --shard run points");
   TakeShard(arguments, plan);
   const auto named = arguments.Last("journal");
   if (plan.engine != sweep::Engine::kPredict || named || plan.resume || plan.merge ||
       plan.shard.count > 1)
-    plan.journal = JournalOfShard(named ? fs::path(*named) : DefaultJournal(arguments, first),
-                                  plan.shard);
+    plan.journal =
+        JournalOfShard(named ? fs::path(*named) : DefaultJournal(arguments, first), plan.shard);
   return plan;
 }
 
@@ -156,8 +159,9 @@ std::vector<fs::path> ShardJournals(const fs::path& journal) {
     found[shard->index] = at->path();
   }
   if (found.empty())
-    throw base::EnvironmentError(fmt::format("no shard is there to merge: {} is missing",
-                                             base::Printable(JournalOfShard(journal, {1, 2}).string())));
+    throw base::EnvironmentError(
+        fmt::format("no shard is there to merge: {} is missing",
+                    base::Printable(JournalOfShard(journal, {1, 2}).string())));
   std::vector<fs::path> files;
   for (int index = 1; index <= count; ++index) {
     if (found.contains(index))
@@ -185,7 +189,8 @@ sweep::Identity IdentityOf(const SweepPoints& points, const SweepPlan& plan) {
   identity["profile"] = basis.profile.reference;
   if (basis.run) identity["from"] = basis.run->source;
   // A prediction for this machine differs on another one.
-  if (!basis.profile_is_named) identity["cores of the machine"] = spec::NumberText(basis.cores_here);
+  if (!basis.profile_is_named)
+    identity["cores of the machine"] = spec::NumberText(basis.cores_here);
   return identity;
 }
 

@@ -28,7 +28,8 @@ sweep::Engine EngineOf(const Arguments& arguments);
 SweepPlan PlanOf(const Arguments& arguments, const spec::Experiment& first);
 
 /// "a.2-of-8.jsonl" for "a.jsonl"; the same for the only shard.
-std::filesystem::path JournalOfShard(const std::filesystem::path& journal, const sweep::Shard& shard);
+std::filesystem::path JournalOfShard(const std::filesystem::path& journal,
+                                     const sweep::Shard& shard);
 
 /// The journals of all shards beside `journal`, in order. Warns about missing ones. Throws
 /// base::EnvironmentError where there is none, or of several numbers of shards.

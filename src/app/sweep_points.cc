@@ -97,8 +97,8 @@ PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
 }
 
 /// A run of automatic length measures for max_duration, warms up for at most as long and tries
-/// changes for a fifth of it. Ten minutes more: to start, to prepare a page cache, and for steps and
-/// epochs, whose time is not known.
+/// changes for a fifth of it. Ten minutes more: to start, to prepare a page cache, and for steps
+/// and epochs, whose time is not known.
 base::Duration LimitOf(const spec::Experiment& experiment) {
   const spec::Run& run = experiment.run;
   const double each = 600 + 3 * base::ToSeconds(run.duration.value_or(run.max_duration));
@@ -155,7 +155,9 @@ std::vector<spec::Override> SweepPoints::OverridesAt(std::size_t point) const {
   return overrides;
 }
 
-spec::Experiment SweepPoints::At(std::size_t point) const { return reader_->WithOverrides(OverridesAt(point)); }
+spec::Experiment SweepPoints::At(std::size_t point) const {
+  return reader_->WithOverrides(OverridesAt(point));
+}
 
 void SweepPoints::CheckAll(const spec::Request& request) const {
   const spec::DataFolders folders = FindDataFolders();
@@ -195,8 +197,8 @@ std::optional<PointOutcome> SweepPoints::Run(std::size_t point, const base::Stop
   if (!outcome) return std::nullopt;
   if (!outcome->ok() && wall > limit) {
     outcome->status = Status::kFailed;
-    outcome->reason = fmt::format("ended at its limit of {}; --point-limit allows more",
-                                  spec::ToText(limit));
+    outcome->reason =
+        fmt::format("ended at its limit of {}; --point-limit allows more", spec::ToText(limit));
   }
   if (outcome->reason.empty() && !outcome->ok())
     outcome->reason = run.notes.empty() ? "the run has no result" : run.notes.front();

@@ -15,14 +15,14 @@ PointPrediction PredictPoint(const spec::Experiment& experiment, const Basis& ba
     return {Predict(experiment, basis, stop), ""};
   } catch (const base::ConfigError& error) {
     const base::Problem& first = error.problems().front();
-    return {std::nullopt,
-            first.what + (first.suggestion.empty() ? "" : "; " + first.suggestion)};
+    return {std::nullopt, first.what + (first.suggestion.empty() ? "" : "; " + first.suggestion)};
   }
 }
 
 }  // namespace
 
-void PredictPoints(std::size_t count, const std::function<spec::Experiment(std::size_t)>& experiment,
+void PredictPoints(std::size_t count,
+                   const std::function<spec::Experiment(std::size_t)>& experiment,
                    const Basis& basis, const base::StopFlag* stop,
                    const std::function<void(std::size_t, const PointPrediction&)>& done) {
   std::mutex one_at_a_time;

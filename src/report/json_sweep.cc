@@ -78,7 +78,7 @@ std::optional<Outcome> ReadOutcome(View value) {
   return outcome;
 }
 
-/// nullptr on anything that is not JSON.
+/// A value without members where the record is not JSON.
 Document ParsedRecord(std::string_view record) {
   return Document::parse(record, nullptr, /*allow_exceptions=*/false);
 }
@@ -159,8 +159,8 @@ Document EnoughSection(const SweepReport& report) {
   if (!enough) return nullptr;
   return {{"point", PointOrNull(report, enough->point)},
           {"workers", enough->workers},
-          {"prefetch_factor", enough->prefetch_factor > 0 ? Document(enough->prefetch_factor)
-                                                          : Document(nullptr)},
+          {"prefetch_factor",
+           enough->prefetch_factor > 0 ? Document(enough->prefetch_factor) : Document(nullptr)},
           {"share_of_best", NumberValue(enough->share)}};
 }
 
@@ -204,7 +204,8 @@ Document ToJson(const SweepReport& report) {
   document["steps"] = StepsSection(report);
   document["points"] = PointsSection(report);
   document["journal"] = TextOrNull(report.journal);
-  document["next"] = {{"text", TextOrNull(report.next_text)}, {"argv", TextArray(report.next_argv)}};
+  document["next"] = {{"text", TextOrNull(report.next_text)},
+                      {"argv", TextArray(report.next_argv)}};
   return document;
 }
 

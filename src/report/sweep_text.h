@@ -15,9 +15,9 @@ struct SweepAxisText {
 
 struct SweepRow {
   View point;
-  View main;                          ///< its run, or its prediction
+  View main;                               ///< its run, or its prediction
   std::vector<std::size_t> position = {};  ///< one for each axis, within its labels
-  double rate = 0;                    ///< 0 where it failed
+  double rate = 0;                         ///< 0 where it failed
   bool ok = false;
 };
 

@@ -56,14 +56,14 @@ void AddAnswer(const Sheet& sheet, const SweepTable& table) {
   const bool interrupted = summary.At("interrupted").IsTrue();
   const SweepRow* best = table.RowOf(document.At("best"));
   if (best == nullptr) {
-    sheet.page.Add(interrupted ? "interrupted before any point was finished"
-                               : "no point ended with a result",
-                   Style::kBad);
+    sheet.page.Add(
+        interrupted ? "interrupted before any point was finished" : "no point ended with a result",
+        Style::kBad);
     return;
   }
-  sheet.page.Add(fmt::format("{}Best: {}: {} samples/s, {}", interrupted ? "interrupted; so far " : "",
-                             PointName(table, *best), Significant(best->rate, 4),
-                             best->main.At("bottleneck").Text()),
+  sheet.page.Add(fmt::format("{}Best: {}: {} samples/s, {}",
+                             interrupted ? "interrupted; so far " : "", PointName(table, *best),
+                             Significant(best->rate, 4), best->main.At("bottleneck").Text()),
                  Style::kGood);
   if (document.At("enough").IsPresent()) sheet.page.Add(EnoughText(table, document));
   const std::vector<std::string> argv = document.At("next.argv").Texts();
@@ -218,15 +218,15 @@ void AddSweepTable(const Sheet& sheet, const SweepTable& table) {
     const SweepRow& row = *shown[i];
     const bool mark = row.point.At("pareto").IsTrue();
     marks = marks || mark;
-    std::string line = texts.Line(texts.cells[i], row.ok ? texts.titles.size() : table.axes.size(), mark);
-    if (!row.ok)
-      line += "  " + row.main.At("status").Text() + "  " + row.main.At("reason").Text();
+    std::string line =
+        texts.Line(texts.cells[i], row.ok ? texts.titles.size() : table.axes.size(), mark);
+    if (!row.ok) line += "  " + row.main.At("status").Text() + "  " + row.main.At("reason").Text();
     sheet.page.Add(line, Style::kPlain, "    ");
   }
-  if (marks)
-    sheet.page.Add("* best for its workers and memory (differences below 2 % ignored)");
+  if (marks) sheet.page.Add("* best for its workers and memory (differences below 2 % ignored)");
   if (shown.size() < table.rows.size())
-    sheet.page.Add(fmt::format("{} more points; --full shows them", table.rows.size() - shown.size()));
+    sheet.page.Add(
+        fmt::format("{} more points; --full shows them", table.rows.size() - shown.size()));
 }
 
 void AddJournal(const Sheet& sheet) {
@@ -235,7 +235,8 @@ void AddJournal(const Sheet& sheet) {
   const View summary = sheet.document.At("summary");
   const bool whole = summary.At("done").NumberOr(0) >= summary.At("asked").NumberOr(0);
   sheet.page.AddBlank();
-  sheet.page.Add("Journal: " + journal + (whole ? ", complete" : "; --resume runs the other points"));
+  sheet.page.Add("Journal: " + journal +
+                 (whole ? ", complete" : "; --resume runs the other points"));
 }
 
 }  // namespace

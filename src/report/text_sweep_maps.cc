@@ -17,9 +17,9 @@ using Block = std::vector<std::string>;  ///< lines of a map
 /// A plane through the sweep: two axes, the others as at the best point.
 struct Plane {
   std::size_t down = 0;
-  std::optional<std::size_t> across;      ///< nullopt: only one axis has several values
+  std::optional<std::size_t> across;  ///< nullopt: only one axis has several values
   std::map<std::pair<std::size_t, std::size_t>, const SweepRow*> rows;
-  std::string elsewhere;                  ///< "prefetch 2": where the other axes are
+  std::string elsewhere;  ///< "prefetch 2": where the other axes are
 
   const SweepRow* At(std::size_t y, std::size_t x) const {
     const auto found = rows.find({y, x});
@@ -39,12 +39,12 @@ std::optional<Plane> PlaneOf(const SweepTable& table) {
   if (wide.size() > 1) plane.across = wide[1];
   for (std::size_t i = 2; i < wide.size(); ++i) {
     const SweepAxisText& axis = table.axes[wide[i]];
-    plane.elsewhere +=
-        (i > 2 ? ", " : "") + axis.name + " " + axis.labels[best.position[wide[i]]];
+    plane.elsewhere += (i > 2 ? ", " : "") + axis.name + " " + axis.labels[best.position[wide[i]]];
   }
   for (const SweepRow& row : table.rows) {
     const bool inside = std::all_of(wide.begin(), wide.end(), [&](std::size_t axis) {
-      return axis == plane.down || axis == plane.across || row.position[axis] == best.position[axis];
+      return axis == plane.down || axis == plane.across ||
+             row.position[axis] == best.position[axis];
     });
     if (inside)
       plane.rows[{row.position[plane.down], plane.across ? row.position[*plane.across] : 0}] = &row;
@@ -120,8 +120,7 @@ std::string AcrossCaption(const SweepTable& table, const Plane& plane) {
 
 /// Rows of single characters, for wide maps. Columns beyond the page are left out.
 Block CharacterMap(const std::string& title, const SweepTable& table, const Plane& plane,
-                   const std::string& legend,
-                   const std::vector<std::string>& rows) {
+                   const std::string& legend, const std::vector<std::string>& rows) {
   const Block& labels = table.axes[plane.down].labels;
   const std::string& name = table.axes[plane.down].name;
   std::size_t label = name.size();
@@ -130,7 +129,8 @@ Block CharacterMap(const std::string& title, const SweepTable& table, const Plan
   const std::size_t room = kColumns - label - 4;
   Block block{title, "  " + PadLeft(name, label) + "  " + AcrossCaption(table, plane)};
   for (std::size_t y = 0; y < rows.size(); ++y)
-    block.push_back("  " + PadLeft(labels[y].substr(0, label), label) + "  " + rows[y].substr(0, room));
+    block.push_back("  " + PadLeft(labels[y].substr(0, label), label) + "  " +
+                    rows[y].substr(0, room));
   block.push_back("  " + legend);
   if (!rows.empty() && rows.front().size() > room)
     block.push_back("  columns beyond the page are left out; the exports have them");
@@ -154,7 +154,8 @@ Block VerdictMap(const SweepTable& table, const Plane& plane) {
   std::vector<Block> cells;
   for (std::size_t y = 0; y < down.labels.size(); ++y) {
     Block row;
-    for (std::size_t x = 0; x < across.labels.size(); ++x) row.push_back(VerdictWord(plane.At(y, x)));
+    for (std::size_t x = 0; x < across.labels.size(); ++x)
+      row.push_back(VerdictWord(plane.At(y, x)));
     cells.push_back(std::move(row));
   }
   const std::string title =
@@ -190,7 +191,8 @@ Block GainMap(const SweepTable& table, const Plane& plane, bool along_down) {
                                : GainCell(plane.At(x, at), plane.At(x, at + 1)));
     cells.push_back(std::move(row));
   }
-  return Grid("Gain of the next step", axis.name, StepLabels(axis), other.name, other.labels, cells);
+  return Grid("Gain of the next step", axis.name, StepLabels(axis), other.name, other.labels,
+              cells);
 }
 
 /// The gains along an axis that the plane does not show, from the best point.
@@ -231,7 +233,8 @@ Block HeatMap(const SweepTable& table, const Plane& plane) {
     rows.push_back(std::move(row));
   }
   return CharacterMap("samples/s", table, plane,
-                      fmt::format("@ the best; in {} each a ninth of it less; x failed", kRamp), rows);
+                      fmt::format("@ the best; in {} each a ninth of it less; x failed", kRamp),
+                      rows);
 }
 
 void AddBlock(const Sheet& sheet, const Block& block) {

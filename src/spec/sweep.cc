@@ -18,7 +18,8 @@ struct AxisKey {
 };
 
 bool IsKnownKey(std::string_view path) {
-  return std::any_of(Keys().begin(), Keys().end(), [&](const Key& key) { return key.path == path; });
+  return std::any_of(Keys().begin(), Keys().end(),
+                     [&](const Key& key) { return key.path == path; });
 }
 
 std::string NearestKey(std::string_view typed, std::span<const ShortKey> short_keys) {
@@ -78,12 +79,16 @@ void AppendItem(Reading& reading, const Node& item, std::size_t zipped,
                 std::vector<std::vector<AxisValue>>& out) {
   if (zipped > 1 && item.kind == NodeKind::kSequence) {
     std::vector<AxisValue> values;
-    for (const Node& part : item.items) values.push_back({FlowText(part), part.place, FlowText(part)});
+    for (const Node& part : item.items)
+      values.push_back({FlowText(part), part.place, FlowText(part)});
     if (values.size() != zipped)
-      reading.Problem(item.place, std::to_string(values.size()) + " values for " +
-                                      std::to_string(zipped) + " keys", "[1, 2]");
+      reading.Problem(
+          item.place,
+          std::to_string(values.size()) + " values for " + std::to_string(zipped) + " keys",
+          "[1, 2]");
     out.push_back(std::move(values));
-  } else if (item.kind == NodeKind::kScalar && (zipped > 1 || item.text.find(':') != std::string::npos)) {
+  } else if (item.kind == NodeKind::kScalar &&
+             (zipped > 1 || item.text.find(':') != std::string::npos)) {
     for (auto& values : ParseAxisValues(reading, item.text, item.place, zipped))
       out.push_back(std::move(values));
   } else {
@@ -147,7 +152,8 @@ void CheckValues(Reading& reading, const SweepAxis& axis) {
   const auto first = std::find(seen.begin(), seen.end(), *twice);
   const auto second = std::find(first + 1, seen.end(), *twice) - seen.begin();
   reading.Problem(axis.values[static_cast<std::size_t>(second)].front().place,
-                  base::Quoted(base::Join(*twice, "+")) + " is twice on this axis", "one of the two");
+                  base::Quoted(base::Join(*twice, "+")) + " is twice on this axis",
+                  "one of the two");
 }
 
 }  // namespace
@@ -213,11 +219,11 @@ void CheckAxes(Reading& reading, const Sweep& sweep) {
       keys.push_back(key);
     }
     const bool over = points > kMostPoints;
-    points = over || axis.values.size() > kMostPoints ? kMostPoints + 1
-                                                      : points * axis.values.size();
+    points =
+        over || axis.values.size() > kMostPoints ? kMostPoints + 1 : points * axis.values.size();
     if (points > kMostPoints && !over)
-      reading.Problem(place, "more than " + base::Quoted(std::to_string(kMostPoints)) +
-                                 " points; a sweep takes no more", "fewer values");
+      reading.Problem(place, "more than " + std::to_string(kMostPoints) + " points",
+                      "fewer values");
   }
 }
 

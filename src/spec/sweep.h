@@ -37,7 +37,7 @@ struct SweepAxis {
 
 struct Sweep {
   std::vector<SweepAxis> axes;
-  std::optional<int> repeats;                ///< of each point; nullopt: run.repeats
+  std::optional<int> repeats;                 ///< of each point; nullopt: run.repeats
   std::optional<base::Duration> point_limit;  ///< a longer real run of a point is ended
 
   /// Of all points; 0 without axes.

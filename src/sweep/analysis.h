@@ -15,9 +15,9 @@ inline constexpr double kEqualRates = 0.02;
 
 /// The fewest workers and held batches that nearly reach the best rate.
 struct Enough {
-  std::optional<std::size_t> point;      ///< nullopt: between the points, as the diagnosis predicts
+  std::optional<std::size_t> point;  ///< nullopt: between the points, as the diagnosis predicts
   std::int64_t workers = 0, prefetch_factor = 0;  ///< prefetch 0: as at the best point
-  double share = 0;                      ///< of the best rate
+  double share = 0;                               ///< of the best rate
 };
 
 struct PredictionError {

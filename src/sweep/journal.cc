@@ -38,8 +38,7 @@ std::optional<std::string_view> RecordOf(std::string_view line) {
 }
 
 [[noreturn]] void ThrowJournal(const std::filesystem::path& path, std::string_view what) {
-  throw base::EnvironmentError(
-      fmt::format("journal {}: {}", base::Printable(path.string()), what));
+  throw base::EnvironmentError(fmt::format("journal {}: {}", base::Printable(path.string()), what));
 }
 
 /// "No space left on device".

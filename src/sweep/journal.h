@@ -3,8 +3,8 @@
 //
 //   {"crc32":"1c291ca3","record":{...}}
 //
-// The first record says which sweep it is, each further one is a point. A last line that is torn, by
-// a kill or a full disk, is dropped.
+// The first record says which sweep it is, each further one is a point. A last line that is torn,
+// by a kill or a full disk, is dropped.
 #pragma once
 
 #include <filesystem>

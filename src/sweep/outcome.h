@@ -18,7 +18,7 @@ enum class Status {
 /// One point, run or predicted.
 struct Outcome {
   Status status = Status::kFailed;
-  std::string reason;  ///< of a failure
+  std::string reason;                                                          ///< of a failure
   std::optional<double> samples_per_s, samples_per_s_low, samples_per_s_high;  ///< 95 % interval
   std::optional<double> step_time_s, accelerator_utilization;
   std::string bottleneck, confidence;  ///< words of the report; empty: unknown

@@ -1,4 +1,6 @@
 // The journal of a sweep: what a kill leaves behind, damage, the lock.
+#include "sweep/journal.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +14,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "support/test_folder.h"
-#include "sweep/journal.h"
 
 namespace pipesim::sweep {
 namespace {
