@@ -209,7 +209,8 @@ Block GainsFromBest(View document, const SweepTable& table, std::size_t axis) {
     cells.push_back({Gain(step.At("gain").NumberOr(0))});
   }
   if (cells.empty()) return {};
-  return Grid("Gain of the next step", table.axes[axis].name, labels, "", {"gain"}, cells);
+  return Grid("Gain of the next step at the best", table.axes[axis].name, labels, "", {"gain"},
+              cells);
 }
 
 Block HeatMap(const SweepTable& table, const Plane& plane) {

@@ -371,6 +371,15 @@ TEST(SweepErrors, NameTheFlagAndWhatItTakes) {
   EXPECT_THAT(key.err, AllOf(HasSubstr("unknown key 'wrkers'"), HasSubstr("suggestion: workers")));
 }
 
+TEST(SweepErrors, LibTorchIsNeededWhereAnyPointTrainsForReal) {
+  const auto needs = [](const std::string& devices, const std::string& engine) {
+    return Sweep({"--axis", "device=" + devices, "--engine", engine, "--needs-libtorch"}).out;
+  };
+  EXPECT_EQ(needs("emulated,cpu", "run"), "yes\n");
+  EXPECT_EQ(needs("emulated,rtx-4060", "both"), "no\n");
+  EXPECT_EQ(needs("emulated,cpu", "predict"), "no\n");
+}
+
 TEST(SweepErrors, DryRunShowsTheOrderAndRunsNothing) {
   const CommandResult result =
       Sweep({kShipped, "--dry-run", "--shard", "2/4", "--repeats", "3", "--cpus", "2"});
