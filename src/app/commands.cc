@@ -7,6 +7,7 @@ namespace pipesim::app {
 // Each in its own file.
 base::ExitCode Run(const Arguments& arguments);
 base::ExitCode Predict(const Arguments& arguments);
+base::ExitCode Sweep(const Arguments& arguments);
 base::ExitCode Tune(const Arguments& arguments);
 base::ExitCode Size(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
@@ -29,6 +30,12 @@ constexpr std::string_view kPredictExamples[] = {
     "pipesim predict --workers 4 --batch 256 --model resnet18 --device rtx-4060",
     "pipesim predict --from before.json --set loader.workers=8",
     "pipesim predict --workers 4 --prepare 2ms --cpus 8 --device h100 --repeats 5",
+};
+constexpr std::string_view kSweepExamples[] = {
+    "pipesim sweep configs/sweeps/workers_by_batch.yaml --engine predict",
+    "pipesim sweep --axis workers=0:8:2 --prepare 2ms --cpus 8 --engine predict",
+    "pipesim sweep configs/experiments/io-bound.yaml --axis storage=hdd,nvme",
+    "pipesim sweep configs/sweeps/workers_by_batch.yaml --shard 1/4",
 };
 constexpr std::string_view kTuneExamples[] = {
     "pipesim tune configs/experiments/loader-bound.yaml --duration 2s --out t.yaml",
@@ -78,6 +85,17 @@ constexpr Command kCommands[] = {
      "is run, no GPU and no LibTorch is needed. What the parts cost is looked up: in\n"
      "the experiment, a device preset, a machine profile, or a run's report (--from).",
      kPredictExamples, kOneRun | kPredictFlags, Predict},
+    {"sweep", "sweep [EXPERIMENT.yaml] --axis KEY=VALUES [flags]",
+     "run or predict every combination of some settings",
+     "The points of all axes, in an order drawn from the seed: the best, the smallest\n"
+     "that is enough, a ranked table, where the bottleneck changes. Values are a list\n"
+     "0,1,2, a range 1:8:1, a factor 64:512:*2, or pairs: workers+prefetch=2+4,4+2.\n"
+     "Each real point is a process of its own; a journal keeps it, --resume goes on.\n"
+     "In a Slurm array job each task takes its shard. Exit code 4: points failed.",
+     kSweepExamples,
+     kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
+         kSweepFlags,
+     Sweep},
     {"tune", "tune [EXPERIMENT.yaml] [flags]",
      "find the smallest settings that are nearly the fastest",
      "Runs the experiment as it is, lets predictions from that run name the most\n"

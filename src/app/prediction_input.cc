@@ -60,11 +60,17 @@ ExperimentReader::ExperimentReader(spec::Request request)
 }
 
 spec::Experiment ExperimentReader::With(const Changes& changes) const {
+  std::vector<spec::Override> overrides;
+  for (const auto& [path, value] : changes) overrides.push_back({path, value, "--set"});
+  return WithOverrides(overrides);
+}
+
+spec::Experiment ExperimentReader::WithOverrides(const std::vector<spec::Override>& changes) const {
   spec::Request request = request_;
-  for (const auto& [path, value] : changes) request.overrides.push_back({path, value, "--set"});
+  request.overrides.insert(request.overrides.end(), changes.begin(), changes.end());
   spec::Experiment experiment = spec::ReadExperiment(request, FindDataFolders()).experiment;
   const spec::Dataset& dataset = asked_.dataset;
-  if (counted_)
+  if (counted_ && experiment.storage.kind == spec::StorageKind::kFiles)
     spec::SetFromData(experiment, dataset.samples, dataset.classes,
                       {static_cast<std::int64_t>(dataset.sample_bytes.in_units.Mean())});
   return experiment;

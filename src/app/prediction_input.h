@@ -32,6 +32,8 @@ class ExperimentReader {
 
   const spec::Experiment& asked() const { return asked_; }
   spec::Experiment With(const Changes& changes) const;
+  /// The same for changes that know where the user wrote them.
+  spec::Experiment WithOverrides(const std::vector<spec::Override>& changes) const;
 
  private:
   spec::Request request_;

@@ -3,6 +3,7 @@
 
 #include "diagnose/verdicts.h"
 #include "report/size_report.h"
+#include "report/sweep_report.h"
 #include "report/text_parts.h"
 #include "report/tune_report.h"
 
@@ -52,6 +53,7 @@ std::string ToText(const Document& report, const TextOptions& options) {
   const std::string kind = sheet.document.At("kind").Text();
   if (kind == "size") return SizeText(report, options);
   if (kind == "tune") return TuneText(report, options);
+  if (kind == "sweep") return SweepText(report, options);
   AddVerdict(sheet);
   AddProof(sheet);
   if (options.detail == Detail::kBrief) {

@@ -265,8 +265,16 @@ constexpr std::array<KeyRule, 12> kRunKeys{{
      [](const Experiment& e) -> Text { return ToText(e.run.max_duration); }},
 }};
 
-const std::array<std::span<const KeyRule>, 6> AllRules() {
-  return {kDataKeys, kStorageKeys, kLoaderKeys, kLimitKeys, kStepKeys, kRunKeys};
+/// Of a sweep, not of the experiment of a point, so they have no text there.
+constexpr std::array<KeyRule, 3> kSweepKeys{{
+    {{"sweep.axes", "map of keys and values", "none", "pipesim sweep: what to vary"}, nullptr},
+    {{"sweep.repeats", "count", "run.repeats", "pipesim sweep: repeats of each point"}, nullptr},
+    {{"sweep.point_limit", "duration", "auto", "pipesim sweep: longest real run of a point"},
+     nullptr},
+}};
+
+const std::array<std::span<const KeyRule>, 7> AllRules() {
+  return {kDataKeys, kStorageKeys, kLoaderKeys, kLimitKeys, kStepKeys, kRunKeys, kSweepKeys};
 }
 
 struct OtherName {

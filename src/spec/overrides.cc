@@ -58,6 +58,13 @@ bool SaysNull(std::string_view text) {
   return word == "~" || word == "null" || word == "Null" || word == "NULL";
 }
 
+/// Moves the node to `place`: a value of an axis keeps the place where the axis was written.
+void Relocate(Node& node, const Place& place) {
+  node.place = place;
+  for (Node& item : node.items) Relocate(item, place);
+  for (MapKey& key : node.keys) key.place = place;
+}
+
 Node EmptyMap(const Place& place) {
   Node map;
   map.kind = NodeKind::kMap;
@@ -91,6 +98,7 @@ void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem
                                  "a value, or leave it out"));
     return;
   }
+  if (change.place.source) Relocate(value, change.place);
   if (!root.IsMap()) root = EmptyMap(value.place);
   Node* node = &root;
   std::string path;
@@ -99,7 +107,8 @@ void ApplyOverride(Node& root, const Override& change, std::vector<base::Problem
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const int width =
         typed.shows_path ? base::CountCharacters(parts[i]) : base::CountCharacters(change.flag);
-    const Place place{typed.source, 1, column, std::max(1, width)};
+    const Place place = change.place.source ? change.place
+                                            : Place{typed.source, 1, column, std::max(1, width)};
     if (parts[i].empty()) {
       problems.push_back(
           ProblemAt(place, base::Quoted(change.path) + " is not a path", "loader.workers"));

@@ -51,6 +51,9 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
   ReadTransfer(reading, SectionOf(top, "transfer"), out.transfer);
   ReadDevice(reading, files, SectionOf(top, "device"), out.device);
   ReadRun(reading, SectionOf(top, "run"), out.run);
+  Sweep sweep;
+  ReadSweep(reading, SectionOf(top, "sweep"), sweep);
+  CheckAxes(reading, sweep);
   top.Finish();
   if (out.name.empty()) out.name = out.model.name;
   FitModel(reading, model, out);
@@ -98,6 +101,37 @@ ReadResult ReadExperiment(const Request& request, const DataFolders& folders) {
   }
   return ReadTree(std::move(tree), std::move(problems), request, request.file->stem().string(),
                   folders);
+}
+
+Sweep ReadAxes(const Request& request, std::span<const std::string> typed,
+               std::span<const ShortKey> short_keys) {
+  std::vector<base::Problem> problems;
+  Node tree;
+  if (request.file) tree = ParseFile(*request.file, Origin::kFile, problems);
+  for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
+  Reading reading;
+  reading.Add(std::move(problems));
+  Sweep sweep;
+  if (const Node* section = tree.Find("sweep")) ReadSweep(reading, *section, sweep);
+  ReadAxisFlags(reading, typed, short_keys, sweep);
+  CheckAxes(reading, sweep);
+  ThrowProblems(reading);
+  return sweep;
+}
+
+std::vector<Override> OverridesAt(const Sweep& sweep, std::size_t point) {
+  std::vector<Override> overrides;
+  const std::vector<std::size_t> position = sweep.PositionOf(point);
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    const SweepAxis& axis = sweep.axes[i];
+    for (std::size_t key = 0; key < axis.keys.size(); ++key) {
+      const AxisValue& value = axis.values[position[i]][key];
+      const bool in_file = value.place.source && value.place.source->numbered;
+      overrides.push_back({axis.keys[key], value.text, "--axis",
+                           in_file ? Origin::kFile : Origin::kFlag, value.place});
+    }
+  }
+  return overrides;
 }
 
 ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,

@@ -5,12 +5,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "spec/experiment.h"
+#include "spec/sweep.h"
 
 namespace pipesim::spec {
 
@@ -28,6 +30,7 @@ struct Override {
   std::string value;  ///< YAML text: "4", "{preset: hdd}"
   std::string flag;   ///< as typed, for errors: "--workers", "--set"
   Origin origin = Origin::kFlag;  ///< differs for values taken from a report
+  Place place = {};  ///< of the value, for problems; without a source it is the flag's own
 };
 
 struct Request {
@@ -45,7 +48,14 @@ struct ReadResult {
 /// Throws ConfigError with every problem found, EnvironmentError when a file cannot be read.
 ReadResult ReadExperiment(const Request& request, const DataFolders& folders);
 
-/// The same from a text instead of a file; `source` is its name in problems.
+/// The axes of the request's file, changed by `typed`, the values of --axis. Nothing else of the
+/// experiment is checked: its points may be good where it alone is not. Throws as ReadExperiment.
+Sweep ReadAxes(const Request& request, std::span<const std::string> typed,
+               std::span<const ShortKey> short_keys);
+/// What makes the experiment that of a point.
+std::vector<Override> OverridesAt(const Sweep& sweep, std::size_t point);
+
+/// ReadExperiment from a text instead of a file; `source` is its name in problems.
 ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
                               const std::vector<Override>& overrides, const DataFolders& folders);
 

@@ -32,7 +32,7 @@ TEST(CommandLine, WithoutArgumentsShowsFiveExamplesAndSucceeds) {
 }
 
 TEST(CommandLine, EveryCommandHasHelpInEightyColumnsWithExamples) {
-  for (const char* command : {"run", "predict", "size", "tune", "report", "explain", "validate",
+  for (const char* command : {"run", "predict", "size", "sweep", "tune", "report", "explain", "validate",
                               "scenarios"}) {
     const CommandResult result = RunPipesim({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;

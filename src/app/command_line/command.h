@@ -25,6 +25,7 @@ enum FlagSet : unsigned {
   kSizeFlags = 1024,
   kTuneFlags = 2048,
   kRunFlags = 4096,  ///< what needs real runs
+  kSweepFlags = 8192,
 };
 
 struct Command {

@@ -162,13 +162,15 @@ ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& hand
   return end;
 }
 
-Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop) {
+Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop,
+                  std::optional<base::Duration> limit) {
   constexpr auto kLook = std::chrono::milliseconds(5);
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   const auto killed_before = base::OomKills();
   const Handover handover = Handover::Create();
   const pid_t child = Start(words, handover, mask);
+  const auto begin = std::chrono::steady_clock::now();
   bool asked = false;
   std::optional<ProcessEnd> end;
   while (!(end = EndOf(child))) {
@@ -176,6 +178,7 @@ Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* s
       kill(child, SIGTERM);
       asked = true;
     }
+    if (limit && std::chrono::steady_clock::now() - begin > *limit) kill(child, SIGKILL);
     std::this_thread::sleep_for(kLook);
   }
   if (auto outcome = handover.finished()) return *std::move(outcome);

@@ -36,8 +36,9 @@ ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& hand
 
 /// The same without handling signals, for a process that has other threads. Returns the outcome, of
 /// a run that died the one that OutcomeOfDeath makes; its document is null if the run did not begin.
-/// When `stop` (may be nullptr) is set, the run is asked to drain.
-Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop);
+/// When `stop` (may be nullptr) is set, the run is asked to drain. After `limit` it is killed.
+Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop,
+                  std::optional<base::Duration> limit = std::nullopt);
 
 /// The report of a run that died without one: its status, what ended it, how far it got.
 Outcome OutcomeOfDeath(report::Document begun, const ProcessEnd& end,

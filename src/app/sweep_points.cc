@@ -1,0 +1,219 @@
+#include "app/sweep_points.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <set>
+#include <tuple>
+
+#include "app/installation.h"
+#include "app/process/supervisor.h"
+#include "base/text.h"
+#include "measure/repeats.h"
+#include "predict/points.h"
+#include "report/view.h"
+
+namespace pipesim::app {
+namespace {
+
+using PointOutcome = sweep::Outcome;
+using sweep::Status;
+
+/// The flags that set one key.
+std::vector<spec::ShortKey> ShortKeys() {
+  std::vector<spec::ShortKey> keys;
+  for (const Option& option : Options())
+    if (!option.path.empty() && !option.value.empty() && !option.path.starts_with("sweep."))
+      keys.push_back({option.name, option.path, option.to_yaml});
+  return keys;
+}
+
+std::optional<PointOutcome> OutcomeOfReport(const report::Document& document) {
+  const report::View view(&document, true);
+  const std::string status = view.At("result.status").Text();
+  if (status == "interrupted") return std::nullopt;
+  const auto whole = [](report::View value) {
+    return static_cast<std::int64_t>(value.NumberOr(0));
+  };
+  PointOutcome outcome;
+  outcome.status = status == "ok"    ? Status::kOk
+                   : status == "oom" ? Status::kOutOfMemory
+                                     : Status::kFailed;
+  outcome.reason = view.At("result.failure").Text();
+  outcome.workers = whole(view.At("effective.workers"));
+  if (outcome.status != Status::kOk) return outcome;
+  outcome.samples_per_s = view.At("result.samples_per_s").Number();
+  outcome.samples_per_s_low = view.At("result.samples_per_s_interval.low").Number();
+  outcome.samples_per_s_high = view.At("result.samples_per_s_interval.high").Number();
+  outcome.step_time_s = view.At("result.step_time_s.mean").Number();
+  outcome.accelerator_utilization = view.At("result.accelerator_utilization").Number();
+  outcome.bottleneck = view.At("diagnosis.bottleneck").Text();
+  outcome.confidence = view.At("diagnosis.confidence").Text();
+  outcome.queued_bytes = whole(view.At("memory.queued_bytes"));
+  outcome.enough_workers = whole(view.At("diagnosis.enough.workers"));
+  outcome.enough_prefetch_factor = whole(view.At("diagnosis.enough.prefetch_factor"));
+  outcome.enough_share = view.At("diagnosis.enough.share_of_best").Number();
+  return outcome;
+}
+
+std::string_view ConfidenceWord(diagnose::Confidence confidence) {
+  if (confidence == diagnose::Confidence::kHigh) return "high";
+  return confidence == diagnose::Confidence::kLow ? "low" : "none";
+}
+
+PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
+  PointOutcome outcome;
+  if (!point.prediction) {
+    outcome.reason = point.failure;
+    return outcome;
+  }
+  const measure::Measurement& measured = point.prediction->measurement;
+  const measure::Result& result = measured.result;
+  outcome.workers = measured.workers.count;
+  if (!measure::Finished(result)) {
+    const bool memory = result.stopped_by == trace::EndReason::kOutOfMemory;
+    outcome.status = memory ? Status::kOutOfMemory : Status::kFailed;
+    outcome.reason = measured.failure;
+    return outcome;
+  }
+  outcome.status = Status::kOk;
+  outcome.samples_per_s = result.samples_per_s;
+  if (result.samples_per_s_interval) {
+    outcome.samples_per_s_low = result.samples_per_s_interval->low;
+    outcome.samples_per_s_high = result.samples_per_s_interval->high;
+  }
+  if (result.step_time) outcome.step_time_s = result.step_time->mean_s;
+  outcome.accelerator_utilization = result.accelerator_utilization;
+  outcome.queued_bytes = measured.memory.queued_bytes;
+  const diagnose::Diagnosis& diagnosis = point.prediction->diagnosis;
+  outcome.bottleneck = diagnose::ToText(diagnosis.bottleneck);
+  outcome.confidence = ConfidenceWord(diagnosis.confidence);
+  if (diagnosis.enough) {
+    outcome.enough_workers = diagnosis.enough->workers;
+    outcome.enough_prefetch_factor = diagnosis.enough->prefetch_factor;
+    outcome.enough_share = diagnosis.enough->share_of_best;
+  }
+  return outcome;
+}
+
+/// A run of automatic length measures for max_duration, warms up for at most as long and tries
+/// changes for a fifth of it. Ten minutes more: to start, to prepare a page cache, and for steps
+/// and epochs, whose time is not known.
+base::Duration LimitOf(const spec::Experiment& experiment) {
+  const spec::Run& run = experiment.run;
+  const double each = 600 + 3 * base::ToSeconds(run.duration.value_or(run.max_duration));
+  return base::FromSeconds(each * run.repeats);
+}
+
+}  // namespace
+
+SweepPoints::SweepPoints(const Arguments& arguments, predict::Basis basis, bool for_run)
+    : arguments_(arguments), basis_(std::move(basis)) {
+  spec::Request request = PredictionRequest(arguments, basis_);
+  request.for_run = for_run;
+  sweep_ = spec::ReadAxes(request, arguments.All("axis"), ShortKeys());
+  if (sweep_.axes.empty())
+    throw base::UsageError(
+        "a sweep needs an axis: --axis workers=0,1,2,4, or sweep.axes in the experiment file");
+  CheckAll(request);
+  const auto first = OverridesAt(0);
+  request.overrides.insert(request.overrides.end(), first.begin(), first.end());
+  reader_.emplace(std::move(request));
+}
+
+std::string SweepPoints::AxisName(const spec::SweepAxis& axis) const {
+  std::vector<std::string> names;
+  for (const std::string& key : axis.keys) {
+    std::string name = key.substr(key.rfind('.') + 1);
+    for (const spec::ShortKey& known : ShortKeys())
+      if (known.path == key && (known.to_yaml == nullptr || known.name == key)) name = known.name;
+    names.push_back(std::move(name));
+  }
+  return base::Join(names, "+");
+}
+
+std::string SweepPoints::NameOf(std::size_t point) const {
+  const std::vector<std::size_t> position = sweep_.PositionOf(point);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < sweep_.axes.size(); ++i)
+    parts.push_back(AxisName(sweep_.axes[i]) + " " + sweep_.axes[i].LabelAt(position[i]));
+  return base::Join(parts, ", ");
+}
+
+Changes SweepPoints::ChangesAt(std::size_t point) const {
+  Changes changes;
+  for (const spec::Override& change : spec::OverridesAt(sweep_, point))
+    changes.emplace_back(change.path, change.value);
+  return changes;
+}
+
+std::vector<spec::Override> SweepPoints::OverridesAt(std::size_t point) const {
+  std::vector<spec::Override> overrides = spec::OverridesAt(sweep_, point);
+  // --repeats has already set run.repeats.
+  if (sweep_.repeats && !arguments_.Has("repeats"))
+    overrides.push_back({"run.repeats", std::to_string(*sweep_.repeats), "--repeats"});
+  return overrides;
+}
+
+spec::Experiment SweepPoints::At(std::size_t point) const {
+  return reader_->WithOverrides(OverridesAt(point));
+}
+
+void SweepPoints::CheckAll(const spec::Request& request) const {
+  const spec::DataFolders folders = FindDataFolders();
+  std::vector<base::Problem> problems;
+  std::set<std::tuple<std::string, int, int, std::string>> seen;
+  for (std::size_t point = 0; point < sweep_.Points(); ++point) {
+    spec::Request at_point = request;
+    const auto overrides = OverridesAt(point);
+    at_point.overrides.insert(at_point.overrides.end(), overrides.begin(), overrides.end());
+    try {
+      spec::ReadExperiment(at_point, folders);
+    } catch (const base::ConfigError& error) {
+      for (base::Problem problem : error.problems()) {
+        if (!seen.insert({problem.source, problem.line, problem.column, problem.what}).second)
+          continue;
+        problem.what += " (at " + NameOf(point) + ")";
+        problems.push_back(std::move(problem));
+      }
+    }
+  }
+  if (!problems.empty()) throw base::ConfigError(std::move(problems));
+}
+
+std::optional<PointOutcome> SweepPoints::Run(std::size_t point, const base::StopFlag& stop) const {
+  Changes changes = ChangesAt(point);
+  const spec::Experiment experiment = At(point);
+  changes.emplace_back("run.repeats", std::to_string(experiment.run.repeats));
+  std::vector<std::string> words = WithChanges(ForCommand(arguments_, "run"), changes);
+  words.front() = "run";  // in place of the program's name
+  words.insert(words.end(), {"--quiet", "--no-save"});
+  const base::Duration limit = sweep_.point_limit.value_or(LimitOf(experiment));
+  const auto begin = std::chrono::steady_clock::now();
+  const app::Outcome run = RunBeside(words, &stop, limit);
+  const base::Duration wall = std::chrono::steady_clock::now() - begin;
+  if (stop.IsSet() || run.code == base::ExitCode::kInterrupted) return std::nullopt;
+  auto outcome = OutcomeOfReport(run.document);
+  if (!outcome) return std::nullopt;
+  if (!outcome->ok() && wall > limit) {
+    outcome->status = Status::kFailed;
+    outcome->reason =
+        fmt::format("ended at its limit of {}; --point-limit allows more", spec::ToText(limit));
+  }
+  if (outcome->reason.empty() && !outcome->ok())
+    outcome->reason = run.notes.empty() ? "the run has no result" : run.notes.front();
+  outcome->wall_s = base::ToSeconds(wall);
+  return outcome;
+}
+
+void SweepPoints::Predict(const std::vector<std::size_t>& points, const base::StopFlag& stop,
+                          const std::function<void(std::size_t, const PointOutcome&)>& done) const {
+  predict::PredictPoints(
+      points.size(), [&](std::size_t i) { return At(points[i]); }, basis_, &stop,
+      [&](std::size_t i, const predict::PointPrediction& prediction) {
+        // A stop may have cut the diagnosis short.
+        if (!stop.IsSet()) done(points[i], OutcomeOfPrediction(prediction));
+      });
+}
+
+}  // namespace pipesim::app

@@ -1,0 +1,52 @@
+// The points of a sweep: their experiments, real runs and predictions. Prints nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/prediction_input.h"
+#include "base/clock.h"
+#include "spec/sweep.h"
+#include "sweep/outcome.h"
+
+namespace pipesim::app {
+
+class SweepPoints {
+ public:
+  /// Reads the axes and checks every point. `arguments` must outlive it. Throws base::UsageError
+  /// without an axis, base::ConfigError with the problems of all points, each once.
+  SweepPoints(const Arguments& arguments, predict::Basis basis, bool for_run);
+
+  const spec::Sweep& sweep() const { return sweep_; }
+  const predict::Basis& basis() const { return basis_; }
+  /// At the first point.
+  const spec::Experiment& first() const { return reader_->asked(); }
+  int repeats() const { return first().run.repeats; }
+
+  /// Of an axis: "workers" rather than "loader.workers".
+  std::string AxisName(const spec::SweepAxis& axis) const;
+  /// "workers 4, batch 256".
+  std::string NameOf(std::size_t point) const;
+  Changes ChangesAt(std::size_t point) const;
+  spec::Experiment At(std::size_t point) const;
+
+  /// Runs the point in a process of its own. nullopt: interrupted.
+  std::optional<sweep::Outcome> Run(std::size_t point, const base::StopFlag& stop) const;
+  /// Predicts the points on all cores. `done` is called by one thread at a time, not for points
+  /// that `stop` cut short.
+  void Predict(const std::vector<std::size_t>& points, const base::StopFlag& stop,
+               const std::function<void(std::size_t, const sweep::Outcome&)>& done) const;
+
+ private:
+  std::vector<spec::Override> OverridesAt(std::size_t point) const;
+  void CheckAll(const spec::Request& request) const;
+
+  const Arguments& arguments_;
+  predict::Basis basis_;
+  spec::Sweep sweep_;
+  std::optional<ExperimentReader> reader_;
+};
+
+}  // namespace pipesim::app

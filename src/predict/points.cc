@@ -1,0 +1,43 @@
+#include "predict/points.h"
+
+#include <tbb/parallel_for.h>
+
+#include <mutex>
+
+#include "base/error.h"
+
+namespace pipesim::predict {
+namespace {
+
+PointPrediction PredictPoint(const spec::Experiment& experiment, const Basis& basis,
+                             const base::StopFlag* stop) {
+  try {
+    return {Predict(experiment, basis, stop), ""};
+  } catch (const base::ConfigError& error) {
+    const base::Problem& first = error.problems().front();
+    return {std::nullopt, first.what + (first.suggestion.empty() ? "" : "; " + first.suggestion)};
+  }
+}
+
+}  // namespace
+
+void PredictPoints(std::size_t count,
+                   const std::function<spec::Experiment(std::size_t)>& experiment,
+                   const Basis& basis, const base::StopFlag* stop,
+                   const std::function<void(std::size_t, const PointPrediction&)>& done) {
+  std::mutex one_at_a_time;
+  // One point per task: they differ in length, and the order stays near the caller's.
+  tbb::parallel_for(
+      tbb::blocked_range<std::size_t>(0, count, 1),
+      [&](const tbb::blocked_range<std::size_t>& range) {
+        for (std::size_t i = range.begin(); i != range.end(); ++i) {
+          if (stop != nullptr && stop->IsSet()) return;
+          const PointPrediction point = PredictPoint(experiment(i), basis, stop);
+          const std::lock_guard lock(one_at_a_time);
+          done(i, point);
+        }
+      },
+      tbb::simple_partitioner());
+}
+
+}  // namespace pipesim::predict

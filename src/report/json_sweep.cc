@@ -1,0 +1,244 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/json_parts.h"
+#include "report/sweep_report.h"
+#include "report/view.h"
+
+namespace pipesim::report {
+namespace {
+
+using sweep::Outcome;
+using sweep::PointResult;
+using sweep::Status;
+
+constexpr std::string_view kOk = "ok", kOutOfMemory = "oom", kFailed = "failed";
+
+std::string_view TextOf(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return kOk;
+    case Status::kOutOfMemory:
+      return kOutOfMemory;
+    case Status::kFailed:
+      break;
+  }
+  return kFailed;
+}
+
+Status PointStatusOf(std::string_view text) {
+  if (text == kOk) return Status::kOk;
+  return text == kOutOfMemory ? Status::kOutOfMemory : Status::kFailed;
+}
+
+Document EnoughOfOutcome(const Outcome& outcome) {
+  if (!outcome.enough_share) return nullptr;
+  return {{"workers", outcome.enough_workers},
+          {"prefetch_factor", outcome.enough_prefetch_factor},
+          {"share_of_best", NumberValue(outcome.enough_share)}};
+}
+
+Document OutcomeValue(const std::optional<Outcome>& outcome) {
+  if (!outcome) return nullptr;
+  return {{"status", TextOf(outcome->status)},
+          {"reason", TextOrNull(outcome->reason)},
+          {"samples_per_s", NumberValue(outcome->samples_per_s)},
+          {"samples_per_s_low", NumberValue(outcome->samples_per_s_low)},
+          {"samples_per_s_high", NumberValue(outcome->samples_per_s_high)},
+          {"step_time_s", NumberValue(outcome->step_time_s)},
+          {"accelerator_utilization", NumberValue(outcome->accelerator_utilization)},
+          {"bottleneck", TextOrNull(outcome->bottleneck)},
+          {"confidence", TextOrNull(outcome->confidence)},
+          {"workers", outcome->workers},
+          {"queued_bytes", outcome->queued_bytes},
+          {"enough", EnoughOfOutcome(*outcome)},
+          {"wall_s", NumberValue(outcome->wall_s)}};
+}
+
+std::int64_t Whole(View value) { return static_cast<std::int64_t>(value.NumberOr(0)); }
+
+std::optional<Outcome> ReadOutcome(View value) {
+  if (!value.IsPresent()) return std::nullopt;
+  Outcome outcome;
+  outcome.status = PointStatusOf(value.At("status").Text());
+  outcome.reason = value.At("reason").Text();
+  outcome.samples_per_s = value.At("samples_per_s").Number();
+  outcome.samples_per_s_low = value.At("samples_per_s_low").Number();
+  outcome.samples_per_s_high = value.At("samples_per_s_high").Number();
+  outcome.step_time_s = value.At("step_time_s").Number();
+  outcome.accelerator_utilization = value.At("accelerator_utilization").Number();
+  outcome.bottleneck = value.At("bottleneck").Text();
+  outcome.confidence = value.At("confidence").Text();
+  outcome.workers = Whole(value.At("workers"));
+  outcome.queued_bytes = Whole(value.At("queued_bytes"));
+  outcome.enough_workers = Whole(value.At("enough.workers"));
+  outcome.enough_prefetch_factor = Whole(value.At("enough.prefetch_factor"));
+  outcome.enough_share = value.At("enough.share_of_best").Number();
+  outcome.wall_s = value.At("wall_s").Number();
+  return outcome;
+}
+
+/// A value without members where the record is not JSON.
+Document ParsedRecord(std::string_view record) {
+  return Document::parse(record, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string OneLine(const Document& value) {
+  return value.dump(-1, ' ', false, Document::error_handler_t::replace);
+}
+
+Document ResultValue(const PointResult& result) {
+  return {{"point", result.point},
+          {"run", OutcomeValue(result.run)},
+          {"predicted", OutcomeValue(result.predicted)}};
+}
+
+Document AxisSection(const spec::SweepAxis& axis, const std::string& name) {
+  Document values = Document::array(), labels = Document::array();
+  for (std::size_t at = 0; at < axis.values.size(); ++at) {
+    Document texts = Document::array();
+    for (const spec::AxisValue& value : axis.values[at]) texts.push_back(TextValue(value.text));
+    values.push_back(std::move(texts));
+    labels.push_back(TextValue(axis.LabelAt(at)));
+  }
+  return {{"name", TextValue(name)},
+          {"keys", TextArray(axis.keys)},
+          {"labels", labels},
+          {"values", values}};
+}
+
+Document SweepSection(const SweepReport& report) {
+  Document axes = Document::array();
+  for (std::size_t i = 0; i < report.sweep.axes.size(); ++i)
+    axes.push_back(AxisSection(report.sweep.axes[i], report.axis_names[i]));
+  return {{"engine", EngineWord(report.engine)},
+          {"axes", axes},
+          {"repeats", report.repeats},
+          {"seed", report.experiment.run.seed},
+          {"points", report.sweep.Points()},
+          {"shard", {{"index", report.shard.index}, {"count", report.shard.count}}}};
+}
+
+Document PointsSection(const SweepReport& report) {
+  Document points = Document::array();
+  for (std::size_t i = 0; i < report.results.size(); ++i) {
+    const PointResult& result = report.results[i];
+    Document point = ResultValue(result);
+    Document position = Document::array();
+    for (const std::size_t at : report.sweep.PositionOf(result.point)) position.push_back(at);
+    point["position"] = position;
+    point["pareto"] = bool{report.analysis.pareto[i]};
+    point["prediction_error"] = NumberValue(sweep::PredictionErrorOf(result));
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+Document SummarySection(const SweepReport& report) {
+  std::size_t ok = 0;
+  std::optional<double> wall_s;
+  for (const PointResult& result : report.results) {
+    if (result.main().ok()) ++ok;
+    if (result.main().wall_s) wall_s = wall_s.value_or(0) + *result.main().wall_s;
+  }
+  return {{"asked", report.points_asked},
+          {"done", report.results.size()},
+          {"ok", ok},
+          {"failed", report.results.size() - ok},
+          {"interrupted", report.interrupted},
+          {"wall_s", NumberValue(wall_s)}};
+}
+
+Document PointOrNull(const SweepReport& report, std::optional<std::size_t> index) {
+  if (!index) return nullptr;
+  return report.results[*index].point;
+}
+
+Document EnoughSection(const SweepReport& report) {
+  const auto& enough = report.analysis.enough;
+  if (!enough) return nullptr;
+  return {{"point", PointOrNull(report, enough->point)},
+          {"workers", enough->workers},
+          {"prefetch_factor",
+           enough->prefetch_factor > 0 ? Document(enough->prefetch_factor) : Document(nullptr)},
+          {"share_of_best", NumberValue(enough->share)}};
+}
+
+Document StepsSection(const SweepReport& report) {
+  Document steps = Document::array();
+  for (const sweep::AxisStep& step : report.analysis.steps)
+    steps.push_back({{"axis", step.axis}, {"from", step.from}, {"gain", NumberValue(step.gain)}});
+  return steps;
+}
+
+Document ErrorSection(const std::optional<sweep::PredictionError>& error) {
+  if (!error) return nullptr;
+  return {{"compared", error->compared},
+          {"mean", NumberValue(error->mean)},
+          {"worst", NumberValue(error->worst)},
+          {"verdicts_agree", error->verdicts_agree}};
+}
+
+}  // namespace
+
+std::string_view EngineWord(sweep::Engine engine) {
+  switch (engine) {
+    case sweep::Engine::kRun:
+      return "run";
+    case sweep::Engine::kPredict:
+      return "predict";
+    case sweep::Engine::kBoth:
+      break;
+  }
+  return "both";
+}
+
+Document ToJson(const SweepReport& report) {
+  Document document = HeadOf(report.context, "sweep");
+  document["experiment"] = ExperimentSection(report.experiment);
+  document["sweep"] = SweepSection(report);
+  document["summary"] = SummarySection(report);
+  document["best"] = PointOrNull(report, report.analysis.best);
+  document["enough"] = EnoughSection(report);
+  document["prediction_error"] = ErrorSection(report.analysis.error);
+  document["steps"] = StepsSection(report);
+  document["points"] = PointsSection(report);
+  document["journal"] = TextOrNull(report.journal);
+  document["next"] = {{"text", TextOrNull(report.next_text)},
+                      {"argv", TextArray(report.next_argv)}};
+  return document;
+}
+
+std::string IdentityRecord(const sweep::Identity& identity) {
+  Document values = Document::object();
+  for (const auto& [name, value] : identity)
+    values[TextValue(name).get<std::string>()] = TextValue(value);
+  Document record = Document::object();
+  record["sweep"] = std::move(values);
+  return OneLine(record);
+}
+
+std::optional<sweep::Identity> ReadIdentityRecord(std::string_view record) {
+  const Document document = ParsedRecord(record);
+  const View values = View(&document, true).At("sweep");
+  if (!values.IsPresent()) return std::nullopt;
+  sweep::Identity identity;
+  for (const auto& [name, value] : values.Members()) identity[name] = value.Text();
+  return identity;
+}
+
+std::string PointRecord(const PointResult& result) { return OneLine(ResultValue(result)); }
+
+std::optional<PointResult> ReadPointRecord(std::string_view record) {
+  const Document document = ParsedRecord(record);
+  const View view(&document, true);
+  const auto point = view.At("point").Number();
+  PointResult result;
+  result.run = ReadOutcome(view.At("run"));
+  result.predicted = ReadOutcome(view.At("predicted"));
+  if (!point || *point < 0 || (!result.run && !result.predicted)) return std::nullopt;
+  result.point = static_cast<std::size_t>(*point);
+  return result;
+}
+
+}  // namespace pipesim::report

@@ -1,0 +1,394 @@
+// `pipesim sweep`: predicted and real points, the journal after kills, shards, Ctrl-C, errors.
+// PIPESIM_UPDATE_GOLDEN=1 rewrites the golden text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "support/command.h"
+#include "support/schema.h"
+
+namespace pipesim {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using nlohmann::ordered_json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::RunPipesim;
+using support::TestFolder;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kShipped = PIPESIM_SOURCE_DIR "/configs/sweeps/workers_by_batch.yaml";
+
+// Workers wait 2 ms a sample and hold no core: 32 ms for a batch of 16, of which a step takes 8.
+const std::vector<std::string> kWaiting = {"--batch",   "16",
+                                           "--storage", "none",
+                                           "--set",     "prepare={kind: wait, cost: 2ms}",
+                                           "--set",     "device={emulated: {base: 8ms}}"};
+
+/// In a folder of the test, so that journals lie there.
+CommandResult Sweep(std::vector<std::string> words, CommandOptions options = {}) {
+  words.insert(words.begin(), "sweep");
+  if (options.folder.empty()) options.folder = TestFolder();
+  return RunPipesim(words, options);
+}
+
+std::vector<std::string> Waiting(std::vector<std::string> words) {
+  words.insert(words.end(), kWaiting.begin(), kWaiting.end());
+  return words;
+}
+
+std::string Journal(const std::string& name) {
+  const fs::path file = TestFolder() / (name + ".jsonl");
+  fs::remove(file);
+  return file.string();
+}
+
+std::string WithoutContext(const std::string& text) {
+  ordered_json document = ordered_json::parse(text);
+  document.erase("context");
+  document.erase("journal");
+  document["sweep"].erase("shard");
+  return document.dump(2);
+}
+
+std::string Content(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+TEST(Sweep, AnswersWithTheBestTheSmallestAndWhereTheBottleneckChanges) {
+  const CommandResult result =
+      Sweep(Waiting({"--engine", "predict", "--axis", "workers=0,1,2,4,8", "--export", "json=-"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto document = ordered_json::parse(result.out);
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  ASSERT_EQ(document["points"].size(), 5u);
+  // A batch takes 32 ms / workers, a step 8 ms: 16 / 8 ms = 2,000 samples/s from 4 workers on.
+  EXPECT_NEAR(document["points"][1]["predicted"]["samples_per_s"].get<double>(), 500, 10);
+  EXPECT_NEAR(document["points"][4]["predicted"]["samples_per_s"].get<double>(), 2000, 20);
+  EXPECT_EQ(document["enough"]["workers"], 4);
+  EXPECT_TRUE(document["points"][3]["pareto"].get<bool>());
+  EXPECT_EQ(document["points"][0]["predicted"]["bottleneck"], "loader-bound");
+  EXPECT_EQ(document["points"][4]["predicted"]["bottleneck"], "compute-bound");
+  EXPECT_TRUE(document["points"][4]["run"].is_null());
+  EXPECT_TRUE(document["journal"].is_null());
+}
+
+TEST(Sweep, APredictedPointIsWhatPredictSays) {
+  const CommandResult swept = Sweep({kShipped, "--engine", "predict", "--axis", "workers=2",
+                                     "--axis", "batch=32", "--export", "json=-"});
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  const CommandResult one =
+      RunPipesim({"predict", kShipped, "--workers", "2", "--batch", "32", "--export", "json=-"});
+  const auto point = ordered_json::parse(swept.out)["points"][0]["predicted"];
+  const auto report = ordered_json::parse(one.out);
+  EXPECT_EQ(point["samples_per_s"], report["result"]["samples_per_s"]);
+  EXPECT_EQ(point["bottleneck"], report["diagnosis"]["bottleneck"]);
+}
+
+TEST(Sweep, ItsTextIsAsRecorded) {
+  const std::string golden = PIPESIM_SOURCE_DIR "/tests/golden/sweep_predicted.txt";
+  // The shipped file by its name in the repository, so that the commands in the text are the same.
+  const CommandResult result =
+      Sweep({"configs/sweeps/workers_by_batch.yaml", "--engine", "predict", "--cpus", "8"},
+            {.folder = PIPESIM_SOURCE_DIR});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << result.out;
+  EXPECT_EQ(result.out, Content(golden));
+}
+
+TEST(Sweep, ReportShowsItAgain) {
+  const std::string file = (TestFolder() / "sweep.json").string();
+  const CommandResult swept =
+      Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2", "--export", "json=" + file}));
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  EXPECT_EQ(RunPipesim({"report", "last"}).out, swept.out);
+  EXPECT_EQ(RunPipesim({"report", file}).out, swept.out);
+  EXPECT_EQ(RunPipesim({"predict", "--from", file}).exit_code, 3);
+}
+
+TEST(Sweep, IsTheSameOnAnyNumberOfThreads) {
+  const auto on = [](int cpus) {
+    CommandOptions options;
+    if (cpus == 1)
+      options.before = [] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        cpu_set_t allowed;
+        sched_getaffinity(0, sizeof allowed, &allowed);
+        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+          if (CPU_ISSET(cpu, &allowed)) {
+            CPU_SET(cpu, &one);
+            break;
+          }
+        sched_setaffinity(0, sizeof one, &one);
+      };
+    return WithoutContext(Sweep({kShipped, "--engine", "predict", "--cpus", "8", "--profile",
+                                 "default", "--export", "json=-"},
+                                options)
+                              .out);
+  };
+  EXPECT_EQ(on(1), on(2));
+}
+
+TEST(Sweep, NextIsACommandThatRuns) {
+  const CommandResult swept =
+      Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2,8", "--export", "json=-"}));
+  auto words = ordered_json::parse(swept.out)["next"]["argv"].get<std::vector<std::string>>();
+  words.erase(words.begin());
+  EXPECT_EQ(words.front(), "predict");
+  const CommandResult next = RunPipesim(words);
+  EXPECT_EQ(next.exit_code, 0) << next.err;
+}
+
+TEST(SweepJournal, KilledAtAnyMomentItGoesOnToTheSameResult) {
+  const auto words = [](const std::string& journal) {
+    return std::vector<std::string>{kShipped,  "--engine",  "predict", "--cpus",
+                                    "8",       "--journal", journal,   "--resume",
+                                    "--quiet", "--export",  "json=-"};
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string whole = Sweep(words(Journal("whole"))).out;
+  const auto length = std::chrono::steady_clock::now() - begin;
+  const std::string file = Journal("killed");
+  std::mt19937 random(1);
+  int kills = 0;
+  CommandResult last;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    CommandOptions options;
+    const double share = std::uniform_real_distribution<>(0, 0.25)(random);
+    options.while_running = [&](int pid) {
+      std::this_thread::sleep_for(share * length);
+      kill(pid, SIGKILL);
+    };
+    last = Sweep(words(file), options);
+    if (last.exit_code != 128 + SIGKILL) break;
+    ++kills;
+  }
+  EXPECT_GE(kills, 1);
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_EQ(WithoutContext(last.out), WithoutContext(whole));
+  // Each point is there once: none was predicted twice.
+  EXPECT_EQ(std::count_if(std::istreambuf_iterator<char>(std::ifstream(file).rdbuf()), {},
+                          [](char c) { return c == '\n'; }),
+            1 + 15);
+}
+
+TEST(SweepJournal, ATornLastLineIsPredictedAgain) {
+  const std::string file = Journal("torn");
+  const std::vector<std::string> words =
+      Waiting({"--engine", "predict", "--axis", "workers=1,2,4", "--journal", file, "--resume",
+               "--export", "json=-"});
+  const std::string whole = Sweep(words).out;
+  const std::string journal = Content(file);
+  for (const std::size_t cut : {1u, 30u, 400u}) {
+    fs::resize_file(file, journal.size() - cut);
+    EXPECT_EQ(WithoutContext(Sweep(words).out), WithoutContext(whole)) << cut;
+  }
+}
+
+TEST(SweepJournal, OfAnotherExperimentIsRefusedWithTheDifference) {
+  const std::string file = Journal("other");
+  ASSERT_EQ(
+      Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2", "--journal", file})).exit_code,
+      0);
+  const std::string before = Content(file);
+  const CommandResult axis = Sweep(
+      Waiting({"--engine", "predict", "--axis", "workers=1,4", "--journal", file, "--resume"}));
+  EXPECT_EQ(axis.exit_code, 3);
+  EXPECT_THAT(axis.err, AllOf(HasSubstr("of another sweep"),
+                              HasSubstr("axis 1: loader.workers: '1,2' there, '1,4' here")));
+  const CommandResult setting = Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2",
+                                               "--journal", file, "--resume", "--seed", "7"}));
+  EXPECT_THAT(setting.err, HasSubstr("run.seed: '1' there, '7' here"));
+  EXPECT_EQ(Content(file), before);
+}
+
+TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
+  const std::string file = Journal("twice");
+  const std::vector<std::string> words =
+      Waiting({"--engine", "predict", "--axis", "workers=1,2", "--journal", file});
+  ASSERT_EQ(Sweep(words).exit_code, 0);
+  const CommandResult again = Sweep(words);
+  EXPECT_EQ(again.exit_code, 3);
+  EXPECT_THAT(again.err, HasSubstr("already holds 2 of 2 points of this sweep; --resume"));
+}
+
+TEST(SweepShards, MergeToTheWholeSweep) {
+  const std::string file = Journal("shards");
+  const auto words = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all =
+        Waiting({"--engine", "predict", "--axis", "workers=0:6:1", "--export", "json=-"});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const std::string whole = Sweep(words({})).out;
+  const CommandResult first = Sweep(words({"--journal", file, "--shard", "1/3"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(ordered_json::parse(first.out)["points"].size(), 3u);
+  const CommandResult incomplete = Sweep(words({"--journal", file, "--merge"}));
+  EXPECT_EQ(incomplete.exit_code, 4);
+  EXPECT_THAT(incomplete.err, HasSubstr("shard 2 of 3 is missing"));
+  // As a Slurm array would: tasks 10, 20, 30.
+  for (const char* id : {"20", "30"}) {
+    const CommandResult task =
+        Sweep(words({"--journal", file}),
+              {.environment = {"SLURM_ARRAY_TASK_ID=" + std::string(id), "SLURM_ARRAY_TASK_COUNT=3",
+                               "SLURM_ARRAY_TASK_MIN=10", "SLURM_ARRAY_TASK_STEP=10"}});
+    ASSERT_EQ(task.exit_code, 0) << task.err;
+    EXPECT_THAT(task.err, HasSubstr("from SLURM_ARRAY_TASK_ID"));
+  }
+  const CommandResult merged = Sweep(words({"--journal", file, "--merge"}));
+  ASSERT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_EQ(WithoutContext(merged.out), WithoutContext(whole));
+}
+
+TEST(SweepFailures, AnImpossiblePointFailsAloneWithItsReason) {
+  const CommandResult result =
+      Sweep(Waiting({"--engine", "predict", "--axis", "batch=16,1000000000", "--set",
+                     "dataset.samples=1000000000", "--workers", "2"}));
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("1000000000  oom  ")));
+}
+
+TEST(SweepFailures, InvalidPointsAreReportedTogetherBeforeAnythingRuns) {
+  const CommandResult result =
+      Sweep(Waiting({"--axis", "workers=1,two", "--axis", "prefetch=0,2", "--engine", "predict"}));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--axis workers=1,two\n                 ^~~"),
+                                HasSubstr("at workers 1, prefetch 0")));
+}
+
+TEST(SweepReal, RunsEachPointAndComparesItWithItsPrediction) {
+  const CommandResult result =
+      Sweep(Waiting({"--engine", "both", "--axis", "workers=1,4", "--duration", "500ms",
+                     "--journal", Journal("both"), "--export", "json=-"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto document = ordered_json::parse(result.out);
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  for (const auto& point : document["points"])
+    EXPECT_LT(std::abs(point["prediction_error"].get<double>()), 0.3) << point;
+  EXPECT_EQ(document["prediction_error"]["compared"], 2);
+  EXPECT_GT(document["summary"]["wall_s"].get<double>(), 1);
+  EXPECT_THAT(result.err, HasSubstr("point 1 of 2: workers "));
+  EXPECT_THAT(result.err, HasSubstr("left"));
+}
+
+TEST(SweepReal, ACrashOfOnePointFailsItAlone) {
+  CommandOptions options;
+  options.while_running = [](int pid) { kill(support::RunProcessOf(pid), SIGSEGV); };
+  const CommandResult result = Sweep(Waiting({"--axis", "workers=1,2", "--duration", "300ms",
+                                              "--journal", Journal("crash"), "--quiet"}),
+                                     options);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("  failed  "), HasSubstr("SIGSEGV")));
+}
+
+TEST(SweepReal, APointThatRunsAwayIsEnded) {
+  const CommandResult result =
+      Sweep(Waiting({"--axis", "workers=1", "--duration", "30s", "--point-limit", "1s", "--journal",
+                     Journal("limit"), "--quiet"}));
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out, HasSubstr("ended at its limit of 1s; --point-limit allows more"));
+}
+
+TEST(SweepReal, CtrlCDropsThePointAndReportsTheOthers) {
+  const std::string file = Journal("interrupted");
+  const std::vector<std::string> words =
+      Waiting({"--axis", "workers=1,2,4", "--duration", "700ms", "--set", "run.probes=off", "--set",
+               "run.warmup=0", "--journal", file, "--resume", "--quiet", "--export", "json=-"});
+  CommandOptions options;
+  options.while_running = [&](int pid) {
+    // Until the first point is in the journal, and the second one runs.
+    for (int i = 0; i < 6000 && Content(file).find("\"point\"") == std::string::npos; ++i)
+      std::this_thread::sleep_for(5ms);
+    support::RunProcessOf(pid);
+    kill(pid, SIGINT);
+  };
+  const CommandResult result = Sweep(words, options);
+  EXPECT_EQ(result.exit_code, 130);
+  const auto document = ordered_json::parse(result.out);
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  EXPECT_TRUE(document["summary"]["interrupted"].get<bool>());
+  EXPECT_EQ(document["points"].size(), 1u);
+  const CommandResult resumed = Sweep(words);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(ordered_json::parse(resumed.out)["points"].size(), 3u);
+}
+
+TEST(SweepReal, ASecondSweepOnTheSameJournalIsRefused) {
+  const std::string file = Journal("locked");
+  const std::vector<std::string> words =
+      Waiting({"--axis", "workers=1", "--duration", "1s", "--journal", file, "--quiet"});
+  CommandOptions options;
+  const fs::path other = TestFolder() / "second";
+  fs::create_directories(other);
+  options.while_running = [&](int pid) {
+    support::RunProcessOf(pid);
+    CommandOptions second;
+    second.out = other / "out.txt";
+    std::vector<std::string> again = words;
+    again.push_back("--resume");
+    const CommandResult refused = Sweep(again, second);
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_THAT(refused.err, HasSubstr("another sweep is writing it"));
+  };
+  EXPECT_EQ(Sweep(words, options).exit_code, 0);
+}
+
+void ExpectUsage(const CommandResult& result, const std::string& text) {
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(text));
+}
+
+TEST(SweepErrors, NameTheFlagAndWhatItTakes) {
+  ExpectUsage(Sweep(Waiting({})), "a sweep needs an axis: --axis workers=0,1,2,4");
+  ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--engine", "fast"})),
+              "--engine takes run, predict or both");
+  ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--shard", "5/4"})), "--shard takes I/N");
+  ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--merge", "--resume"})), "--merge puts");
+  ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--from", "last"})),
+              "only --engine predict can use");
+  const CommandResult key = Sweep(Waiting({"--axis", "wrkers=1"}));
+  EXPECT_EQ(key.exit_code, 3);
+  EXPECT_THAT(key.err, AllOf(HasSubstr("unknown key 'wrkers'"), HasSubstr("suggestion: workers")));
+}
+
+TEST(SweepErrors, LibTorchIsNeededWhereAnyPointTrainsForReal) {
+  const auto needs = [](const std::string& devices, const std::string& engine) {
+    return Sweep({"--axis", "device=" + devices, "--engine", engine, "--needs-libtorch"}).out;
+  };
+  EXPECT_EQ(needs("emulated,cpu", "run"), "yes\n");
+  EXPECT_EQ(needs("emulated,rtx-4060", "both"), "no\n");
+  EXPECT_EQ(needs("emulated,cpu", "predict"), "no\n");
+}
+
+TEST(SweepErrors, DryRunShowsTheOrderAndRunsNothing) {
+  const CommandResult result =
+      Sweep({kShipped, "--dry-run", "--shard", "2/4", "--repeats", "3", "--cpus", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("4 of 15 points, 3 repeats each, engine run, seed 1"),
+                                HasSubstr("workers_by_batch.sweep.2-of-4.jsonl"),
+                                HasSubstr("\n   4  workers ")));
+  EXPECT_FALSE(fs::exists(TestFolder() / "workers_by_batch.sweep.2-of-4.jsonl"));
+}
+
+}  // namespace
+}  // namespace pipesim

@@ -1,0 +1,140 @@
+// A sweep's report: journal records read back, its schema, its text within the page.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/sweep_report.h"
+#include "support/schema.h"
+
+namespace pipesim::report {
+namespace {
+
+using sweep::Outcome;
+using sweep::PointResult;
+using testing::AllOf;
+using testing::HasSubstr;
+
+spec::SweepAxis AxisOf(const std::string& key, std::size_t values) {
+  spec::SweepAxis axis{{key}, {}};
+  for (std::size_t i = 0; i < values; ++i) {
+    const std::string value = std::to_string(i + 1);
+    axis.values.push_back({{value, {}, value}});
+  }
+  return axis;
+}
+
+Outcome Ran(double rate) {
+  Outcome outcome;
+  outcome.status = sweep::Status::kOk;
+  outcome.samples_per_s = rate;
+  outcome.samples_per_s_low = rate * 0.99;
+  outcome.samples_per_s_high = rate * 1.01;
+  outcome.step_time_s = 1 / rate;
+  outcome.accelerator_utilization = 0.5;
+  outcome.bottleneck = "loader-bound";
+  outcome.confidence = "high";
+  outcome.workers = 1;
+  outcome.queued_bytes = 77'000'000;
+  return outcome;
+}
+
+SweepReport ReportOf(std::vector<spec::SweepAxis> axes) {
+  SweepReport report;
+  report.context.version = "0.1.0";
+  report.sweep.axes = std::move(axes);
+  for (const spec::SweepAxis& axis : report.sweep.axes)
+    report.axis_names.push_back(axis.keys[0].substr(axis.keys[0].rfind('.') + 1));
+  for (std::size_t point = 0; point < report.sweep.Points(); ++point)
+    report.results.push_back({point, Ran(1000 + 100 * static_cast<double>(point)), std::nullopt});
+  report.points_asked = report.results.size();
+  return report;
+}
+
+Document DocumentOf(SweepReport report) {
+  report.analysis = sweep::Analyse(report.sweep, report.results);
+  return ToJson(report);
+}
+
+std::size_t LongestLine(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+RC_GTEST_PROP(SweepRecords, ReadBackAsTheyWere, (std::size_t point, const std::string& reason)) {
+  PointResult result{.point = point % 1'000'000,
+                     .run = Ran(*rc::gen::inRange(1, 1'000'000) / 7.),
+                     .predicted = std::nullopt};
+  result.run->wall_s = 1 / 3.;
+  if (*rc::gen::arbitrary<bool>()) {
+    result.predicted = Outcome{};
+    result.predicted->status = sweep::Status::kOutOfMemory;
+  }
+  const std::string record = PointRecord(result);
+  RC_ASSERT(record.find('\n') == std::string::npos);
+  RC_ASSERT(ReadPointRecord(record) == result);
+  // Texts of the world outside come back safe to print.
+  result.run->reason = reason;
+  RC_ASSERT(ReadPointRecord(PointRecord(result)).has_value());
+}
+
+TEST(SweepRecords, OtherLinesAreNone) {
+  for (const char* text : {"", "7", "[]", "{}", "{\"point\":-1}", "{\"point\":1}", "{\"poi"})
+    EXPECT_FALSE(ReadPointRecord(text)) << text;
+  EXPECT_FALSE(ReadIdentityRecord("{\"point\":1}"));
+  const sweep::Identity identity{{"a", "1"}, {"b.c", ""}};
+  EXPECT_EQ(ReadIdentityRecord(IdentityRecord(identity)), identity);
+}
+
+TEST(SweepDocument, FitsItsSchemaWithAndWithoutResults) {
+  SweepReport report = ReportOf({AxisOf("loader.workers", 3), AxisOf("loader.batch_size", 2)});
+  EXPECT_TRUE(tests::FitsSchema(DocumentOf(report), "sweep"));
+  report.results[2].predicted = Ran(1250);
+  EXPECT_TRUE(tests::FitsSchema(DocumentOf(report), "sweep"));
+  report.results.clear();
+  const Document empty = DocumentOf(report);
+  EXPECT_TRUE(tests::FitsSchema(empty, "sweep"));
+  EXPECT_THAT(ToText(empty, {}), HasSubstr("no point ended with a result"));
+}
+
+TEST(SweepText, ManyAxesLeaveOutColumnsRatherThanWrap) {
+  const std::string text = ToText(
+      DocumentOf(
+          ReportOf({AxisOf("loader.prefetch_factor", 2), AxisOf("loader.batch_size", 2),
+                    AxisOf("limits.compute_threads", 2), AxisOf("limits.worker_threads", 2)})),
+      {.utf8 = false});
+  EXPECT_LE(LongestLine(text), 80u) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("loader-bound"), HasSubstr("Gain of the next step")));
+}
+
+TEST(SweepText, WideMapsUseACharacterForEachPoint) {
+  const std::string text = ToText(
+      DocumentOf(ReportOf({AxisOf("loader.workers", 5), AxisOf("loader.batch_size", 30)})), {});
+  EXPECT_LE(LongestLine(text), 82u) << text;  // the sign ± has two bytes
+  EXPECT_THAT(text, AllOf(HasSubstr("l loader"), HasSubstr("more points; --full shows them")));
+}
+
+TEST(SweepText, AFailedPointKeepsItsRowAndReason) {
+  SweepReport report = ReportOf({AxisOf("loader.workers", 2)});
+  report.results[1].run = Outcome{};
+  report.results[1].run->status = sweep::Status::kOutOfMemory;
+  report.results[1].run->reason = "asked 9.1 GiB, 7.4 free";
+  EXPECT_THAT(ToText(DocumentOf(report), {}),
+              AllOf(HasSubstr("2  oom  asked 9.1 GiB, 7.4 free"), HasSubstr("1 ok, 1 failed")));
+}
+
+TEST(SweepText, HostileNumbersAreHarmless) {
+  Document document = DocumentOf(ReportOf({AxisOf("loader.workers", 2)}));
+  document["points"][0]["position"][0] = 1e300;
+  document["points"][1]["position"] = "text";
+  document["steps"][0]["from"] = -5;
+  document["sweep"]["axes"][0].erase("labels");
+  EXPECT_THAT(ToText(document, {}), HasSubstr("samples/s"));
+}
+
+}  // namespace
+}  // namespace pipesim::report
