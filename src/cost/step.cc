@@ -32,6 +32,7 @@ Duration Step::Mean(std::int64_t samples) const {
 Duration Step::MeanOn(std::int64_t samples, int on_threads) const {
   const Duration all = Mean(samples);
   if (on_threads >= threads || on_threads <= 0) return all;
+  if (on_threads == 1 && one_thread) return one_thread->At(samples);
   Duration fewer = all;
   Scale(fewer, static_cast<double>(threads) / on_threads);
   return one_thread ? std::min(fewer, one_thread->At(samples)) : fewer;

@@ -56,8 +56,9 @@ struct Step {
   bool on_cpu() const { return threads > 0; }
   /// Mean time of a step of `samples`.
   base::Duration Mean(std::int64_t samples) const;
-  /// The same on `on_threads` threads of the CPU. Fewer than `threads` take at most threads /
-  /// on_threads times as long, and no longer than one thread is known to take; more gain nothing.
+  /// The same on `on_threads` threads of the CPU. One takes what it is known to take. Else fewer than
+  /// `threads` take at most threads / on_threads times as long, and no longer than one; more gain
+  /// nothing.
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;
   /// Every step takes `factor` times as long; launches do not change.
   Step Scaled(double factor) const;

@@ -42,6 +42,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       break;
     case Demand::kStep:
       p.step = p.step.Scaled(factor);
+      if (factor == 0) p.machine.pool_spin.reset();  // nothing to spin for
       break;
   }
   return v;

@@ -114,7 +114,9 @@ spec::Experiment OnPreset(const Question& q, const spec::DevicePreset& preset) {
 Lever DeviceLever(const Question& q, const spec::DevicePreset& preset) {
   const cost::Pipeline stated = cost::Stated(OnPreset(q, preset));
   const int in_flight = q.now.settings.in_flight;
-  Lever lever{.takes = Takes::kDevice, .acts = Acts::kOnBoth, .eases = Demand::kStep};
+  Lever lever{.takes = Takes::kDevice,
+              .acts = q.now.on_cpu() ? Acts::kOnCompute : Acts::kOnBoth,
+              .eases = Demand::kStep};
   lever.setting.text = "device to " + preset.name;
   lever.setting.set = {
       {"device", in_flight == spec::Device{}.in_flight
@@ -182,7 +184,8 @@ void AddDevice(Levers& levers, const Question& q) {
 void AddOneThread(Levers& levers, const Question& q) {
   const int threads = q.now.ComputeThreads();
   if (threads < 2 || !q.now.pipeline.step.one_thread) return;
-  Lever lever{.setting = ComputeThreads(q.now, 1), .acts = Acts::kOnBoth, .feasible_here = true};
+  // What it leaves of the cores to loading, free compute leaves, too.
+  Lever lever{.setting = ComputeThreads(q.now, 1), .acts = Acts::kOnCompute, .feasible_here = true};
   levers.push_back(std::move(lever));
 }
 

@@ -29,7 +29,9 @@ class Table {
     std::vector<WhatIf> rows;
     for (const Lever& ceiling : ceilings) {
       rows.push_back(Predicted(ceiling));
-      const WhatIf& row = rows.back();
+      WhatIf& row = rows.back();
+      row.gain = std::max(row.gain, 0.0);  // less work never costs
+      if (row.gain_interval) row.gain_interval->high = std::max(row.gain_interval->high, row.gain);
       if (row.change == kFreeData) data_ = CeilingOf(row, trace::ProbeKind::kFreeData);
       if (row.change == kFreeCompute) compute_ = CeilingOf(row, trace::ProbeKind::kFreeCompute);
     }

@@ -189,8 +189,8 @@ TEST(Parse, TakesWhatTheJsonExporterWrote) {
 TEST(Parse, NamesTheFileAndWhatIsWrong) {
   EXPECT_THAT(Refusal("{"), testing::StartsWith("old.json: not JSON"));
   EXPECT_THAT(Refusal("[]"), testing::HasSubstr("not a report of pipesim"));
-  EXPECT_THAT(Refusal(R"({"pipesim": {}, "kind": "sweep", "schema_version": 1})"),
-              testing::HasSubstr("unknown kind 'sweep'"));
+  EXPECT_THAT(Refusal(R"({"pipesim": {}, "kind": "dance", "schema_version": 1})"),
+              testing::HasSubstr("unknown kind 'dance'"));
   EXPECT_THAT(Refusal(R"({"pipesim": {}, "kind": "run", "schema_version": 99})"),
               testing::HasSubstr("another report format"));
 }

@@ -32,7 +32,9 @@ PointResult Point(std::size_t point, double rate, std::int64_t workers, std::int
 /// The example of the report's layout: workers 0, 1, 2, 4, 8 by batch 64, 256.
 struct Example {
   spec::Sweep sweep{.axes = {Axis("loader.workers", {"0", "1", "2", "4", "8"}),
-                             Axis("loader.batch_size", {"64", "256"})}};
+                             Axis("loader.batch_size", {"64", "256"})},
+                    .repeats = {},
+                    .point_limit = {}};
   std::vector<PointResult> results{Point(0, 2800, 0, 0),   Point(1, 2820, 0, 0),
                                    Point(2, 3060, 1, 19),  Point(3, 3090, 1, 77),
                                    Point(4, 6060, 2, 39),  Point(5, 6150, 2, 154),
