@@ -164,7 +164,8 @@ def promises_of(answer):
     confidence, found = answer.diagnosis["confidence"], []
     recommended = answer.diagnosis.get("recommendation") or {}
     settings = recommended_settings(answer)
-    if settings and recommended["gain"] is not None:
+    here = "limits.cpus" not in settings  # the case has no more
+    if settings and here and recommended["gain"] is not None:
         found.append(Promise(recommended["text"], settings, recommended["gain"], confidence, True))
     for row in answer.diagnosis["what_if"]:
         if row["takes"] == "flag" and row["set"] and row["feasible_here"] and row["gain"] >= COUNTS:
@@ -178,13 +179,13 @@ def allowed(kinds, gain):
     best = collections.defaultdict(float)
     for name, verdict in kinds.items():
         best[verdict] = max(best[verdict], gain[name])
-    found = []
-    for setting in ["loader-bound", "cpu-contention"]:
-        if best[setting] >= COUNTS - UNCLEAR:
-            found.append(setting)
-        if best[setting] >= COUNTS + UNCLEAR:
-            return tuple(found)
-    parts = {verdict: g for verdict, g in best.items() if verdict not in ("loader-bound", "cpu-contention")}
+    # Of the settings that gain, the one that gains more (docs/verdicts.md).
+    settings = sorted(["loader-bound", "cpu-contention"], key=lambda verdict: -best[verdict])
+    lead = best[settings[0]]
+    found = [verdict for verdict in settings if best[verdict] >= max(COUNTS - UNCLEAR, lead - 2 * UNCLEAR)]
+    if lead >= COUNTS + UNCLEAR:
+        return tuple(found)
+    parts = {verdict: g for verdict, g in best.items() if verdict not in settings}
     most = max(parts.values())
     if most < COUNTS + UNCLEAR:
         found.append("balanced")

@@ -286,13 +286,14 @@ void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatI
   if (recommendation.set.empty() || !recommendation.gain) return;
   for (const WhatIf& row : rows) {
     if (!row.tried || row.set != recommendation.set) continue;
-    if (row.tried->refutes) {
+    const double before = *recommendation.gain;
+    const bool replaces = Replaces(*row.tried, before, thresholds);
+    if (row.tried->refutes || (replaces && row.tried->gain < thresholds.tried_in_vain)) {
       recommendation = {.text = fmt::format("{} was tried and gained {}: nothing to change", row.change,
                                             base::Gain(row.tried->gain))};
       return;
     }
-    const double before = *recommendation.gain;
-    if (!Replaces(*row.tried, before, thresholds)) continue;
+    if (!replaces) continue;
     recommendation.gain = row.tried->gain;
     if (recommendation.samples_per_s && 1 + before > 0)
       recommendation.samples_per_s =

@@ -108,6 +108,18 @@ TEST(Tried, ASettingThatGainsLessThanPromisedPromisesWhatItGained) {
               1.4 * *Starved().measurement.result.samples_per_s, 1e-6);
 }
 
+TEST(Tried, ASettingThatSeemedToCostIsNotRecommended) {
+  const Diagnosis before = Decided(Starved());
+  const std::string change = before.recommendation->text.substr(
+      before.recommendation->text.find("workers"));
+  // -11 to +7 %: more might still gain, but nobody sets what was slower.
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kSetting, -0.02, 0.09, change));
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_TRUE(d.recommendation->set.empty());
+  EXPECT_FALSE(d.recommendation->gain);
+  EXPECT_EQ(d.recommendation->text, change + " was tried and gained -2 %: nothing to change");
+}
+
 TEST(Tried, AGainFarFromThePredictedOneWeakensTheVerdict) {
   const MadeRun disk = OnAFullDisk();
   // 128 ms a batch, 20 ms of it training: free data gains 540 %.
