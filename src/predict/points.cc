@@ -1,10 +1,9 @@
 #include "predict/points.h"
 
-#include <tbb/parallel_for.h>
-
 #include <mutex>
 
 #include "base/error.h"
+#include "predict/parallel.h"
 
 namespace pipesim::predict {
 namespace {
@@ -26,18 +25,12 @@ void PredictPoints(std::size_t count,
                    const Basis& basis, const base::StopFlag* stop,
                    const std::function<void(std::size_t, const PointPrediction&)>& done) {
   std::mutex one_at_a_time;
-  // One point per task: they differ in length, and the order stays near the caller's.
-  tbb::parallel_for(
-      tbb::blocked_range<std::size_t>(0, count, 1),
-      [&](const tbb::blocked_range<std::size_t>& range) {
-        for (std::size_t i = range.begin(); i != range.end(); ++i) {
-          if (stop != nullptr && stop->IsSet()) return;
-          const PointPrediction point = PredictPoint(experiment(i), basis, stop);
-          const std::lock_guard lock(one_at_a_time);
-          done(i, point);
-        }
-      },
-      tbb::simple_partitioner());
+  ForEach(count, [&](std::size_t i) {
+    if (stop != nullptr && stop->IsSet()) return;
+    const PointPrediction point = PredictPoint(experiment(i), basis, stop);
+    const std::lock_guard lock(one_at_a_time);
+    done(i, point);
+  });
 }
 
 }  // namespace pipesim::predict

@@ -1,14 +1,12 @@
 #include "predict/predict.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
-#include <atomic>
 
 #include "cost/memory_plan.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
+#include "predict/parallel.h"
 #include "predict/virtual_predictor.h"
 
 namespace pipesim::predict {
@@ -125,21 +123,15 @@ measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resol
   return measurement;
 }
 
-/// Runs each seed, on all cores. oneTBB orders the memory accesses of its bodies before the code
-/// after the loop; the counter repeats this for the thread sanitizer, which cannot see into libtbb.
+/// Runs each seed.
 std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Resolved& resolved,
                                            const Basis& basis, const base::StopFlag* stop) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
-  std::atomic<std::size_t> done;
-  done.store(0, std::memory_order_release);
-  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t i) {
-    done.load(std::memory_order_acquire);
+  ForEach(runs.size(), [&](std::size_t i) {
     Experiment seeded = experiment;
     seeded.run.seed += i;
     runs[i] = RunOnce(seeded, resolved, basis, stop);
-    done.fetch_add(1, std::memory_order_release);
   });
-  done.load(std::memory_order_acquire);
   return runs;
 }
 

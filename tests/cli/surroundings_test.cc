@@ -170,7 +170,8 @@ TEST(Kept, TheNextCommandDoesNotOverwriteTheExport) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Next  "), HasSubstr("  pipesim predict "),
                                 Not(HasSubstr("--export"))));
   std::ifstream written(file);
-  for (const auto& word : json::parse(written)["diagnosis"]["recommendation"]["argv"])
+  const json report = json::parse(written);
+  for (const auto& word : report["diagnosis"]["recommendation"]["argv"])
     EXPECT_NE(word, "--export");
 }
 
