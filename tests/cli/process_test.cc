@@ -215,8 +215,9 @@ TEST(RunProcess, AFullLogDoesNotDisturbIt) {
             0);
 }
 
-/// A memory cgroup of 256 MiB below this process's own; nothing without version 1 in its usual
-/// place or without permission to create one.
+/// A memory cgroup of 320 MiB below this process's own, which has room for a run and its supervisor
+/// under sanitizers; nothing without version 1 in its usual place or without permission to create
+/// one.
 class MemoryCgroup {
  public:
   MemoryCgroup() {
@@ -225,7 +226,7 @@ class MemoryCgroup {
       const auto at = line.find(":memory:");
       if (at != std::string::npos) group_.emplace("/sys/fs/cgroup/memory" + line.substr(at + 8));
     }
-    if (group_ && !group_->Set("memory.limit_in_bytes", std::to_string(256 << 20))) group_.reset();
+    if (group_ && !group_->Set("memory.limit_in_bytes", std::to_string(320 << 20))) group_.reset();
   }
   bool usable() const { return group_.has_value(); }
   void Enter() const { group_->Enter(); }
