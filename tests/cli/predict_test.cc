@@ -95,6 +95,19 @@ std::string TextOf(const std::string& experiment) {
 
 TEST(Predict, ItsTextIsAsRecorded) { ExpectGolden("predicted.txt", TextOf("cpu-bound.yaml")); }
 
+/// A scenario of each verdict that a prediction reaches by its construction.
+TEST(Predict, TheTextOfEachVerdictIsAsRecorded) {
+  for (const std::string name :
+       {"no-workers", "threads-times-workers", "disk-full", "all-cores-full", "pageable-copies",
+        "small-model", "gpu-full", "nothing-alone-helps"}) {
+    const CommandResult result =
+        Predict({"configs/scenarios/" + name + ".yaml", "--cpus", "2", "--quiet"},
+                {.folder = PIPESIM_SOURCE_DIR, .environment = {"LC_ALL=C.UTF-8"}});
+    EXPECT_EQ(result.exit_code, 0) << name << result.err;
+    ExpectGolden("verdict." + name + ".txt", result.out);
+  }
+}
+
 /// Rounds every number to 6 digits and tiny differences to 0: the rest depends on the compiler.
 void Round(ordered_json& value) {
   if (value.is_number_float()) {
