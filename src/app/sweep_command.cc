@@ -16,6 +16,7 @@
 #include "app/sweep_plan.h"
 #include "app/sweep_points.h"
 #include "base/memory.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
 #include "report/sweep_report.h"
 
@@ -143,8 +144,8 @@ class Progressing {
   /// Before a real run.
   void ShowRun(std::size_t point) {
     if (show_)
-      fmt::print(stderr, "point {} of {}: {}{}\n", done_.size() + 1, asked_,
-                 base::Printable(points_.NameOf(point)), Remaining());
+      base::PrintError(fmt::format("point {} of {}: {}{}\n", done_.size() + 1, asked_,
+                                   base::Printable(points_.NameOf(point)), Remaining()));
   }
   void ShowPredicted(std::size_t predicted) {
     if (!show_) return;
@@ -307,8 +308,8 @@ ExitCode Sweep(const Arguments& arguments) {
   }
   const SweepPlan plan = PlanOf(arguments, points.first());
   if (plan.shard_from_slurm && !arguments.Has("quiet"))
-    fmt::print(stderr, "shard {} of {}, from SLURM_ARRAY_TASK_ID\n", plan.shard.index,
-               plan.shard.count);
+    base::PrintError(fmt::format("shard {} of {}, from SLURM_ARRAY_TASK_ID\n", plan.shard.index,
+                                 plan.shard.count));
   if (arguments.Has("dry-run")) {
     PrintOut(DryRunText(points, plan));
     return ExitCode::kOk;

@@ -32,15 +32,10 @@ std::optional<PointOutcome> OutcomeOfReport(const report::Document& document) {
   const report::View view(&document, true);
   const std::string status = view.At("result.status").Text();
   if (status == "interrupted") return std::nullopt;
-  const auto whole = [](report::View value) {
-    return static_cast<std::int64_t>(value.NumberOr(0));
-  };
   PointOutcome outcome;
-  outcome.status = status == "ok"    ? Status::kOk
-                   : status == "oom" ? Status::kOutOfMemory
-                                     : Status::kFailed;
+  outcome.status = sweep::StatusNamed(status);
   outcome.reason = view.At("result.failure").Text();
-  outcome.workers = whole(view.At("effective.workers"));
+  outcome.workers = view.At("effective.workers").Whole();
   if (outcome.status != Status::kOk) return outcome;
   outcome.samples_per_s = view.At("result.samples_per_s").Number();
   outcome.samples_per_s_low = view.At("result.samples_per_s_interval.low").Number();
@@ -49,16 +44,11 @@ std::optional<PointOutcome> OutcomeOfReport(const report::Document& document) {
   outcome.accelerator_utilization = view.At("result.accelerator_utilization").Number();
   outcome.bottleneck = view.At("diagnosis.bottleneck").Text();
   outcome.confidence = view.At("diagnosis.confidence").Text();
-  outcome.queued_bytes = whole(view.At("memory.queued_bytes"));
-  outcome.enough_workers = whole(view.At("diagnosis.enough.workers"));
-  outcome.enough_prefetch_factor = whole(view.At("diagnosis.enough.prefetch_factor"));
+  outcome.queued_bytes = view.At("memory.queued_bytes").Whole();
+  outcome.enough_workers = view.At("diagnosis.enough.workers").Whole();
+  outcome.enough_prefetch_factor = view.At("diagnosis.enough.prefetch_factor").Whole();
   outcome.enough_share = view.At("diagnosis.enough.share_of_best").Number();
   return outcome;
-}
-
-std::string_view ConfidenceWord(diagnose::Confidence confidence) {
-  if (confidence == diagnose::Confidence::kHigh) return "high";
-  return confidence == diagnose::Confidence::kLow ? "low" : "none";
 }
 
 PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
@@ -87,7 +77,7 @@ PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
   outcome.queued_bytes = measured.memory.queued_bytes;
   const diagnose::Diagnosis& diagnosis = point.prediction->diagnosis;
   outcome.bottleneck = diagnose::ToText(diagnosis.bottleneck);
-  outcome.confidence = ConfidenceWord(diagnosis.confidence);
+  outcome.confidence = ToText(diagnosis.confidence);
   if (diagnosis.enough) {
     outcome.enough_workers = diagnosis.enough->workers;
     outcome.enough_prefetch_factor = diagnosis.enough->prefetch_factor;

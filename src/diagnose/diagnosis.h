@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@
 namespace pipesim::diagnose {
 
 enum class Confidence { kHigh, kLow, kNone };
+constexpr std::string_view ToText(Confidence confidence) {
+  if (confidence == Confidence::kHigh) return "high";
+  return confidence == Confidence::kLow ? "low" : "none";
+}
 
 struct Evidence {
   std::string text;   ///< a clause with its number in it

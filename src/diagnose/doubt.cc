@@ -53,7 +53,7 @@ double Unexplained(double error, const LeftOut& left) {
   return std::max(0.0, (1 + error) * (1 - left.others) / (1 + left.contention) - 1);
 }
 
-/// By how much of itself, at least, a rate of a model that is off by `error` may be wrong.
+/// How many times too high or too low a model's rate is that is off by `error`.
 double FactorOf(double error) { return std::max(1 + error, 1 / (1 + error)); }
 
 /// The verdict's gain counts, and leads, also where all gains are off by as much as the model; and

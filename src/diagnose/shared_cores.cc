@@ -7,18 +7,13 @@
 #include "base/number_text.h"
 
 namespace pipesim::diagnose {
-namespace {
-
-/// Of the cores: less than this are what every machine does beside a run.
-constexpr double kOthersThatMatter = 0.10;
-
-}  // namespace
 
 std::optional<Setting> PassiveWait(const Variant& now) {
   const cost::Machine& machine = now.pipeline.machine;
   const bool spins = machine.pool_spin || machine.barrier_slice;
   const bool has_quota = machine.cores < machine.Processors();
-  const bool shared = machine.others.held >= kOthersThatMatter * machine.cores;
+  constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
+  const bool shared = machine.others.held >= kLeast * machine.cores;
   if (!shared && !has_quota) return std::nullopt;
   if (!now.on_cpu() || now.ComputeThreads() < 2 || !spins ||
       now.settings.limits.omp_wait == spec::OmpWait::kPassive)

@@ -35,6 +35,8 @@ struct MaxDuration {
 };
 struct ForeignCpu {
   static constexpr std::string_view kCode = "foreign-cpu";
+  /// Of the allowed cores: less is what every machine does beside a run.
+  static constexpr double kLeastShare = 0.10;
   double foreign_cores = 0, cores = 0;
 };
 struct Throttled {

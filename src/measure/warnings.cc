@@ -12,7 +12,6 @@ namespace pipesim::measure {
 namespace {
 
 constexpr std::int64_t kStepsForDrift = 30;    // halves of fewer differ by chance
-constexpr double kForeignShareOfCores = 0.10;  // of the allowed cores
 constexpr double kDrift = 0.05;                // between the halves of the window
 constexpr double kThrottled = 0.01;            // of the window; what shows in a rate of +-1 %
 constexpr double kLate = 0.01;                 // of a worker's time; stages promise 99 %
@@ -53,7 +52,7 @@ Found CheckLastBatch(const Case& c) {
 
 Found CheckForeignCpu(const Case& c) {
   const Resources& r = c.measured.resources;
-  if (!r.foreign_cores || r.cores <= 0 || *r.foreign_cores <= kForeignShareOfCores * r.cores) {
+  if (!r.foreign_cores || r.cores <= 0 || *r.foreign_cores <= warnings::ForeignCpu::kLeastShare * r.cores) {
     return std::nullopt;
   }
   return warnings::ForeignCpu{.foreign_cores = *r.foreign_cores, .cores = r.cores};

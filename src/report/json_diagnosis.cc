@@ -5,18 +5,6 @@
 namespace pipesim::report {
 namespace {
 
-std::string_view TextOf(diagnose::Confidence confidence) {
-  switch (confidence) {
-    case diagnose::Confidence::kHigh:
-      return "high";
-    case diagnose::Confidence::kLow:
-      return "low";
-    case diagnose::Confidence::kNone:
-      break;
-  }
-  return "none";
-}
-
 /// null for an upper bound.
 Document TakesValue(diagnose::Takes takes) {
   switch (takes) {
@@ -148,7 +136,7 @@ Document DiagnosisSection(const diagnose::Diagnosis& diagnosis,
     candidates.push_back(diagnose::ToText(verdict));
   return {
       {"bottleneck", diagnose::ToText(diagnosis.bottleneck)},
-      {"confidence", TextOf(diagnosis.confidence)},
+      {"confidence", ToText(diagnosis.confidence)},
       {"side", diagnosis.side ? Document(diagnose::ToText(*diagnosis.side)) : Document(nullptr)},
       {"second", VerdictOrNull(diagnosis.second)},
       {"headline", TextValue(diagnosis.headline)},

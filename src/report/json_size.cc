@@ -45,10 +45,8 @@ Document Headroom(const SizeReport& report) {
 }
 
 Document Binds(const diagnose::Diagnosis& diagnosis) {
-  const bool known = diagnosis.confidence != diagnose::Confidence::kNone;
-  const bool high = diagnosis.confidence == diagnose::Confidence::kHigh;
   return {{"bottleneck", diagnose::ToText(diagnosis.bottleneck)},
-          {"confidence", known ? Document(high ? "high" : "low") : Document("none")},
+          {"confidence", diagnose::ToText(diagnosis.confidence)},
           {"second", diagnosis.second ? Document(diagnose::ToText(*diagnosis.second)) : nullptr},
           {"headline", TextValue(diagnosis.headline)}};
 }

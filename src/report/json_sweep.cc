@@ -12,25 +12,6 @@ using sweep::Outcome;
 using sweep::PointResult;
 using sweep::Status;
 
-constexpr std::string_view kOk = "ok", kOutOfMemory = "oom", kFailed = "failed";
-
-std::string_view TextOf(Status status) {
-  switch (status) {
-    case Status::kOk:
-      return kOk;
-    case Status::kOutOfMemory:
-      return kOutOfMemory;
-    case Status::kFailed:
-      break;
-  }
-  return kFailed;
-}
-
-Status PointStatusOf(std::string_view text) {
-  if (text == kOk) return Status::kOk;
-  return text == kOutOfMemory ? Status::kOutOfMemory : Status::kFailed;
-}
-
 Document EnoughOfOutcome(const Outcome& outcome) {
   if (!outcome.enough_share) return nullptr;
   return {{"workers", outcome.enough_workers},
@@ -40,7 +21,7 @@ Document EnoughOfOutcome(const Outcome& outcome) {
 
 Document OutcomeValue(const std::optional<Outcome>& outcome) {
   if (!outcome) return nullptr;
-  return {{"status", TextOf(outcome->status)},
+  return {{"status", ToText(outcome->status)},
           {"reason", TextOrNull(outcome->reason)},
           {"samples_per_s", NumberValue(outcome->samples_per_s)},
           {"samples_per_s_low", NumberValue(outcome->samples_per_s_low)},
@@ -55,12 +36,10 @@ Document OutcomeValue(const std::optional<Outcome>& outcome) {
           {"wall_s", NumberValue(outcome->wall_s)}};
 }
 
-std::int64_t Whole(View value) { return static_cast<std::int64_t>(value.NumberOr(0)); }
-
 std::optional<Outcome> ReadOutcome(View value) {
   if (!value.IsPresent()) return std::nullopt;
   Outcome outcome;
-  outcome.status = PointStatusOf(value.At("status").Text());
+  outcome.status = sweep::StatusNamed(value.At("status").Text());
   outcome.reason = value.At("reason").Text();
   outcome.samples_per_s = value.At("samples_per_s").Number();
   outcome.samples_per_s_low = value.At("samples_per_s_low").Number();
@@ -69,10 +48,10 @@ std::optional<Outcome> ReadOutcome(View value) {
   outcome.accelerator_utilization = value.At("accelerator_utilization").Number();
   outcome.bottleneck = value.At("bottleneck").Text();
   outcome.confidence = value.At("confidence").Text();
-  outcome.workers = Whole(value.At("workers"));
-  outcome.queued_bytes = Whole(value.At("queued_bytes"));
-  outcome.enough_workers = Whole(value.At("enough.workers"));
-  outcome.enough_prefetch_factor = Whole(value.At("enough.prefetch_factor"));
+  outcome.workers = value.At("workers").Whole();
+  outcome.queued_bytes = value.At("queued_bytes").Whole();
+  outcome.enough_workers = value.At("enough.workers").Whole();
+  outcome.enough_prefetch_factor = value.At("enough.prefetch_factor").Whole();
   outcome.enough_share = value.At("enough.share_of_best").Number();
   outcome.wall_s = value.At("wall_s").Number();
   return outcome;

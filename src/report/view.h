@@ -28,6 +28,8 @@ class View {
   /// Finite, or nullopt.
   std::optional<double> Number() const;
   double NumberOr(double fallback) const { return Number().value_or(fallback); }
+  /// A count; 0 without one.
+  std::int64_t Whole() const { return static_cast<std::int64_t>(NumberOr(0)); }
   bool IsTrue() const;
   /// Without control characters, invalid UTF-8 or (utf8 = false) non-ASCII characters; empty when
   /// not a text.

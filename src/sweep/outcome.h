@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace pipesim::sweep {
 
@@ -14,6 +15,17 @@ enum class Status {
   kOutOfMemory,
   kFailed,  ///< crashed, was ended at its limit, or cannot be predicted
 };
+
+/// The words of a report's result.status.
+constexpr std::string_view ToText(Status status) {
+  if (status == Status::kOk) return "ok";
+  return status == Status::kOutOfMemory ? "oom" : "failed";
+}
+/// kFailed for any other word.
+constexpr Status StatusNamed(std::string_view word) {
+  if (word == ToText(Status::kOk)) return Status::kOk;
+  return word == ToText(Status::kOutOfMemory) ? Status::kOutOfMemory : Status::kFailed;
+}
 
 /// One point, run or predicted.
 struct Outcome {
