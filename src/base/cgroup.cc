@@ -23,9 +23,10 @@ bool Names(const std::string& list, std::string_view item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
-// The process's cgroup for `controller`, in the given version; empty when it has none.
-std::string OwnGroup(const fs::path& root, bool version_2, std::string_view controller) {
-  std::ifstream file(root / "proc/self/cgroup");
+// The cgroup of `process` for `controller`, in the given version; empty when it has none.
+std::string GroupOf(const fs::path& root, std::string_view process, bool version_2,
+                    std::string_view controller) {
+  std::ifstream file(root / "proc" / process / "cgroup");
   for (std::string line; std::getline(file, line);) {  // "4:cpu,cpuacct:/a/b", "0::/a/b"
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
@@ -57,14 +58,15 @@ std::optional<Mount> ParseMount(const std::string& line, std::string_view contro
   return std::nullopt;
 }
 
-// The folders of the process's cgroup and its ancestors up to the mount point.
-std::vector<Folder> Folders(const fs::path& root, std::string_view controller) {
+// The folders of a process's cgroup and its ancestors, from the mount point down.
+std::vector<Folder> Folders(const fs::path& root, std::string_view controller,
+                            std::string_view process = "self") {
   std::vector<Folder> folders;
   std::ifstream file(root / "proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
     const std::optional<Mount> mount = ParseMount(line, controller);
     if (!mount) continue;
-    const std::string group = OwnGroup(root, mount->version_2, controller);
+    const std::string group = GroupOf(root, process, mount->version_2, controller);
     if (group.empty()) continue;
     const fs::path point = root / fs::path(mount->point).relative_path();
     // In a container the mount's root is the container's own cgroup. A cgroup outside the mount is
@@ -175,6 +177,17 @@ std::optional<std::int64_t> CgroupOomKills(const fs::path& root) {
     if (count) kills = count;  // the last folder is the process's own cgroup
   }
   return kills;
+}
+
+std::string SchedulingCgroup(std::string_view process, const fs::path& root) {
+  std::string group;
+  for (const Folder& folder : Folders(root, "cpu", process)) {
+    const char* share = folder.version_2 ? "cpu.weight" : "cpu.shares";
+    // Version 1's root has a share as well, which nothing competes with.
+    const bool is_root = !folder.version_2 && GroupOf(root, process, false, "cpu") == "/";
+    if (!is_root && fs::exists(folder.path / share)) group = folder.path.string();
+  }
+  return group;
 }
 
 }  // namespace pipesim::base

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cpus.h"
@@ -19,6 +21,11 @@ std::optional<double> CgroupCpuQuota(const std::filesystem::path& root);
 
 /// Summed over the same cgroups (cpu.stat); nullopt when none reports it.
 std::optional<Throttling> CgroupThrottling(const std::filesystem::path& root);
+
+/// The folder of the cgroup whose weight the kernel's scheduler gives to `process` ("self" or an id)
+/// together with others; empty: none, or it cannot be read. Source: the same (cpu.weight) and
+/// scheduler/sched-design-CFS.rst (cpu.shares).
+std::string SchedulingCgroup(std::string_view process, const std::filesystem::path& root);
 
 struct CgroupMemory {
   std::filesystem::path folder;

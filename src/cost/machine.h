@@ -13,6 +13,9 @@ namespace pipesim::cost {
 struct OtherPrograms {
   double wanted = 0;  ///< threads that want to run at once, on average
   double held = 0;    ///< cores that they get while the run wants all, at most `wanted`
+  /// The run's own runnable threads, on average, beside which they held that, where they are in the
+  /// run's scheduling group: the more threads the run has, the less they get. 0: another group.
+  double beside = 0;
 
   bool operator==(const OtherPrograms&) const = default;
 };

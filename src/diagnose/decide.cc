@@ -65,12 +65,12 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   }
   const auto loader =
       SmallestNearBest(LoaderSettings(now, predict, thresholds.enough_share), now, predict,
-                       thresholds.enough_share);
+                       thresholds);
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
   // Beside a device of its own, fewer threads gain no more than the loader does.
   std::optional<SettingGain> fewer;
   if (!loads || now.on_cpu())
-    fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds.enough_share);
+    fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds);
   if (loads && !(fewer && fewer->gain > loader->gain)) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;

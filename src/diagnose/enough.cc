@@ -11,18 +11,6 @@ namespace {
 
 Variant WithWorkers(const Variant& now, int workers) { return Workers(now, workers).change(now); }
 
-/// Ascending, `most` included.
-std::vector<int> CountsToTry(int fewest, int most) {
-  constexpr int kEach = 16;
-  std::vector<int> counts;
-  for (int count = fewest; count < most;
-       count += count - fewest < kEach ? 1 : std::max(1, count / 8)) {
-    counts.push_back(count);
-  }
-  counts.push_back(most);
-  return counts;
-}
-
 /// One search for the smallest count of workers.
 class WorkerSearch {
  public:
@@ -118,6 +106,17 @@ EnoughWorkers EnoughOf(const Question& q, int factor, const WorkerCount& count, 
 }
 
 }  // namespace
+
+std::vector<int> CountsToTry(int fewest, int most) {
+  constexpr int kEach = 16;
+  std::vector<int> counts;
+  for (int count = fewest; count < most;
+       count += count - fewest < kEach ? 1 : std::max(1, count / 8)) {
+    counts.push_back(count);
+  }
+  counts.push_back(most);
+  return counts;
+}
 
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share) {

@@ -1,6 +1,9 @@
 // "How many workers do I need?"
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "diagnose/question.h"
 
 namespace pipesim::diagnose {
@@ -11,9 +14,13 @@ struct WorkerCount {
   double share_of_best = 1;
 };
 
+/// Counts of workers from `fewest` to `most`, ascending, both included: the first 16 above `fewest`
+/// one by one, then growing by an eighth.
+std::vector<int> CountsToTry(int fewest, int most);
+
 /// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
-/// leave out counts that cannot reach it; beyond 16 more than `fewest`, counts grow by an eighth and
-/// the smallest is found by bisection. nullopt when nothing in the pipeline limits or runs.
+/// leave out those of CountsToTry that cannot reach it; between them the smallest is found by
+/// bisection. nullopt when nothing in the pipeline limits or runs.
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share);
 

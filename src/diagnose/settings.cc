@@ -105,8 +105,10 @@ std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict, 
 
 std::vector<Setting> FewerThreads(const Variant& s) {
   std::vector<Setting> settings;
-  for (int workers = s.settings.loader.workers - 1; workers >= 1; --workers) {
-    settings.push_back(Workers(s, workers));
+  if (s.settings.loader.workers > 1) {
+    std::vector<int> counts = CountsToTry(1, s.settings.loader.workers - 1);
+    std::reverse(counts.begin(), counts.end());
+    for (const int workers : counts) settings.push_back(Workers(s, workers));
   }
   for (int threads = s.WorkerThreads() - 1; threads >= 1; --threads)
     settings.push_back(WorkerThreads(s, threads));
@@ -118,11 +120,17 @@ std::vector<Setting> FewerThreads(const Variant& s) {
 
 std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings,
                                             const Variant& now, const Predictor& predict,
-                                            double share) {
-  if (settings.empty()) return std::nullopt;
+                                            const Thresholds& thresholds) {
+  const double share = thresholds.enough_share;
+  const double least = predict(now) * (1 + thresholds.gain_that_counts);
   std::vector<double> rates;
   rates.reserve(settings.size());
-  for (const auto& setting : settings) rates.push_back(predict(setting.change(now)));
+  for (const auto& setting : settings) {
+    const Variant after = setting.change(now);
+    rates.push_back(PredictByBounds(after) < least ? 0 : predict(after));
+  }
+  if (std::all_of(rates.begin(), rates.end(), [](double rate) { return rate == 0; }))
+    return std::nullopt;
   const double best = *std::max_element(rates.begin(), rates.end());
   const auto near = std::find_if(rates.begin(), rates.end(),
                                  [&](double rate) { return rate >= best || rate >= share * best; });

@@ -38,7 +38,7 @@ std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict,
 /// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
 /// others.
 std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict, double share);
-/// Fewer workers, most first; fewer compute threads, or ones that sleep at barriers, where the CPU
+/// Fewer workers (CountsToTry), most first; fewer compute threads, or ones that sleep at barriers, where the CPU
 /// trains.
 std::vector<Setting> FewerThreads(const Variant& now);
 
@@ -46,9 +46,10 @@ struct SettingGain {
   Setting setting;
   double gain = 0;
 };
-/// The first of `settings` that reaches `share` of the best predicted rate; nullopt without any.
+/// The first of `settings` that reaches Thresholds::enough_share of the best predicted rate. Those
+/// that by their bound gain less than counts are not asked; nullopt if none is left.
 std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings,
                                             const Variant& now, const Predictor& predict,
-                                            double share);
+                                            const Thresholds& thresholds);
 
 }  // namespace pipesim::diagnose

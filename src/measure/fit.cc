@@ -72,7 +72,11 @@ class Fitting {
     const double held = std::min(m_.resources.foreign_cores.value_or(0), machine.Processors());
     // Time by the kernel's tick is not known better.
     constexpr double kLeast = 0.01;
-    if (held >= kLeast) machine.others = {.wanted = std::max(1.0, held), .held = held};
+    if (held < kLeast) return;
+    const bool peers = m_.resources.peer_cores.value_or(0) > held / 2;
+    machine.others = {.wanted = std::max(1.0, held),
+                      .held = held,
+                      .beside = peers ? m_.resources.runnable_threads.value_or(0) : 0};
   }
 
   std::optional<base::BytesPerSecond> Rate(const std::optional<double>& seconds) const {

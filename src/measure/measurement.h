@@ -111,7 +111,10 @@ struct Resources {
   /// Share of the time in which the training thread and the trainer's pool were runnable, but had
   /// no core.
   std::optional<double> trainer_contended_fraction;
-  std::optional<double> foreign_cores;  ///< other programs on the allowed processors
+  std::optional<double> runnable_threads;  ///< of this process, on a core or waiting for one, on average
+  std::optional<double> foreign_cores;     ///< other programs on the allowed processors
+  /// Of them, programs in the run's own scheduling group.
+  std::optional<double> peer_cores;
   /// The largest share of a storage limit: bandwidth, IOPS or queue depth. nullopt: none is known.
   std::optional<double> storage_utilization;
   double storage_bytes_per_s = 0, reads_per_s = 0;

@@ -111,6 +111,9 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
     const double wanted_s = *moves.trainer_wait_s + *moves.trainer_on_core_s;
     if (wanted_s > 0) r.trainer_contended_fraction = *moves.trainer_wait_s / wanted_s;
   }
+  if (moves.process_cpu_s && moves.trainer_wait_s && moves.worker_wait_s)
+    r.runnable_threads =
+        (*moves.process_cpu_s + *moves.trainer_wait_s + *moves.worker_wait_s) / moves.covered_s;
   if (moves.throttled_s) r.throttled_fraction = *moves.throttled_s / moves.covered_s;
 }
 
@@ -183,6 +186,7 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
   r.page_cached_fraction = trace.effective.page_cached_fraction;
   if (moves) {
     FillCpu(r, *moves);
+    if (r.foreign_cores) r.peer_cores = std::min(trace.effective.peer_cores, *r.foreign_cores);
     r.storage_utilization = StorageUtilization(storage, *moves);
     r.storage_bytes_per_s = moves->storage_bytes / moves->covered_s;
     r.reads_per_s = moves->storage_reads / moves->covered_s;

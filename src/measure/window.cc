@@ -82,14 +82,19 @@ std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
                 .counted = samples};
 }
 
-/// The part of these epochs after the warm-up, which ends at marks[start].
+/// These epochs, whole: one that the warm-up cuts is left out, or, being the only one, taken from its
+/// own begin, since loading starts anew in each epoch. A stated warm-up is left out as stated.
 std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
-                               std::size_t start, const EpochRange& epochs) {
+                               std::size_t start, EpochRange epochs, bool stated_warmup) {
   const auto record = [&](std::int64_t index) {
     return std::find_if(trace.epochs.begin(), trace.epochs.end(),
                         [&](const trace::EpochRecord& each) { return each.epoch == index; });
   };
-  const base::Instant begin = std::max(marks[start].at, record(epochs.first)->begin);
+  const base::Instant warm = marks[start].at;
+  if (!stated_warmup && warm > record(epochs.first)->begin && epochs.first < epochs.last)
+    ++epochs.first;
+  base::Instant begin = record(epochs.first)->begin;
+  if (stated_warmup) begin = std::max(begin, warm);
   // In a very long run only the first epochs have records; later epochs are assumed to be like the
   // last recorded one.
   const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
@@ -129,10 +134,19 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   if (waiting >= kWaits) return;
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
-  const bool starved = share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from) >= kWaits;
-  if (!starved && more > -kDiffers * delivered) return;
+  // A device with steps in flight works on while its host waits for a batch.
+  const bool own_clock =
+      std::any_of(trace.threads.begin(), trace.threads.end(),
+                  [](const trace::ThreadTotals& each) { return each.role == trace::Role::kDevice; });
+  const double starved =
+      own_clock ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
+                : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
+  if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
-  if (std::abs(more) > kDiffers * delivered) window.counted = window.loaded;
+  if (std::abs(more) <= kDiffers * delivered) return;
+  // A stock that still grows ends as high as training can go without waiting.
+  const double most = delivered / std::max(1 - starved, 1e-6);
+  window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 
 }  // namespace
@@ -169,7 +183,7 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   const std::size_t start = Start(trace, marks, experiment);
   if (start + 1 >= marks.size()) return std::nullopt;
   if (const auto epochs = EpochsToJudge(trace, experiment)) {
-    if (auto window = OfEpochs(trace, marks, start, *epochs)) return window;
+    if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value())) return window;
   }
   const std::int64_t steps = marks.back().steps - marks[start].steps;
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),

@@ -150,6 +150,9 @@ struct Effective {
   /// The same step when training on the CPU: CPU time of all threads, and wall time on one thread.
   std::optional<base::Duration> step_cpu, step_on_one_thread;
   std::optional<double> nvml_utilization;  ///< 0..1, mean over the run
+  /// Cores that programs used with which the kernel shares cores thread by thread; the others have
+  /// a scheduling group of their own.
+  double peer_cores = 0;
 };
 
 /// Spans are kept for this many batches at either end of a run, but at most kKeptSpans spans at

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/cpus.h"
+#include "base/neighbours.h"
 #include "engine/rules.h"
 #include "engine/threaded/consumer.h"
 #include "engine/threaded/monitor.h"
@@ -62,6 +63,7 @@ class ThreadedExecutor final : public Executor {
   RunTrace RunThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                       const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
+    const base::NeighbourWatch neighbours(cpus.cpus);
     SamplePool content(experiment);  // slow, so before the run's clock starts
     const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
                                                 parts_.clock->Now(), control);
@@ -74,7 +76,7 @@ class ThreadedExecutor final : public Executor {
       WorkerThreads workers(run);
       end = consumer.Run({.plan =
                               [&](RunTrace trace) {
-                                trace.effective = Effective(*run, cpus);
+                                trace.effective = Effective(*run, cpus, neighbours);
                                 // The plan asks what a setting would gain, as the report will.
                                 if (!trace.effective.device_asynchronous)
                                   alone = MeasureStepAlone(*run, trace);
@@ -86,7 +88,7 @@ class ThreadedExecutor final : public Executor {
       hanging = Hanging(workers.Join(Monitor::kGrace));
     }
     RunTrace trace = Finish(*run, end, hanging);
-    trace.effective = Effective(*run, cpus);
+    trace.effective = Effective(*run, cpus, neighbours);
     trace.probes = consumer.probes();
     if (consumer.gave_up()) {
       run->ready_pool().Leave();
@@ -112,7 +114,8 @@ class ThreadedExecutor final : public Executor {
     });
   }
 
-  trace::Effective Effective(const RunState& run, const base::CpuAllowance& cpus) const {
+  trace::Effective Effective(const RunState& run, const base::CpuAllowance& cpus,
+                             const base::NeighbourWatch& neighbours) const {
     const TrainerInfo info = parts_.trainer->info();
     trace::Effective effective;
     effective.cores = cpus.Cores();
@@ -129,6 +132,7 @@ class ThreadedExecutor final : public Executor {
     effective.model_parameters = info.parameters;
     if (run.utilization.readings > 0)
       effective.nvml_utilization = run.utilization.sum / run.utilization.readings;
+    effective.peer_cores = neighbours.PeerCores();
     return effective;
   }
 

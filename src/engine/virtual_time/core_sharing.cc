@@ -22,6 +22,24 @@ double CoreSharing::Held(double threads) const {
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }
 
+/// Cores that `wanted` threads get beside `threads`, all sharing alike.
+double CoreSharing::HeldByPeers(double threads) const {
+  const double all = threads + others_.wanted;
+  const double least = std::floor(all / processors_);  // threads on the emptier cores
+  if (least < 1) return others_.wanted;
+  const double places = (processors_ - (all - least * processors_)) * least;
+  return std::min(others_.wanted, places) / least +
+         std::max(0.0, others_.wanted - places) / (least + 1);
+}
+
+/// From threads that do not wait for one another.
+double CoreSharing::HeldFromThreads(double threads) const {
+  if (!(others_.beside > 0) || processors_ == 0) return Held(threads);
+  const double taken =
+      others_.held * HeldByPeers(threads) / HeldByPeers(std::max(1.0, others_.beside));
+  return std::min(others_.wanted, std::max(processors_ - threads, taken));
+}
+
 double CoreSharing::Throttle(double threads) const {
   const double running = std::min(threads, processors_ - Held(threads));
   return quota_ > 0 && running > quota_ ? quota_ / running : 1;
@@ -29,7 +47,7 @@ double CoreSharing::Throttle(double threads) const {
 
 double CoreSharing::RateOfEach(double threads) const {
   if (processors_ == 0) return 1;
-  const double free = processors_ - Held(threads);
+  const double free = processors_ - HeldFromThreads(threads);
   const double rate = threads > free ? free / threads : 1;
   return rate * Throttle(threads);
 }

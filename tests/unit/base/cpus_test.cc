@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/neighbours.h"
 #include "support/test_folder.h"
 
 namespace pipesim::base {
@@ -83,6 +84,30 @@ TEST_F(CgroupTest, Version1TakesTheSmallestQuotaOfAllAncestors) {
 TEST_F(CgroupTest, AGroupOutsideTheMountUsesTheMountsRoot) {
   Version2("/../sibling").With("sys/fs/cgroup/cpu.max", "200000 100000\n");
   EXPECT_EQ(Quota(), 2);
+}
+
+TEST_F(CgroupTest, ProgramsOfOneCgroupOrOneSessionShareCoresByThread) {
+  const auto process = [&](int id, const std::string& cgroup, const std::string& autogroup) {
+    const std::string folder = "proc/" + std::to_string(id) + "/";
+    With(folder + "cgroup", "0::" + cgroup + "\n");
+    With(folder + "autogroup", autogroup + " nice 0\n");
+  };
+  const auto same = [&](int a, int b) { return SchedulingGroup(a, root_) == SchedulingGroup(b, root_); };
+  Version2("/");
+  process(11, "/", "/autogroup-1");
+  process(12, "/", "/autogroup-2");
+  process(13, "/user/job", "/autogroup-3");
+  process(14, "/user/job", "/autogroup-4");
+  // No cgroup has a weight: sessions count where the kernel groups by them.
+  EXPECT_TRUE(same(11, 12));
+  With("proc/sys/kernel/sched_autogroup_enabled", "1\n");
+  EXPECT_FALSE(same(11, 12));
+  EXPECT_FALSE(same(13, 14));
+  With("sys/fs/cgroup/user/cpu.weight", "100\n");
+  With("sys/fs/cgroup/user/job/cgroup.procs", "");
+  EXPECT_TRUE(same(13, 14));
+  EXPECT_FALSE(same(11, 13));
+  EXPECT_EQ(SchedulingGroup(15, root_), "");
 }
 
 TEST_F(CgroupTest, WithoutCgroupsThereIsNoQuota) {

@@ -75,6 +75,22 @@ TEST(Window, ARunThatSawOnlyItsFirstBatchesCountsFromItsBegin) {
   EXPECT_NEAR(per_s, 8 * 64 / 10.0, 0.01 * per_s);
 }
 
+TEST(Window, OfEpochsBeginsWithAnEpoch) {
+  // 2 workers of 10 ms and steps of 1 ms: the warm-up ends inside the first epoch, whose later
+  // batches come out of what was loaded before.
+  Pipeline pipeline{.workers = 2, .steps = 45, .epoch_batches = 40, .read = Ms(10), .forward = Ms(1)};
+  pipeline.hits = [](std::int64_t) { return 0.5; };
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.storage.cache.policy = spec::CachePolicy::kLru;
+  const trace::RunTrace one = TraceOf(pipeline);
+  EXPECT_EQ(MeasuredWindow(one, experiment)->from, one.begin);
+  pipeline.steps = 125;
+  const trace::RunTrace three = TraceOf(pipeline);
+  const auto window = MeasuredWindow(three, experiment);
+  EXPECT_EQ(window->first_step, 40);
+  EXPECT_EQ(window->epochs, (EpochRange{1, 2}));
+}
+
 TEST(Window, BeginsAfterTheStatedWarmUp) {
   const Pipeline pipeline{.workers = 1, .steps = 100, .prepare = Ms(1), .forward = Ms(10)};
   spec::Experiment experiment = ExperimentOf(pipeline);

@@ -124,6 +124,17 @@ TEST(VirtualPredictor, StockOfTheStartIsNoGain) {
   }
 }
 
+TEST(VirtualPredictor, AStockThatStillGrowsDoesNotRaiseTheRateAboveTheDevices) {
+  // Three workers wait 89 ms for a batch and so load 33.7 batches/s for a device that does 20.3:
+  // after 2 s the window of 24 is not yet full.
+  const Case c(
+      "storage: none\nprepare: {kind: wait, cost: 890us}\n"
+      "loader: {workers: 3, batch_size: 100, prefetch_factor: 8}\n"
+      "device: {emulated: {base: 49.3ms}}\nrun: {steps: 40}\n");
+  EXPECT_NEAR(c.predict(c.now) * 49.3e-3 / 100, 1, 0.01);
+  EXPECT_NEAR(c.rate() * 49.3e-3 / 100, 1, 0.01);
+}
+
 TEST(VirtualPredictor, SeesWhatBoundsOnMeansCannot) {
   // Balanced exponential stages: deeper prefetch evens them out, means stay as they are.
   const Case c(

@@ -74,6 +74,21 @@ TEST(OtherPrograms, GetNoMoreThanTheirShareAndLeaveTheRest) {
   EXPECT_DOUBLE_EQ(sharing.RateOfEach(8), 0.25);
 }
 
+TEST(OtherPrograms, OfTheRunsOwnGroupGetLessTheMoreThreadsItHas) {
+  // One beside n threads on 2 cores, measured on Linux 6.18: 1 core beside 1 and 2, 1/3 beside 5.
+  cost::Machine machine{.cores = 2, .others = {.wanted = 1, .held = 1, .beside = 2}};
+  const CoreSharing peers(machine, std::nullopt);
+  EXPECT_DOUBLE_EQ(peers.RateOfEach(1), 1);
+  EXPECT_DOUBLE_EQ(2 * peers.RateOfEach(2), 1);
+  EXPECT_DOUBLE_EQ(5 * peers.RateOfEach(5), 2 - 1.0 / 3);
+  // They held less than their share, and keep that part of it.
+  machine.others.held = 0.6;
+  EXPECT_DOUBLE_EQ(5 * CoreSharing(machine, std::nullopt).RateOfEach(5), 2 - 0.6 / 3);
+  // In another group, half of the cores stay theirs.
+  machine.others = {.wanted = 1, .held = 1};
+  EXPECT_DOUBLE_EQ(5 * CoreSharing(machine, std::nullopt).RateOfEach(5), 1);
+}
+
 TEST(Pool, IsSlowedBesideBurningThreadsAsMeasured) {
   // A small step of a pool of 2 on 2 cores was slowed 5.9, 11.6 and 53 times beside 1, 4 and 8
   // burning threads; processor sharing alone says 1.5, 3 and 5. Within a factor of two.

@@ -1,0 +1,91 @@
+#include "base/neighbours.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "base/cgroup.h"
+
+namespace pipesim::base {
+namespace fs = std::filesystem;
+namespace {
+
+struct CpuUse {
+  Duration time{};
+  int cpu = -1;  ///< that it last ran on
+};
+
+/// /proc/PID/stat, "PID (name) state …": fields 14, 15 (user and system time) and 39 (processor).
+std::optional<CpuUse> ReadUse(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(text.substr(name_end + 1));
+  const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+  constexpr std::size_t kFirst = 3, kUser = 14 - kFirst, kSystem = 15 - kFirst, kCpu = 39 - kFirst;
+  if (words.size() <= kCpu) return std::nullopt;
+  const long per_second = sysconf(_SC_CLK_TCK);
+  const double ticks = std::atof(words[kUser].c_str()) + std::atof(words[kSystem].c_str());
+  return CpuUse{FromSeconds(ticks / static_cast<double>(per_second)),
+                std::atoi(words[kCpu].c_str())};
+}
+
+std::map<pid_t, CpuUse> ReadOthers(const fs::path& root) {
+  std::map<pid_t, CpuUse> uses;
+  std::error_code failed;
+  fs::directory_iterator processes(root / "proc", failed);
+  for (; !failed && processes != fs::directory_iterator(); processes.increment(failed)) {
+    const std::string name = processes->path().filename().string();
+    pid_t id = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (parsed.ec != std::errc() || id == getpid()) continue;
+    if (const auto use = ReadUse(processes->path())) uses[id] = *use;
+  }
+  return uses;
+}
+
+/// "/autogroup-12 nice 0".
+std::string Autogroup(const std::string& process, const fs::path& root) {
+  std::ifstream enabled(root / "proc/sys/kernel/sched_autogroup_enabled");
+  std::ifstream file(root / "proc" / process / "autogroup");
+  std::string group;
+  if (int on = 0; !(enabled >> on) || on == 0 || !(file >> group)) return "/";
+  return group;
+}
+
+}  // namespace
+
+std::string SchedulingGroup(pid_t process, const fs::path& root) {
+  const std::string id = std::to_string(process);
+  if (!fs::exists(root / "proc" / id / "cgroup")) return {};
+  const std::string group = SchedulingCgroup(id, root);
+  return group.empty() ? Autogroup(id, root) : group;
+}
+
+NeighbourWatch::NeighbourWatch(std::vector<int> cpus, fs::path root)
+    : cpus_(std::move(cpus)), root_(std::move(root)), begin_(SystemClock().Now()) {
+  for (const auto& [process, use] : ReadOthers(root_)) before_[process] = use.time;
+}
+
+double NeighbourWatch::PeerCores() const {
+  const double elapsed_s = ToSeconds(SystemClock().Now() - begin_);
+  const std::string own = SchedulingGroup(getpid(), root_);
+  if (own.empty() || !(elapsed_s > 0)) return 0;
+  Duration peers{};
+  for (const auto& [process, use] : ReadOthers(root_)) {
+    const auto before = before_.find(process);
+    const Duration used = use.time - (before == before_.end() ? Duration{} : before->second);
+    if (used <= Duration::zero() || std::find(cpus_.begin(), cpus_.end(), use.cpu) == cpus_.end())
+      continue;
+    if (SchedulingGroup(process, root_) == own) peers += used;
+  }
+  return ToSeconds(peers) / elapsed_s;
+}
+
+}  // namespace pipesim::base

@@ -1,0 +1,38 @@
+// Other programs on the same processors, as far as /proc shows them, and whether the kernel shares
+// cores with them thread by thread. `root` is where /proc is looked up: "/" except in tests.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace pipesim::base {
+
+/// Programs whose threads the kernel gives equal shares of a core have equal names here: those in one
+/// cgroup of the CPU controller and, where that is the root cgroup and autogrouping is on, of one session.
+/// Others share by group, whatever their number of threads. Empty: cannot be read. Source: Linux,
+/// sched(7), "The autogroup feature"; Documentation/admin-guide/cgroup-v2.rst (cpu.weight).
+std::string SchedulingGroup(pid_t process, const std::filesystem::path& root = "/");
+
+/// Watches the other programs from its construction on. Thread-safe after that.
+class NeighbourWatch {
+ public:
+  explicit NeighbourWatch(std::vector<int> cpus, std::filesystem::path root = "/");
+
+  /// Cores that programs in this one's scheduling group used since construction, on average, in the
+  /// resolution of the kernel's tick. Counts a program that last ran on one of `cpus`.
+  double PeerCores() const;
+
+ private:
+  std::vector<int> cpus_;
+  std::filesystem::path root_;
+  Instant begin_;
+  std::map<pid_t, Duration> before_;  ///< CPU time
+};
+
+}  // namespace pipesim::base
