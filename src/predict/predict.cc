@@ -53,8 +53,9 @@ trace::RunTrace TraceOfRefusal(std::string why) {
 /// that counts, and below what two predictions may differ by.
 constexpr double kNoise = 0.005;
 
-/// The steps of an automatic length: at least the start's stock and two cycles of all workers, at
-/// most what the time allows.
+/// The steps of an automatic length: at least the start's stock and two cycles of all workers, and
+/// twelve epochs where these are short, since loading starts anew in each; at most what the time
+/// allows.
 struct StepRange {
   std::int64_t least = 0, most = 0;
 };
@@ -62,8 +63,15 @@ StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pip
                          double longest_s) {
   const spec::Loader& loader = experiment.loader;
   const double affordable = longest_s / SecondsOfStep(experiment, pipeline);
-  return {.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
-          .most = static_cast<std::int64_t>(affordable)};
+  StepRange steps{.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
+                  .most = static_cast<std::int64_t>(affordable)};
+  // Ten make an epoch the period of a rate; the first is warm-up, the last may be cut. An epoch of
+  // more starts loses less than half a per cent by each.
+  constexpr std::int64_t kEpochs = 12, kLongEpoch = 200;
+  const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
+  if (epoch < kLongEpoch * steps.least && kEpochs * epoch <= steps.most)
+    steps.least = std::max(steps.least, kEpochs * epoch);
+  return steps;
 }
 
 /// Virtual time costs nothing, so runs' limit of 60 s does not apply.

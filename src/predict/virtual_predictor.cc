@@ -56,6 +56,7 @@ class VirtualPredictor {
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
+    saw_borders_ = measurement.result.epochs.size() > 1;
     const double bound = diagnose::PredictByBounds(diagnose::VariantOf(experiment, pipeline));
     const auto& measured = measurement.result.samples_per_s;
     if (std::isfinite(bound) && bound > 0 && measured) of_bound_ = *measured / bound;
@@ -88,37 +89,78 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// The rate after the start, over whole cycles of all workers or whole epochs, so that bursts even
-  /// out. nullopt: the time that is left does not suffice.
+  /// Where epochs are short, the rate of whole epochs; else that after the start, over whole cycles
+  /// of all workers, less what epochs lose where the run saw them end. nullopt: the time that is
+  /// left does not suffice.
   std::optional<double> Run(const Variant& variant) {
-    Experiment experiment = WithSettings(experiment_, variant.settings);
-    const spec::Loader& loader = experiment.loader;
-    const double step_s = SecondsOfStep(experiment, variant.pipeline);
-    const double left_s = kLongest_s - spent_s_;
-    const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s);
-    const auto most = static_cast<std::int64_t>(left_s * kMostOfOne / step_s);
-    const std::int64_t start = StartOf(loader), wanted = StepsOf(loader);
-    // Loading restarts each epoch: epochs are counted whole, or, where they are long against the
-    // start, only inside the first.
+    const Experiment experiment = WithSettings(experiment_, variant.settings);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    const bool meets_epochs = epoch > 0 && epoch <= wanted;
-    const bool by_epochs = meets_epochs && start + 3 * epoch <= most;
-    const std::int64_t cycle = by_epochs ? epoch : std::max(1, loader.workers);
-    const std::int64_t from = by_epochs ? (start + epoch - 1) / epoch * epoch : start;
-    std::int64_t steps = std::max(from + 2 * cycle, std::min(wanted, affordable));
-    if (meets_epochs && !by_epochs) {
-      if (epoch < kLongEpoch * (from + 2 * cycle)) return std::nullopt;
-      steps = std::min(steps, epoch);
-    }
+    if (epoch > 0 && epoch <= StepsOf(experiment.loader))
+      return RateOfEpochs(experiment, variant.pipeline, epoch);
+    const std::int64_t cycle = std::max(1, experiment.loader.workers);
+    const std::int64_t start = StartOf(experiment.loader);
+    const auto trace = RunSteps(experiment, variant.pipeline, start + 2 * cycle,
+                                StepsOf(experiment.loader));
+    if (!trace) return std::nullopt;
+    const double rate = measure::SteadySamplesPerSecond(*trace, experiment, start, cycle);
+    return saw_borders_ ? rate * ShareBesideStarts(*trace, experiment, start, rate) : rate;
+  }
+
+  /// Each epoch begins like the first, with nothing loaded; but a cache changes along the epochs, so
+  /// that the first does not count.
+  std::optional<double> RateOfEpochs(const Experiment& experiment, const cost::Pipeline& pipeline,
+                                     std::int64_t epoch) {
+    const bool cached = experiment.storage.cache.policy != spec::CachePolicy::kNone;
+    const std::int64_t least = cached ? 3 * epoch : epoch;
+    const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
+    const auto trace = RunSteps(experiment, pipeline, least, std::max(least, wanted), epoch);
+    if (!trace || trace->progress.empty()) return std::nullopt;
+    if (cached) return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
+    const trace::Checkpoint& last = trace->progress.back();
+    const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
+    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s : 0;
+  }
+
+  /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
+  /// than `least`.
+  std::optional<trace::RunTrace> RunSteps(Experiment experiment, const cost::Pipeline& pipeline,
+                                          std::int64_t least, std::int64_t wanted,
+                                          std::int64_t unit = 1) {
+    const double step_s = SecondsOfStep(experiment, pipeline);
+    const double left_s = kLongest_s - spent_s_;
+    const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s) / unit * unit;
+    const auto most = static_cast<std::int64_t>(left_s * kMostOfOne / step_s);
+    const std::int64_t steps = std::max(least, std::min(wanted, affordable));
     if (steps > most) return std::nullopt;
-    const double takes_s = step_s * static_cast<double>(steps);
-    spent_s_ += takes_s;
+    spent_s_ += step_s * static_cast<double>(steps);
     experiment.run.steps = steps;
     engine::RunControl control;
     control.stop = stop_;
     control.coarse = true;
-    const auto trace = executor_->Run(experiment, variant.pipeline, control);
-    return measure::SteadySamplesPerSecond(trace, experiment, from, cycle);
+    return executor_->Run(experiment, pipeline, control);
+  }
+
+  /// Of the run's begin and of no later epoch.
+  static double StartupOnce(const Experiment& experiment) {
+    const spec::Loader& loader = experiment.loader;
+    const bool once = loader.workers > 0 && loader.persistent_workers;
+    return once ? base::ToSeconds(loader.worker_startup.Mean()) : 0;
+  }
+
+  /// The share of the time that is left when every epoch loses what the first lost until `start`.
+  static double ShareBesideStarts(const trace::RunTrace& trace, const Experiment& experiment,
+                                  std::int64_t start, double samples_per_s) {
+    const auto begun =
+        std::find_if(trace.progress.begin(), trace.progress.end(),
+                     [start](const trace::Checkpoint& mark) { return mark.steps >= start; });
+    const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
+    if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;
+    const double step_s = static_cast<double>(experiment.run.accelerators *
+                                              experiment.loader.batch_size) / samples_per_s;
+    const double lost_s = base::ToSeconds(begun->at - trace.begin) - StartupOnce(experiment) -
+                          static_cast<double>(begun->steps) * step_s;
+    const double whole_s = static_cast<double>(epoch) * step_s;
+    return whole_s / (whole_s + std::max(0.0, lost_s));
   }
 
   // Of one core for a whole diagnosis, by SecondsOfStep; later variants are answered by bounds.
@@ -127,14 +169,13 @@ class VirtualPredictor {
   // past its start may take a tenth.
   static constexpr double kVariants = 40;
   static constexpr double kMostOfOne = 0.1;
-  // Epochs that are longer than this many starts lose little by restarting.
-  static constexpr std::int64_t kLongEpoch = 10;
 
   Experiment experiment_;
   const base::StopFlag* stop_;
   // One for all variants, which mostly draw the same costs.
   std::unique_ptr<engine::Executor> executor_ = engine::MakeVirtualExecutor();
   double least_;
+  bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
   double of_bound_ = 1;  ///< the measured rate over its bound
   std::vector<std::pair<Variant, double>> known_;
