@@ -1,6 +1,6 @@
 """Real cases for tools/confusion --run: the truth is found by really making the changes.
 
-Each case is run as it is and with every change of a list, interleaved, ROUNDS times. The truth is the class of the
+Each case is run as it is and with every change of a list, interleaved, several times. The truth is the class of the
 change that gains, in the order of docs/verdicts.md: loader settings first, then fewer threads, then each part made free
 for real (storage none, prepare none, a free emulated device). What the first report promises is made, too: the
 recommended settings, and every row of its what-ifs that a flag of this machine can make and that gains at least 5 %.
@@ -20,7 +20,6 @@ import time
 
 from commands import Pipesim, changed, core_groups, recommended_settings, shell
 
-ROUNDS = 3
 COUNTS = 0.05        # a gain below this is none (docs/verdicts.md)
 UNCLEAR = 0.03       # a measured gain this near to the threshold decides nothing
 POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain or 10 % of the rate
@@ -107,6 +106,24 @@ def training_case(draw, cores):
     return Real(f"mlp on {threads} threads, {workers} workers burn {cost} us{beside}", words, changes, stranger)
 
 
+def gpu_case(draw, cores):
+    """LibTorch on a GPU beside burning workers; run_all appends the device."""
+    model, batch = draw.choice(["mlp", "mlp", "cnn", "resnet18"]), draw.choice([64, 128, 256])
+    workers, cost = draw.choice([0, 1, 2, 4, 8]), draw.choice([0, 5, 50, 500])
+    pinned, every = draw.choice(["true", "false"]), draw.choice([0, 0, 1])
+    prepare = f"{cost}us" if cost else "none"
+    words = ["--model", model, "--batch", str(batch), "--workers", str(workers), "--prepare", prepare,
+             *flags(loader__pin_memory=pinned, model__sync_every=every)]
+    changes = {"loader-bound": loader_changes(workers),
+               "cpu-contention": [["--workers", str(workers // 2)]] if workers > cores else [],
+               "cpu-bound": [["--prepare", "none"]] if cost else [],
+               "h2d-bound": [flags(loader__pin_memory="true")] if pinned == "false" else [],
+               "launch-bound": [flags(model__cuda_graph="true")],
+               "sync-bound": [flags(model__sync_every=0)] if every else [],
+               "compute-bound": [flags(device="{emulated: {base: 1us}}")]}
+    return Real(f"{model} on a GPU, {workers} workers burn {cost} us, pinned {pinned}, sync every {every}", words, changes)
+
+
 class Stranger:
     """A program that keeps one of the case's cores busy while the block lasts."""
 
@@ -122,9 +139,10 @@ class Stranger:
             self.process.wait()
 
 
-def run_all(pipesim, case, seconds):
+def run_all(pipesim, case, arguments, device):
     """Fills the case in; returns it."""
-    length = ["--duration", f"{seconds}s"]
+    length = ["--duration", f"{arguments.seconds}s"]
+    case.words += device
     base = ["run", *case.words, *length]
     commands, kinds = {"base": base, "no probes": changed(base, {"run.probes": "off"})}, {}
     for verdict, changes in case.changes.items():
@@ -134,7 +152,7 @@ def run_all(pipesim, case, seconds):
     rates = collections.defaultdict(list)
     verdicts = []
     with Stranger(case.stranger):
-        for number in range(ROUNDS):
+        for number in range(arguments.rounds):
             for name, words in list(commands.items()):
                 answer = pipesim(words)
                 if answer.rate is None:
@@ -199,7 +217,11 @@ def trains_here(pipesim):
 
 
 def drawn(arguments, cores):
-    """The cases: every second one trains, where LibTorch is there."""
+    """The cases: every second one trains, where LibTorch is there; or all of them, on GPUs."""
+    if arguments.gpus:
+        for number in range(arguments.run):
+            yield gpu_case(random.Random(f"gpu {arguments.seed} {number}"), cores)
+        return
     with_torch = trains_here(Pipesim(arguments.pipesim))
     if not with_torch:
         print("No LibTorch here: emulated devices only.", file=sys.stderr)
@@ -208,20 +230,24 @@ def drawn(arguments, cores):
         yield (training_case if with_torch and number % 2 else emulated_case)(draw, cores)
 
 
-def on_own_cores(work, items, cores):
-    """work(item) for each, on `cores` processors that no other item has; yields the results as they come."""
+def on_own_cores(work, items, cores, gpus):
+    """work(item, device) for each, on `cores` processors and, where `gpus` are used, a GPU that no other item has;
+    yields the results as they come."""
     free = queue.SimpleQueue()
     sets = core_groups(cores) or [sorted(os.sched_getaffinity(0))]
-    for processors in sets:
-        free.put(processors)
+    if gpus:
+        sets = sets[:gpus]
+    for lane in enumerate(sets):
+        free.put(lane)
 
     def held(item):
-        processors = free.get()
+        lane = free.get()
         try:
+            number, processors = lane
             os.sched_setaffinity(threading.get_native_id(), processors)  # children inherit it
-            return work(item)
+            return work(item, ["--device", f"cuda:{number}"] if gpus else [])
         finally:
-            free.put(processors)
+            free.put(lane)
 
     with concurrent.futures.ThreadPoolExecutor(len(sets)) as pool:
         for done in concurrent.futures.as_completed([pool.submit(held, item) for item in items]):
@@ -232,8 +258,8 @@ def measure(arguments):
     """Runs the cases, prints them, and returns the missed aims."""
     cores = arguments.cores or len(os.sched_getaffinity(0))
     done = []
-    for case in on_own_cores(lambda case: run_all(Pipesim(arguments.pipesim), case, arguments.seconds),
-                             list(drawn(arguments, cores)), cores):
+    for case in on_own_cores(lambda case, device: run_all(Pipesim(arguments.pipesim), case, arguments, device),
+                             list(drawn(arguments, cores)), cores, arguments.gpus):
         done.append(case)
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
     print(probes_line(done))

@@ -72,22 +72,14 @@ bool CanUseGraph(const Question& q) {
   return !training.cuda_graph && training.optimizer != spec::Optimizer::kAdam;
 }
 
-/// One launch for the step's graph instead of one for each kernel. Where the run measured the
-/// host's work as a whole, launches are all of it.
+/// One launch for the step's graph instead of one for each kernel.
 void AddGraph(Levers& levers, const Question& q) {
   if (q.now.on_cpu() || !CanUseGraph(q)) return;
-  const cost::Pipeline& p = q.now.pipeline;
-  const bool measured = q.experiment.device.kind == spec::DeviceKind::kCuda &&
-                        p.step.launch == base::Duration::zero() &&
-                        p.host.step > base::Duration::zero();
-  if (!measured && p.step.launch == base::Duration::zero()) return;
+  if (q.now.pipeline.step.launch == base::Duration::zero()) return;
   const int launches = std::max(
       1, cost::LaunchesOfStep(q.experiment.model, q.experiment.dataset.shape, q.experiment.training));
   levers.push_back(FlagLever(std::string(kCudaGraph), "model.cuda_graph", "true", Demand::kLaunch,
-                             [launches, measured](Variant& v) {
-                               v.pipeline.step.launch /= launches;
-                               if (measured) v.pipeline.host.step /= launches;
-                             }));
+                             [launches](Variant& v) { v.pipeline.step.launch /= launches; }));
 }
 
 void AddReadBacks(Levers& levers, const Question& q) {

@@ -117,6 +117,8 @@ class Fitting {
     step.device_name = m_.effective.device_name;
     step.device_memory = m_.effective.device_memory;
     if (!m_.effective.device_asynchronous) step.threads = std::max(1, m_.effective.compute_threads);
+    // The host's work for a GPU is launching, and kernels run while later ones are launched.
+    if (m_.effective.device_asynchronous && d_.host_s) step.launch = base::FromSeconds(*d_.host_s);
     if (!d_.step_s) return;
     step.source = cost::Source::kRun;
     const double step_s = StepWithoutOthers();
@@ -186,7 +188,9 @@ class Fitting {
     const auto waits_for = static_cast<double>(std::min<std::int64_t>(
         every, std::max(experiment_.device.in_flight, 1)));
     const double each_s = *d_.sync_s * static_cast<double>(every);
-    out_.host.read_back = base::FromSeconds(std::max(0.0, each_s - waits_for * *d_.step_s));
+    const double launch_s = base::ToSeconds(out_.step.launch);
+    const double waits_s = *d_.step_s > launch_s ? waits_for * *d_.step_s - launch_s : 0;
+    out_.host.read_back = base::FromSeconds(std::max(0.0, each_s - waits_s));
   }
 
   const trace::RunTrace& trace_;

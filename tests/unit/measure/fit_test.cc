@@ -184,7 +184,8 @@ TEST(Fit, OfAGpuIsItsMeasuredStep) {
   EXPECT_EQ(fitted.step.source, cost::Source::kRun);
   EXPECT_EQ(fitted.step.device_name, "Big One");
   EXPECT_EQ(fitted.step.device_memory, base::Bytes{1 << 30});
-  EXPECT_EQ(fitted.host.step, Ms(3));  // launches included
+  EXPECT_EQ(fitted.step.launch, Ms(3));  // kernels run while others are launched
+  EXPECT_EQ(fitted.host.step, Ms(0));
 }
 
 TEST(Fit, OfACpuSplitsItsStepIntoTheOptimizersPartAndTheBatchs) {
@@ -236,6 +237,14 @@ TEST(Fit, ReadingAResultBackCostsWhatWaitingForTheStepsInFlightDoesNotExplain) {
   EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(4));
   measurement.demands.sync_s = 0.004;
   EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(0));
+  // Each step: it began with the 4 ms of its launches, so 6 are left when they end.
+  experiment.training.sync_every = 1;
+  measurement.demands.host_s = 0.004;
+  measurement.demands.sync_s = 0.007;
+  EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(1));
+  measurement.demands.host_s = 0.011;
+  measurement.demands.sync_s = 0.0005;
+  EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(0.5));
 }
 
 TEST(Fit, RunsOnTheCoresThatTheRunHad) {
