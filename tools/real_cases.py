@@ -204,6 +204,8 @@ def allowed(kinds, gain):
     if lead >= COUNTS + UNCLEAR:
         return tuple(found)
     parts = {verdict: g for verdict, g in best.items() if verdict not in settings}
+    if parts.get("launch-bound", 0) >= COUNTS:
+        del parts["compute-bound"]  # an emulated device frees the launches with the step
     most = max(parts.values())
     if most < COUNTS + UNCLEAR:
         found.append("balanced")

@@ -70,6 +70,11 @@ bool Outweighs(const Decision& decision, double error, const Question& q) {
   return std::isinf(gain) || 1 + gain > factor * (1 + decision.candidates[1].gain);
 }
 
+/// However far the model is off, the verdict's setting makes training at least twice as fast.
+bool StillDoubles(const Decision& decision, double error) {
+  return decision.setting && (1 + decision.setting->gain) / FactorOf(error) >= 2;
+}
+
 std::string OffText(double error, const Question& q) {
   std::string text = fmt::format("the model of this run is {} off what was measured ({} is allowed)",
                                  base::Gain(error), base::Percent(q.thresholds.model_error));
@@ -92,8 +97,9 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
                            "says, which makes it {} slower",
                            base::Percent(1 - 1 / (1 + *error)))
              : OffText(*error, q)});
-  const bool outweighed = FactorOf(unexplained) <= 1 + q.thresholds.model_error_outweighed &&
-                          Outweighs(decision, *error, q);
+  const bool outweighed = Outweighs(decision, *error, q) &&
+                          (FactorOf(unexplained) <= 1 + q.thresholds.model_error_outweighed ||
+                           StillDoubles(decision, *error));
   (waits || outweighed ? doubt.weak : doubt.undecided) = true;
 }
 

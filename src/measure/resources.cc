@@ -111,9 +111,10 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
     const double wanted_s = *moves.trainer_wait_s + *moves.trainer_on_core_s;
     if (wanted_s > 0) r.trainer_contended_fraction = *moves.trainer_wait_s / wanted_s;
   }
-  if (moves.process_cpu_s && moves.trainer_wait_s && moves.worker_wait_s)
-    r.runnable_threads =
-        (*moves.process_cpu_s + *moves.trainer_wait_s + *moves.worker_wait_s) / moves.covered_s;
+  // Without workers there is no wait of theirs.
+  if (moves.process_cpu_s && moves.trainer_wait_s)
+    r.runnable_threads = (*moves.process_cpu_s + *moves.trainer_wait_s +
+                          moves.worker_wait_s.value_or(0)) / moves.covered_s;
   if (moves.throttled_s) r.throttled_fraction = *moves.throttled_s / moves.covered_s;
 }
 

@@ -4,6 +4,18 @@
 #include <cmath>
 
 namespace pipesim::engine::virtual_time {
+namespace {
+
+/// Cores that `wanted` of `all` threads get where each core has as many threads as any other, or one
+/// more. Theirs are on the emptier cores, where turns are longer.
+double HeldWhenBalanced(double all, double wanted, double processors) {
+  const double least = std::floor(all / processors);  // threads on the emptier cores
+  if (least < 1) return wanted;
+  const double places = (processors - (all - least * processors)) * least;
+  return std::min(wanted, places) / least + std::max(0.0, wanted - places) / (least + 1);
+}
+
+}  // namespace
 
 CoreSharing::CoreSharing(const cost::Machine& machine, std::optional<base::Duration> slice)
     : processors_(machine.Processors()),
@@ -22,14 +34,12 @@ double CoreSharing::Held(double threads) const {
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }
 
-/// Cores that `wanted` threads get beside `threads`, all sharing alike.
+/// Cores that other programs get beside `threads`. An imbalance of one thread stays about as often as
+/// not, and leaves them the emptier core.
 double CoreSharing::HeldByPeers(double threads) const {
   const double all = threads + others_.wanted;
-  const double least = std::floor(all / processors_);  // threads on the emptier cores
-  if (least < 1) return others_.wanted;
-  const double places = (processors_ - (all - least * processors_)) * least;
-  return std::min(others_.wanted, places) / least +
-         std::max(0.0, others_.wanted - places) / (least + 1);
+  return (HeldWhenBalanced(all, others_.wanted, processors_) +
+          HeldWhenBalanced(std::max(others_.wanted, all - 1), others_.wanted, processors_)) / 2;
 }
 
 /// From threads that do not wait for one another.

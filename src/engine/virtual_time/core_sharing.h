@@ -34,9 +34,9 @@ struct PoolOfThreads {
 /// d other programs that hold f cores in all are on k cores with the binomial probability of d
 /// tries at f/d; the pool's progress is the mean over k.
 ///
-/// Other programs of the run's own scheduling group get what the kernel's balancing of n + w threads leaves
-/// them: floor or ceil((n + w) / C) threads share each core, and their long turns keep them on the emptier
-/// ones. Measured on Linux 6.18, one beside n on 2 cores: 1, 1, 0.5 to 1, 1/3 to 1/2 of a core for n = 1, 2, 4, 5.
+/// Other programs of the run's own scheduling group share thread by thread: floor or ceil((n + w) / C) threads
+/// are on each core. They run on without sleeping, and so end up on the emptier ones. Measured on Linux 6.18, one
+/// beside n on 2 cores: 1, 1, 1, 0.5 to 1, 1/3 to 1/2 of a core for n = 1 to 5.
 ///
 /// A quota stops all threads alike (sched-bwc), so it scales every rate.
 class CoreSharing {

@@ -92,6 +92,16 @@ TEST(Inconclusive, AModelThatMissesTheRunDecidesOnlyWhatOutweighsTheMiss) {
   EXPECT_EQ(loading(1 / 1.22).bottleneck, Verdict::kInconclusive);  // 1.25 / 1.22 counts no more
 }
 
+TEST(Inconclusive, ASettingThatDoublesTheRateAllTheSameIsSaidWithLowConfidence) {
+  // One worker of eight is there, so workers gain several times.
+  const auto starving = [](double efficiency) {
+    return RunBuilder::OnGpu(1 * kMs).Workers(1).Wait(48 * kMs).Efficiency(efficiency).Diagnose();
+  };
+  EXPECT_EQ(starving(0.6).bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(starving(0.6).confidence, Confidence::kLow);
+  EXPECT_EQ(starving(0.1).bottleneck, Verdict::kInconclusive);
+}
+
 TEST(Inconclusive, AModelThatMissesTheRunByAQuarterDecidesNothing) {
   const Diagnosis d = RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.3).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
