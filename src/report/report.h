@@ -2,6 +2,8 @@
 // document, so that a saved report prints exactly as after the run. Knows no engine.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -13,6 +15,7 @@
 #include "measure/measurement.h"
 #include "predict/resolve.h"
 #include "spec/experiment.h"
+#include "trace/run_trace.h"
 
 namespace pipesim::report {
 
@@ -67,11 +70,32 @@ struct TextOptions {
 /// removed.
 std::string ToText(const Document& report, const TextOptions& options);
 
-/// One export format. The catalogue is explicit.
+/// Takes text piece by piece.
+using TextSink = std::function<void(std::string_view)>;
+
+/// One file of an export that is a folder.
+struct ExportedFile {
+  std::string path;  ///< inside the folder
+  std::string content;
+};
+
+/// One export format: exactly one of its three functions is set. The catalogue is explicit.
 struct Exporter {
   std::string_view name;  ///< "json"
   std::string_view help;  ///< one line, for --help
-  std::string (*render)(const Document& report);
+  /// One file, from the document alone.
+  std::string (*render)(const Document& report) = nullptr;
+  /// The kinds of documents that it renders; empty: every kind.
+  std::span<const std::string_view> kinds = {};
+  /// A folder of files, from the document alone.
+  std::vector<ExportedFile> (*render_folder)(const Document& report) = nullptr;
+  /// One file, from the spans of a run (RunControl::keep_spans), which documents do not hold.
+  void (*write_trace)(const trace::RunTrace& trace, const Document& report,
+                      const TextSink& sink) = nullptr;
+
+  bool Takes(std::string_view kind) const {
+    return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
 };
 std::span<const Exporter> Exporters();
 
