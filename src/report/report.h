@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "diagnose/diagnosis.h"
 #include "measure/measurement.h"
 #include "predict/resolve.h"
@@ -70,9 +70,6 @@ struct TextOptions {
 /// removed.
 std::string ToText(const Document& report, const TextOptions& options);
 
-/// Takes text piece by piece.
-using TextSink = std::function<void(std::string_view)>;
-
 /// One file of an export that is a folder.
 struct ExportedFile {
   std::string path;  ///< inside the folder
@@ -91,7 +88,7 @@ struct Exporter {
   std::vector<ExportedFile> (*render_folder)(const Document& report) = nullptr;
   /// One file, from the spans of a run (RunControl::keep_spans), which documents do not hold.
   void (*write_trace)(const trace::RunTrace& trace, const Document& report,
-                      const TextSink& sink) = nullptr;
+                      const base::TextSink& sink) = nullptr;
 
   bool Takes(std::string_view kind) const {
     return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
