@@ -1,16 +1,19 @@
 // --export in every format, of every command: files that the programs they are for read back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "support/chrome_trace.h"
 #include "support/command.h"
@@ -128,6 +131,36 @@ TEST(ExportTrace, OfARunComesFromItsProcess) {
   EXPECT_EQ(trace["otherData"]["shows"], "repeat 1 of 2");
   EXPECT_GE(CountSlices(trace, "busy: computes"), 25u);
   EXPECT_GE(CountSlices(trace, "prepare"), 30u * 16u / 2u);
+}
+
+/// A run that would go on for a minute; its process gets the signal after a second.
+CommandResult RunUntil(int signal, const std::string& trace) {
+  support::CommandOptions options;
+  options.while_running = [signal](int pid) {
+    const int run = support::RunProcessOf(pid);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    kill(run, signal);
+  };
+  return RunPipesim({"--workers", "0", "--batch", "8", "--prepare", "100us", "--set",
+                     "device={emulated: {base: 5ms}}", "--duration", "60s", "--quiet", "--export",
+                     "trace=" + trace},
+                    options);
+}
+
+TEST(ExportTrace, OfAnInterruptedRunHoldsWhatRan) {
+  const std::string file = FileOf("interrupted.json");
+  EXPECT_EQ(RunUntil(SIGTERM, file).exit_code, 130);
+  const json trace = TraceIn(file);
+  EXPECT_THAT(tests::TraceCheck(trace).problems(), IsEmpty());
+  EXPECT_GE(CountSlices(trace, "busy: computes"), 5u);
+}
+
+TEST(ExportTrace, OfAKilledRunIsNotWrittenAndSaysSo) {
+  const std::string file = FileOf("killed.json");
+  const CommandResult result = RunUntil(SIGKILL, file);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err, HasSubstr("no trace is written: the run ended without its spans"));
+  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST(ExportTrace, GoesToStandardOutput) {
