@@ -58,7 +58,7 @@ constexpr std::string_view kValidateExamples[] = {
 constexpr std::string_view kReportExamples[] = {
     "pipesim report last",
     "pipesim report before.json --full",
-    "pipesim report last --export json=last.json",
+    "pipesim report last --export csv=points.csv --export markdown=-",
 };
 constexpr std::string_view kExplainExamples[] = {"pipesim explain io-bound", "pipesim explain"};
 

@@ -75,8 +75,12 @@ Outcome OutcomeOf(const Arguments& arguments, report::RunReport report) {
   return {report::ToJson(report), result.lines, code == ExitCode::kOk ? result.code : code};
 }
 
-ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome) {
-  const std::string kept = KeepIfAsked(arguments, outcome.document);
+namespace {
+
+/// The reasons of what failed.
+std::vector<std::string> TryExportAndPrint(const Arguments& arguments, Exports& exports,
+                                           const report::Document& document,
+                                           const SpansText& spans = {}) {
   std::vector<std::string> failures;
   const auto attempt = [&failures](auto&& write) {
     try {
@@ -85,9 +89,25 @@ ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& ou
       failures.emplace_back(error.what());
     }
   };
-  attempt([&] { exports.Write(outcome.document); });
+  attempt([&] { exports.Write(document, spans); });
   if (!exports.replaces_text())
-    attempt([&] { PrintOut(report::ToText(outcome.document, TextOptionsFor(arguments))); });
+    attempt([&] { PrintOut(report::ToText(document, TextOptionsFor(arguments))); });
+  return failures;
+}
+
+}  // namespace
+
+void ExportAndPrint(const Arguments& arguments, Exports& exports,
+                    const report::Document& document) {
+  const std::vector<std::string> failures = TryExportAndPrint(arguments, exports, document);
+  if (!failures.empty()) throw base::EnvironmentError(base::Join(failures, "\n"));
+}
+
+ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome,
+                 const SpansText& spans) {
+  const std::string kept = KeepIfAsked(arguments, outcome.document);
+  std::vector<std::string> failures =
+      TryExportAndPrint(arguments, exports, outcome.document, spans);
   for (const std::string& note : outcome.notes) base::PrintError(note + "\n");
   if (failures.empty()) return outcome.code;
   if (!kept.empty())

@@ -16,8 +16,13 @@ spec::Experiment ReadAsked(const spec::Request& request);
 /// --require.
 Outcome OutcomeOf(const Arguments& arguments, report::RunReport report);
 
+/// Exports and prints a document that is not kept. If one of these fails, the others are still
+/// done; then throws base::EnvironmentError.
+void ExportAndPrint(const Arguments& arguments, Exports& exports, const report::Document& document);
+
 /// Keeps, exports and prints the report. If one of these fails, the others are still done; then
-/// throws base::EnvironmentError, which names the kept file.
-base::ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome);
+/// throws base::EnvironmentError, which names the kept file. `spans`: for an export of them.
+base::ExitCode Deliver(const Arguments& arguments, Exports& exports, const Outcome& outcome,
+                       const SpansText& spans = {});
 
 }  // namespace pipesim::app

@@ -10,15 +10,16 @@
 #include "base/memory.h"
 #include "measure/repeats.h"
 #include "predict/predict.h"
+#include "report/chrome_trace.h"
 
 namespace pipesim::app {
 namespace {
 
 report::RunReport PredictInterruptibly(const spec::Experiment& experiment,
-                                       const predict::Basis& basis) {
+                                       const predict::Basis& basis, trace::RunTrace* kept) {
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
-  predict::Prediction prediction = predict::Predict(experiment, basis, &stop);
+  predict::Prediction prediction = predict::Predict(experiment, basis, &stop, kept);
   report::RunReport report;
   report.context = ReadContext();
   report.experiment = experiment;
@@ -51,8 +52,16 @@ base::ExitCode Predict(const Arguments& arguments) {
   base::KeepFreedMemory();
   Exports exports(arguments);
   const ExperimentReader reader(PredictionRequest(arguments, basis));
-  report::RunReport report = PredictInterruptibly(reader.asked(), basis);
-  return Deliver(arguments, exports, OutcomeOf(arguments, std::move(report)));
+  trace::RunTrace trace;
+  const bool spans = ExportsSpans(arguments);
+  report::RunReport report = PredictInterruptibly(reader.asked(), basis, spans ? &trace : nullptr);
+  Outcome outcome = OutcomeOf(arguments, std::move(report));
+  if (!spans) return Deliver(arguments, exports, outcome);
+  if (std::string left_out = report::SpansLeftOut(trace); !left_out.empty())
+    outcome.notes.push_back(std::move(left_out));
+  return Deliver(arguments, exports, outcome, [&](const base::TextSink& sink) {
+    WriteSpans(trace, outcome.document, sink);
+  });
 }
 
 }  // namespace pipesim::app

@@ -17,6 +17,7 @@
 #include "app/session.h"
 #include "app/settings_text.h"
 #include "base/standard_streams.h"
+#include "report/chrome_trace.h"
 
 namespace pipesim::app {
 namespace {
@@ -30,7 +31,7 @@ spec::Experiment ReadAskedOfRun(const Arguments& arguments) {
 }
 
 report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Experiment& experiment,
-                                     Handover& handover) {
+                                     Handover& handover, trace::RunTrace& trace) {
   base::StopFlag stop;
   InterruptHandler interrupt(stop);
   ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
@@ -46,12 +47,25 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
       line.ShowPreparing(doing, share);
     };
   }
-  return RunRepeats(experiment, control);
+  control.keep_spans = ExportsSpans(arguments);
+  return RunRepeats(experiment, control, control.keep_spans ? &trace : nullptr);
 }
 
 /// Where memory runs out, the kernel ends the run and not the process that reports it. Half of the
 /// scale: above any process of its own size, below what others have set on purpose.
 void VolunteerForOomKiller() { std::ofstream("/proc/self/oom_score_adj") << 500; }
+
+/// The report goes on without them where there is no room.
+void HandOverSpans(const trace::RunTrace& trace, Outcome& outcome, Handover& handover) {
+  try {
+    handover.Attach(
+        [&](const base::TextSink& sink) { WriteSpans(trace, outcome.document, sink); });
+  } catch (const base::EnvironmentError& error) {
+    outcome.notes.emplace_back(error.what());
+  }
+  if (std::string left_out = report::SpansLeftOut(trace); !left_out.empty())
+    outcome.notes.push_back(std::move(left_out));
+}
 
 /// In the run's own process.
 ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
@@ -65,7 +79,9 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   handover.Begin(report::ToJson(nothing));
   Outcome outcome;
   try {
-    outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, handover));
+    trace::RunTrace trace;
+    outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, handover, trace));
+    if (ExportsSpans(arguments)) HandOverSpans(trace, outcome, handover);
   } catch (const std::bad_alloc&) {
     outcome = OutcomeWithoutMemory(*handover.begun(), handover.last_progress());
   }
@@ -82,7 +98,9 @@ ExitCode RunSupervised(const Arguments& arguments) {
   if (auto outcome = handover.finished()) {
     if (!end.code) spdlog::warn("after its report was finished, {}", DeathText(end));
     if (arguments.Has("prove")) Prove(arguments, *outcome);
-    return Deliver(arguments, exports, *outcome);
+    if (!handover.has_attachment()) return Deliver(arguments, exports, *outcome);
+    return Deliver(arguments, exports, *outcome,
+                   [&](const base::TextSink& sink) { handover.ReadAttachment(sink); });
   }
   if (end.code && *end.code != 0) return static_cast<ExitCode>(*end.code);  // it has printed why
   if (isatty(STDERR_FILENO)) base::PrintError("\r\033[K");  // its last line of progress

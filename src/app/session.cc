@@ -272,7 +272,8 @@ measure::Measurement MeasureOnce(const Experiment& experiment, const engine::Run
   return measure::Measure(RunUntilEnough(experiment, pipeline, control), experiment, pipeline);
 }
 
-report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& control) {
+report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& control,
+                          trace::RunTrace* kept) {
   const cost::Pipeline pipeline = cost::Stated(experiment);
   engine::RunControl probing = control;
   if (experiment.run.probes == spec::Probes::kAuto) {
@@ -282,7 +283,10 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
                         DiagnosisOf(experiment, trace, measurement, pipeline));
     };
   }
-  return ReportOf(experiment, pipeline, RunUntilEnough(experiment, pipeline, probing));
+  trace::RunTrace trace = RunUntilEnough(experiment, pipeline, probing);
+  report::RunReport report = ReportOf(experiment, pipeline, trace);
+  if (kept != nullptr) *kept = std::move(trace);
+  return report;
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {
@@ -290,12 +294,15 @@ report::RunReport NothingMeasured(const Experiment& experiment) {
                   TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
 }
 
-report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control) {
+report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control,
+                             trace::RunTrace* kept) {
   std::vector<report::RunReport> runs;
   for (int repeat = 0; repeat < experiment.run.repeats; ++repeat) {
     Experiment seeded = experiment;
     seeded.run.seed += static_cast<std::uint64_t>(repeat);
-    runs.push_back(RunOnce(seeded, control));
+    engine::RunControl own = control;
+    own.keep_spans = control.keep_spans && repeat == 0;
+    runs.push_back(RunOnce(seeded, own, repeat == 0 ? kept : nullptr));
     if (!measure::Finished(runs.back().measurement.result)) return runs.back();
   }
   if (runs.size() == 1) return std::move(runs.front());

@@ -32,8 +32,9 @@ std::string CpusNotHere(const spec::Limits& limits, const base::CpuAllowance& al
 void PrepareMachine(spec::Experiment& experiment);
 
 /// Runs it once and fills in the whole report except next_argv and context.argv. Call after
-/// PrepareMachine.
-report::RunReport RunOnce(const spec::Experiment& experiment, const engine::RunControl& control);
+/// PrepareMachine. `kept`: where the trace goes.
+report::RunReport RunOnce(const spec::Experiment& experiment, const engine::RunControl& control,
+                          trace::RunTrace* kept = nullptr);
 
 /// The same without a diagnosis.
 measure::Measurement MeasureOnce(const spec::Experiment& experiment,
@@ -44,8 +45,10 @@ report::RunReport NothingMeasured(const spec::Experiment& experiment);
 
 /// Runs it run.repeats times with seeds seed, seed + 1, ... and returns the repeat of median
 /// throughput, its interval taken over the repeats. A repeat that fails or is interrupted is the
-/// last one and is returned as it is.
-report::RunReport RunRepeats(const spec::Experiment& experiment, const engine::RunControl& control);
+/// last one and is returned as it is. `kept`: where the trace of the first repeat goes; only that
+/// one keeps spans.
+report::RunReport RunRepeats(const spec::Experiment& experiment, const engine::RunControl& control,
+                             trace::RunTrace* kept = nullptr);
 
 /// This program and this machine, now.
 report::Context ReadContext();

@@ -4,6 +4,7 @@
 #include "advise/axis.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "app/delivery.h"
 #include "app/prediction_input.h"
 #include "app/process/interrupt.h"
 #include "app/requirements.h"
@@ -156,9 +157,7 @@ ExitCode Size(const Arguments& arguments) {
   }
   report->context.argv = arguments.typed;
   report->next_argv = NextOf(arguments, *report);
-  const report::Document document = report::ToJson(*report);
-  exports.Write(document);
-  if (!exports.replaces_text()) PrintOut(report::ToText(document, TextOptionsFor(arguments)));
+  ExportAndPrint(arguments, exports, report::ToJson(*report));
   return report->found.answer ? ExitCode::kOk : ExitCode::kThresholdMissed;
 }
 

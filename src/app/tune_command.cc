@@ -157,9 +157,7 @@ ExitCode Tune(const Arguments& arguments) {
     out->Commit(report.yaml);
     report.file = *arguments.Last("out");
   }
-  const report::Document document = report::ToJson(report);
-  exports.Write(document);
-  if (!exports.replaces_text()) PrintOut(report::ToText(document, TextOptionsFor(arguments)));
+  ExportAndPrint(arguments, exports, report::ToJson(report));
   return CodeOf(report.tuned);
 }
 

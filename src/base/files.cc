@@ -184,9 +184,16 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 OutputFile::~OutputFile() { Discard(); }
 
 void OutputFile::Commit(std::string_view content) {
+  Commit([content](const TextSink& sink) { sink(content); });
+}
+
+void OutputFile::Commit(const std::function<void(const TextSink&)>& write) {
   if (!in_place_) CreateTemporary();
   if (permissions_) fchmod(fd_, *permissions_);
-  int error = WriteAll(fd_, content);
+  write([this](std::string_view piece) {
+    if (const int error = WriteAll(fd_, piece); error != 0) Fail(error);
+  });
+  int error = 0;
   // Pipes and devices cannot be synced.
   if (error == 0 && fsync(fd_) != 0 && !in_place_) error = errno;
   if (error != 0) Fail(error);

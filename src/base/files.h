@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@ namespace pipesim::base {
 
 /// The file's content. Throws EnvironmentError naming the file and the reason.
 std::string ReadFile(const std::filesystem::path& path);
+
+/// Takes text piece by piece.
+using TextSink = std::function<void(std::string_view)>;
 
 /// Made before a long run, so that a bad path fails early, and written after it. Commit writes a
 /// temporary file beside the target, syncs it and renames it over the target, so an interrupted or
@@ -27,6 +31,9 @@ class OutputFile {
   const std::filesystem::path& path() const { return path_; }
   /// Throws EnvironmentError (disk full, ...); the target is then unchanged. Call once.
   void Commit(std::string_view content);
+  /// The same with a content that is too large to hold: `write` gives it to the sink in pieces.
+  /// What `write` throws leaves the target unchanged, too.
+  void Commit(const std::function<void(const TextSink&)>& write);
 
  private:
   void CreateTemporary();

@@ -92,10 +92,11 @@ Experiment WithOwnLimits(Experiment experiment) {
 }
 
 trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, const Basis& basis,
-                        const base::StopFlag* stop) {
+                        const base::StopFlag* stop, bool keep_spans) {
   if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
   engine::RunControl control;
   control.stop = stop;
+  control.keep_spans = keep_spans;
   const spec::Run& run = chosen.run;
   const bool automatic = !run.duration && !run.steps && !run.epochs;
   const Experiment exact = automatic ? WithOwnLimits(chosen) : chosen;
@@ -113,11 +114,12 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
   effective.device = device.Id();
 }
 
-/// One run, without its diagnosis.
+/// One run, without its diagnosis. `kept`: where its trace goes, with its spans.
 measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resolved,
-                             const Basis& basis, const base::StopFlag* stop) {
+                             const Basis& basis, const base::StopFlag* stop,
+                             trace::RunTrace* kept) {
   const Experiment chosen = OnChosenDevice(experiment, resolved);
-  const trace::RunTrace trace = Execute(chosen, resolved, basis, stop);
+  trace::RunTrace trace = Execute(chosen, resolved, basis, stop, kept != nullptr);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
   // Virtual time never stalls: in a long run the samples just get further apart. Waits end as late
@@ -128,17 +130,19 @@ measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resol
   });
   measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
                               resolved.warnings.end());
+  if (kept != nullptr) *kept = std::move(trace);
   return measurement;
 }
 
 /// Runs each seed.
 std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Resolved& resolved,
-                                           const Basis& basis, const base::StopFlag* stop) {
+                                           const Basis& basis, const base::StopFlag* stop,
+                                           trace::RunTrace* kept) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
   ForEach(runs.size(), [&](std::size_t i) {
     Experiment seeded = experiment;
     seeded.run.seed += i;
-    runs[i] = RunOnce(seeded, resolved, basis, stop);
+    runs[i] = RunOnce(seeded, resolved, basis, stop, i == 0 ? kept : nullptr);
   });
   return runs;
 }
@@ -173,10 +177,10 @@ void Diagnose(const Experiment& experiment, const Resolved& resolved, const Basi
 }
 
 Prediction Rates(const Experiment& experiment, const Resolved& resolved, const Basis& basis,
-                 const base::StopFlag* stop) {
+                 const base::StopFlag* stop, trace::RunTrace* kept) {
   Prediction prediction;
   prediction.notes = resolved.notes;
-  Summarize(RunSeeds(experiment, resolved, basis, stop), prediction);
+  Summarize(RunSeeds(experiment, resolved, basis, stop, kept), prediction);
   return prediction;
 }
 
@@ -184,12 +188,13 @@ Prediction Rates(const Experiment& experiment, const Resolved& resolved, const B
 
 Prediction PredictRates(const Experiment& experiment, const Basis& basis,
                         const base::StopFlag* stop) {
-  return Rates(experiment, Resolve(experiment, basis), basis, stop);
+  return Rates(experiment, Resolve(experiment, basis), basis, stop, nullptr);
 }
 
-Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop) {
+Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop,
+                   trace::RunTrace* kept) {
   const Resolved resolved = Resolve(experiment, basis);
-  Prediction prediction = Rates(experiment, resolved, basis, stop);
+  Prediction prediction = Rates(experiment, resolved, basis, stop, kept);
   Diagnose(experiment, resolved, basis, stop, prediction);
   return prediction;
 }

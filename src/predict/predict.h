@@ -20,9 +20,10 @@ struct Prediction {
 
 /// run.repeats times with seeds seed, seed + 1, ... side by side on all cores: the repeat of median
 /// throughput. Deterministic for an experiment and a basis, on any number of threads and any
-/// machine. Throws base::ConfigError, with the remedy, for a part of unknown cost.
+/// machine. Throws base::ConfigError, with the remedy, for a part of unknown cost. `kept`: where
+/// the trace of the first repeat goes, with its spans.
 Prediction Predict(const spec::Experiment& experiment, const Basis& basis,
-                   const base::StopFlag* stop);
+                   const base::StopFlag* stop, trace::RunTrace* kept = nullptr);
 
 /// The same without a diagnosis: for searches, which need the rates of many experiments.
 Prediction PredictRates(const spec::Experiment& experiment, const Basis& basis,

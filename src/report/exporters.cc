@@ -1,7 +1,11 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "report/chrome_trace.h"
+#include "report/csv.h"
+#include "report/markdown.h"
 #include "report/report.h"
+#include "report/tensorboard.h"
 
 namespace pipesim::report {
 namespace {
@@ -14,9 +18,24 @@ std::string RenderText(const Document& report) {
   return ToText(report, {.detail = Detail::kFull, .colour = false, .utf8 = true});
 }
 
-constexpr std::array<Exporter, 2> kExporters = {
-    {{"json", "the whole report; docs/schema/run.schema.json describes it", &RenderJson},
-     {"text", "what --full prints, without colour", &RenderText}}};
+constexpr std::string_view kTables[] = {"run", "sweep", "tune", "size"};
+constexpr std::string_view kRuns[] = {"run"};
+constexpr std::string_view kCharts[] = {"run", "sweep"};
+
+constexpr auto kExporters = std::to_array<Exporter>({
+    {"json", "the whole report; docs/schema/ describes it", &RenderJson},
+    {"text", "what --full prints, without colour", &RenderText},
+    {"markdown", "for an issue or a pull request", &RenderMarkdown},
+    {"csv", "one row a run, repeat or point, one column a figure", &RenderCsv, kTables},
+    {.name = "trace",
+     .help = "every thread's spans, for ui.perfetto.dev",
+     .kinds = kRuns,
+     .write_trace = &WriteChromeTrace},
+    {.name = "tensorboard",
+     .help = "a folder for tensorboard --logdir",
+     .kinds = kCharts,
+     .render_folder = &RenderTensorBoard},
+});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // document, so that a saved report prints exactly as after the run. Knows no engine.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -9,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "diagnose/diagnosis.h"
 #include "measure/measurement.h"
 #include "predict/resolve.h"
 #include "spec/experiment.h"
+#include "trace/run_trace.h"
 
 namespace pipesim::report {
 
@@ -67,11 +70,29 @@ struct TextOptions {
 /// removed.
 std::string ToText(const Document& report, const TextOptions& options);
 
-/// One export format. The catalogue is explicit.
+/// One file of an export that is a folder.
+struct ExportedFile {
+  std::string path;  ///< inside the folder
+  std::string content;
+};
+
+/// One export format: exactly one of its three functions is set. The catalogue is explicit.
 struct Exporter {
   std::string_view name;  ///< "json"
   std::string_view help;  ///< one line, for --help
-  std::string (*render)(const Document& report);
+  /// One file, from the document alone.
+  std::string (*render)(const Document& report) = nullptr;
+  /// The kinds of documents that it renders; empty: every kind.
+  std::span<const std::string_view> kinds = {};
+  /// A folder of files, from the document alone.
+  std::vector<ExportedFile> (*render_folder)(const Document& report) = nullptr;
+  /// One file, from the spans of a run (RunControl::keep_spans), which documents do not hold.
+  void (*write_trace)(const trace::RunTrace& trace, const Document& report,
+                      const base::TextSink& sink) = nullptr;
+
+  bool Takes(std::string_view kind) const {
+    return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
 };
 std::span<const Exporter> Exporters();
 

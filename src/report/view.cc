@@ -55,6 +55,13 @@ bool View::IsTrue() const {
   return value_ != nullptr && value_->is_boolean() && value_->get<bool>();
 }
 
+bool View::IsBoolean() const { return value_ != nullptr && value_->is_boolean(); }
+
+std::string View::Json() const {
+  if (value_ == nullptr) return "null";
+  return value_->dump(-1, ' ', false, Document::error_handler_t::replace);
+}
+
 std::string View::Text() const {
   if (value_ == nullptr || !value_->is_string()) return {};
   const std::string text = base::Printable(value_->get_ref<const std::string&>());

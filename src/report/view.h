@@ -31,6 +31,9 @@ class View {
   /// A count; 0 without one.
   std::int64_t Whole() const { return static_cast<std::int64_t>(NumberOr(0)); }
   bool IsTrue() const;
+  bool IsBoolean() const;
+  /// The value as JSON on one line: numbers as the document has them.
+  std::string Json() const;
   /// Without control characters, invalid UTF-8 or (utf8 = false) non-ASCII characters; empty when
   /// not a text.
   std::string Text() const;

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "app/command_line/options.h"
+#include "app/command_line/output.h"
 
 namespace pipesim::app {
 namespace {
@@ -32,6 +33,14 @@ void AppendGroup(std::string& text, Group group, const Command& command) {
     fmt::format_to(std::back_inserter(rows), "  {:<21} {}\n", flag, option.help);
   }
   if (!rows.empty()) fmt::format_to(std::back_inserter(text), "\n{}\n{}", Title(group), rows);
+}
+
+void AppendFormats(std::string& text, const Command& command) {
+  if (FindOption("export", command) == nullptr) return;
+  text += "\nFormats of --export, such as csv=points.csv\n";
+  for (const report::Exporter& exporter : report::Exporters())
+    if (HasFormat(command, exporter))
+      fmt::format_to(std::back_inserter(text), "  {:<21} {}\n", exporter.name, exporter.help);
 }
 
 }  // namespace
@@ -71,6 +80,7 @@ std::string HelpText(const Command& command) {
     fmt::format_to(std::back_inserter(text), "  {}\n", example);
   for (Group group : {Group::kPipeline, Group::kStop, Group::kResult, Group::kGeneral})
     AppendGroup(text, group, command);
+  AppendFormats(text, command);
   if (command.flags & kExperimentFlags)
     text +=
         "\nTimes need a unit (ns us ms s min h), sizes too (kB MB GB KiB MiB GiB), rates\n"

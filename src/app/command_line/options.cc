@@ -87,7 +87,7 @@ constexpr Option kOptions[] = {
     {"run", "", "", "run the scenario for real", kResult, kScenarioFlags},
     {"brief", "", "", "stop after the verdict and the next step", kResult, kTextFlags},
     {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
-    {"export", "FORMAT=FILE", "", "also write json=run.json; json=- replaces the text", kResult,
+    {"export", "FORMAT=FILE", "", "also write the report in a format below; - is stdout", kResult,
      kTextFlags},
     {"observed", "FIGURES", "", "what the real system does: gpu=30%,samples_per_s=450", kResult,
      kJudgeFlags},

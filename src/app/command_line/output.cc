@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <langinfo.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/tensorboard.h"
 
 namespace pipesim::app {
 namespace {
@@ -25,34 +28,111 @@ const report::Exporter& ExporterOf(const std::string& name) {
                                      base::Printable(name), base::Join(names, ", ")));
 }
 
+/// The kind of the document that a command ends in.
+std::string_view KindOf(const Command& command) {
+  return command.name == "predict" || command.name == "scenarios" ? "run" : command.name;
+}
+
+/// The formats of a kind of document, comma-separated.
+std::string FormatsOf(std::string_view kind, bool saved) {
+  std::vector<std::string> names;
+  for (const report::Exporter& exporter : report::Exporters())
+    if (exporter.Takes(kind) && !(saved && exporter.write_trace != nullptr))
+      names.emplace_back(exporter.name);
+  return base::Join(names, ", ");
+}
+
+/// Throws base::UsageError where the report has no such format.
+void CheckFormat(const report::Exporter& exporter, std::string_view kind, bool saved) {
+  if (!exporter.Takes(kind))
+    throw base::UsageError(fmt::format("a report of kind '{}' has no format '{}'; it has: {}", kind,
+                                       exporter.name, FormatsOf(kind, saved)));
+  if (saved && exporter.write_trace != nullptr)
+    throw base::UsageError(
+        fmt::format("a saved report holds no spans for --export {0}; give --export {0}=FILE to the "
+                    "run or the prediction itself. A saved report has: {1}",
+                    exporter.name, FormatsOf(kind, saved)));
+}
+
+const report::Exporter* SpansExporter() {
+  for (const report::Exporter& exporter : report::Exporters())
+    if (exporter.write_trace != nullptr) return &exporter;
+  return nullptr;
+}
+
 }  // namespace
 
-Exports::Exports(const Arguments& arguments) {
+bool HasFormat(const Command& command, const report::Exporter& exporter) {
+  const bool saved = command.name == "report";  // of any kind
+  return saved ? exporter.write_trace == nullptr : exporter.Takes(KindOf(command));
+}
+
+bool ExportsSpans(const Arguments& arguments) {
+  const report::Exporter* exporter = SpansExporter();
+  const std::vector<std::string> values = arguments.All("export");
+  return exporter != nullptr && std::any_of(values.begin(), values.end(), [&](const auto& value) {
+           return value.starts_with(std::string(exporter->name) + "=");
+         });
+}
+
+void WriteSpans(const trace::RunTrace& trace, const report::Document& document,
+                const base::TextSink& sink) {
+  SpansExporter()->write_trace(trace, document, sink);
+}
+
+Exports::Exports(const Arguments& arguments) { Open(arguments, KindOf(*arguments.command), false); }
+
+Exports::Exports(const Arguments& arguments, std::string_view kind) { Open(arguments, kind, true); }
+
+void Exports::Open(const Arguments& arguments, std::string_view kind, bool saved) {
   for (const std::string& value : arguments.All("export")) {
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos || equals + 1 == value.size())
       throw base::UsageError(
           fmt::format("--export takes FORMAT=FILE, for example --export json=run.json, not '{}'",
                       base::Printable(value)));
-    Target target{&ExporterOf(value.substr(0, equals)), std::nullopt};
-    const std::string file = value.substr(equals + 1);
-    if (file == "-")
+    Target target{&ExporterOf(value.substr(0, equals)), std::nullopt, std::nullopt};
+    CheckFormat(*target.exporter, kind, saved);
+    const std::string path = value.substr(equals + 1);
+    const bool is_folder = target.exporter->render_folder != nullptr;
+    if (is_folder && path == "-")
+      throw base::UsageError(fmt::format("--export {}=DIR takes a folder, not standard output",
+                                         target.exporter->name));
+    if (is_folder)
+      target.folder.emplace(path, std::string(report::kEventFileEnd));
+    else if (path == "-")
       replaces_text_ = true;
     else
-      target.file.emplace(file);
+      target.file.emplace(path);
     targets_.push_back(std::move(target));
   }
 }
 
-void Exports::Write(const report::Document& document) {
+void Exports::WriteOne(Target& target, const report::Document& document, const SpansText& spans) {
+  const report::Exporter& exporter = *target.exporter;
+  if (exporter.render_folder != nullptr) {
+    std::vector<base::FolderFile> files;
+    for (report::ExportedFile& file : exporter.render_folder(document))
+      files.push_back({std::move(file.path), std::move(file.content)});
+    return target.folder->Commit(files);
+  }
+  if (exporter.write_trace == nullptr) {
+    const std::string text = exporter.render(document);
+    return target.file ? target.file->Commit(text) : PrintOut(text);
+  }
+  if (!spans)
+    spdlog::warn("no {} is written: the run ended without its spans", exporter.name);
+  else if (target.file)
+    target.file->Commit(spans);
+  else
+    spans([](std::string_view piece) { PrintOut(piece); });
+}
+
+void Exports::Write(const report::Document& document, const SpansText& spans) {
   std::string failures;
   for (Target& target : targets_) {
-    const std::string text = target.exporter->render(document);
     try {
-      if (target.file)
-        target.file->Commit(text);
-      else
-        PrintOut(text);
+      WriteOne(target, document, spans);
     } catch (const base::EnvironmentError& error) {
       failures += (failures.empty() ? "" : "\n") + std::string(error.what());
     }

@@ -1,33 +1,55 @@
 // Where results go: the report's text on stdout, exports in files that are opened before the run.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/command_line/arguments.h"
 #include "base/files.h"
+#include "base/output_folder.h"
 #include "report/report.h"
 
 namespace pipesim::app {
 
+/// The report that the command ends in has this format.
+bool HasFormat(const Command& command, const report::Exporter& exporter);
+
+/// The command line asks for an export of spans: the run must keep them.
+bool ExportsSpans(const Arguments& arguments);
+
+/// Gives the text of the export of spans to a sink.
+using SpansText = std::function<void(const base::TextSink&)>;
+
+/// That text for the spans of a run in this process.
+void WriteSpans(const trace::RunTrace& trace, const report::Document& document,
+                const base::TextSink& sink);
+
 /// The exports of the command line, opened at once so that a bad path fails before the run.
 class Exports {
  public:
-  /// Throws base::UsageError for an unknown format, base::EnvironmentError for a bad path.
+  /// Throws base::UsageError for a format that is unknown or that the command's report does not
+  /// have, base::EnvironmentError for a bad path.
   explicit Exports(const Arguments& arguments);
+  /// The same for a saved document of this kind.
+  Exports(const Arguments& arguments, std::string_view kind);
 
   /// An export went to stdout ("json=-") in place of the text.
   bool replaces_text() const { return replaces_text_; }
   /// Renders and writes all. Every export is tried; throws base::EnvironmentError with the reasons
-  /// of those that failed.
-  void Write(const report::Document& document);
+  /// of those that failed. `spans`: empty where the run ended without them.
+  void Write(const report::Document& document, const SpansText& spans = {});
 
  private:
   struct Target {
     const report::Exporter* exporter = nullptr;
-    std::optional<base::OutputFile> file;  ///< nullopt: stdout
+    std::optional<base::OutputFile> file;      ///< neither: stdout
+    std::optional<base::OutputFolder> folder;
   };
+  void Open(const Arguments& arguments, std::string_view kind, bool saved);
+  void WriteOne(Target& target, const report::Document& document, const SpansText& spans);
   std::vector<Target> targets_;
   bool replaces_text_ = false;
 };

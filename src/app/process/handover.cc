@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
@@ -60,18 +61,25 @@ void Handover::WriteHeader(const Header& header) {
 }
 
 Handover::Place Handover::Append(const report::Document& document) {
-  const std::string text =
-      document.dump(-1, ' ', false, report::Document::error_handler_t::replace);
+  Place place = AtEnd();
+  AppendTo(place, document.dump(-1, ' ', false, report::Document::error_handler_t::replace));
+  return place;
+}
+
+Handover::Place Handover::AtEnd() const {
   struct stat status {};
   if (fstat(fd_, &status) != 0) Fail("cannot read");
-  const Place place{status.st_size, static_cast<std::int64_t>(text.size())};
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t size = pwrite(fd_, text.data() + done, text.size() - done,
-                                place.at + static_cast<std::int64_t>(done));
+  return {.at = status.st_size, .size = 0};
+}
+
+void Handover::AppendTo(Place& place, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t size = pwrite(fd_, text.data(), text.size(), place.at + place.size);
     if (size < 0 && errno != EINTR) Fail("cannot write");
-    if (size > 0) done += static_cast<std::size_t>(size);
+    if (size <= 0) continue;
+    place.size += size;
+    text.remove_prefix(static_cast<std::size_t>(size));
   }
-  return place;
 }
 
 std::optional<report::Document> Handover::ReadAt(const Place& place) const {
@@ -104,6 +112,30 @@ void Handover::Finish(const Outcome& outcome) {
                             {"notes", outcome.notes},
                             {"code", static_cast<int>(outcome.code)}});
   WriteHeader(header);
+}
+
+void Handover::Attach(const std::function<void(const base::TextSink&)>& write) {
+  Place place = AtEnd();
+  write([&](std::string_view text) { AppendTo(place, text); });
+  Header header = Read();
+  header.attachment = place;
+  WriteHeader(header);
+}
+
+bool Handover::has_attachment() const { return Read().attachment.size > 0; }
+
+void Handover::ReadAttachment(const base::TextSink& sink) const {
+  const Place place = Read().attachment;
+  std::string block(std::size_t{1} << 16, '\0');
+  for (std::int64_t done = 0; done < place.size;) {
+    const auto wanted = std::min(static_cast<std::int64_t>(block.size()), place.size - done);
+    const ssize_t size =
+        pread(fd_, block.data(), static_cast<std::size_t>(wanted), place.at + done);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) Fail("cannot read");
+    sink(std::string_view(block).substr(0, static_cast<std::size_t>(size)));
+    done += size;
+  }
 }
 
 std::optional<report::Document> Handover::begun() const { return ReadAt(Read().begun); }

@@ -3,12 +3,14 @@
 // reads after the writer has exited.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "engine/executor.h"
 #include "report/report.h"
 
@@ -46,22 +48,30 @@ class Handover {
   /// Takes a few microseconds. Any thread, one at a time.
   void ReportProgress(const engine::Progress& progress);
   void Finish(const Outcome& outcome);
+  /// Stores a text that belongs to the report: `write` gives it to the sink in pieces. Call before
+  /// Finish. Throws base::EnvironmentError.
+  void Attach(const std::function<void(const base::TextSink&)>& write);
 
   std::optional<report::Document> begun() const;
   std::optional<LastProgress> last_progress() const;
   std::optional<Outcome> finished() const;
+  bool has_attachment() const;
+  /// Gives what was attached to the sink in pieces.
+  void ReadAttachment(const base::TextSink& sink) const;
 
  private:
   struct Place {
     std::int64_t at = 0, size = 0;
   };
   struct Header {
-    Place begun, finished;
+    Place begun, finished, attachment;
     LastProgress last_progress;
   };
   Header Read() const;
   void WriteHeader(const Header& header);
   Place Append(const report::Document& document);
+  Place AtEnd() const;  ///< empty
+  void AppendTo(Place& place, std::string_view text);
   std::optional<report::Document> ReadAt(const Place& place) const;
 
   int fd_ = -1;
