@@ -52,7 +52,7 @@ CommandResult Ask(const std::string& command, const std::vector<std::string>& mo
   return RunPipesim(words);
 }
 
-std::string FileOf(const std::string& name) { return (TestFolder() / name).string(); }
+std::string ExportFile(const std::string& name) { return (TestFolder() / name).string(); }
 
 std::string Content(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -66,7 +66,7 @@ std::vector<std::string> Exporting(const std::vector<std::string>& formats,
   std::vector<std::string> words;
   for (const std::string& format : formats) {
     words.push_back("--export");
-    words.push_back(format + "=" + FileOf(name + "." + format));
+    words.push_back(format + "=" + ExportFile(name + "." + format));
   }
   return words;
 }
@@ -112,7 +112,7 @@ std::size_t CountSlices(const json& trace, const std::string& name) {
 }
 
 TEST(ExportTrace, OfAPredictionHoldsEveryBatchOfEveryThread) {
-  const std::string file = FileOf("predicted.json");
+  const std::string file = ExportFile("predicted.json");
   const CommandResult result = Ask("predict", {"--export", "trace=" + file});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json trace = TraceIn(file);
@@ -123,7 +123,7 @@ TEST(ExportTrace, OfAPredictionHoldsEveryBatchOfEveryThread) {
 }
 
 TEST(ExportTrace, OfARunComesFromItsProcess) {
-  const std::string file = FileOf("run.json");
+  const std::string file = ExportFile("run.json");
   const CommandResult result = Ask("run", {"--export", "trace=" + file, "--repeats", "2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json trace = TraceIn(file);
@@ -148,7 +148,7 @@ CommandResult RunUntil(int signal, const std::string& trace) {
 }
 
 TEST(ExportTrace, OfAnInterruptedRunHoldsWhatRan) {
-  const std::string file = FileOf("interrupted.json");
+  const std::string file = ExportFile("interrupted.json");
   EXPECT_EQ(RunUntil(SIGTERM, file).exit_code, 130);
   const json trace = TraceIn(file);
   EXPECT_THAT(tests::TraceCheck(trace).problems(), IsEmpty());
@@ -156,7 +156,7 @@ TEST(ExportTrace, OfAnInterruptedRunHoldsWhatRan) {
 }
 
 TEST(ExportTrace, OfAKilledRunIsNotWrittenAndSaysSo) {
-  const std::string file = FileOf("killed.json");
+  const std::string file = ExportFile("killed.json");
   const CommandResult result = RunUntil(SIGKILL, file);
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(result.err, HasSubstr("no trace is written: the run ended without its spans"));
@@ -170,7 +170,7 @@ TEST(ExportTrace, GoesToStandardOutput) {
 }
 
 TEST(ExportTrace, OfALongPredictionSaysWhatItLeavesOut) {
-  const std::string file = FileOf("long.json");
+  const std::string file = ExportFile("long.json");
   const CommandResult result = Ask("predict", {"--steps", "5000", "--export", "trace=" + file});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the spans of batches 2000 to "));
@@ -181,15 +181,15 @@ TEST(ExportTrace, OfALongPredictionSaysWhatItLeavesOut) {
 
 TEST(ExportTrace, IsNotOfASavedReport) {
   ASSERT_EQ(Ask("predict", {}).exit_code, 0);
-  const CommandResult result = RunPipesim({"report", "last", "--export", "trace=" + FileOf("x")});
+  const CommandResult result = RunPipesim({"report", "last", "--export", "trace=" + ExportFile("x")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("a saved report holds no spans"),
                                 HasSubstr("json, text, markdown, csv")));
-  EXPECT_FALSE(fs::exists(FileOf("x")));
+  EXPECT_FALSE(fs::exists(ExportFile("x")));
 }
 
 TEST(ExportTrace, IsReadByPerfetto) {
-  const std::string file = FileOf("perfetto.json");
+  const std::string file = ExportFile("perfetto.json");
   ASSERT_EQ(Ask("predict", {"--export", "trace=" + file}).exit_code, 0);
   const ReadBack read = ReadBackBy("perfetto", file);
   if (!read.skipped.empty()) GTEST_SKIP() << read.skipped;
@@ -201,7 +201,7 @@ TEST(ExportTrace, IsReadByPerfetto) {
 // ---- CSV
 
 TEST(ExportCsv, OfASweepLoadsInPandasWithItsTypes) {
-  const std::string file = FileOf("sweep.csv");
+  const std::string file = ExportFile("sweep.csv");
   const CommandResult result =
       RunPipesim({"sweep", kSweep, "--engine", "predict", "--quiet", "--export", "csv=" + file});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -219,9 +219,9 @@ TEST(ExportCsv, OfASweepLoadsInPandasWithItsTypes) {
 TEST(ExportCsv, OfARunHasTheNumbersOfTheDocument) {
   const CommandResult result = Ask("predict", Exporting({"json", "csv"}, "numbers"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const ReadBack read = ReadBackBy("pandas", FileOf("numbers.csv"));
+  const ReadBack read = ReadBackBy("pandas", ExportFile("numbers.csv"));
   if (!read.skipped.empty()) GTEST_SKIP() << read.skipped;
-  const json document = json::parse(Content(FileOf("numbers.json")));
+  const json document = json::parse(Content(ExportFile("numbers.json")));
   const json& columns = read.value["columns"];
   EXPECT_EQ(columns["samples_per_s"][0], document["result"]["samples_per_s"]);
   EXPECT_EQ(columns["device_busy_s"][0], document["device"]["busy_s"]);
@@ -234,9 +234,9 @@ TEST(ExportCsv, OfARunHasTheNumbersOfTheDocument) {
 TEST(ExportTensorBoard, OfARunIsReadBackWithTheSameNumbers) {
   const CommandResult result = Ask("predict", Exporting({"json", "tensorboard"}, "board"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const ReadBack read = ReadBackBy("tensorboard", FileOf("board.tensorboard"));
+  const ReadBack read = ReadBackBy("tensorboard", ExportFile("board.tensorboard"));
   if (!read.skipped.empty()) GTEST_SKIP() << read.skipped;
-  const json document = json::parse(Content(FileOf("board.json")));
+  const json document = json::parse(Content(ExportFile("board.json")));
   const json& scalars = read.value["."]["scalars"];
   const auto as_float = [](const json& number) { return static_cast<float>(number.get<double>()); };
   const json& rate = scalars["result/samples_per_s"];
@@ -251,7 +251,7 @@ TEST(ExportTensorBoard, OfARunIsReadBackWithTheSameNumbers) {
 }
 
 TEST(ExportTensorBoard, OfASweepHasASubRunForEachSeries) {
-  const std::string folder = FileOf("sweep.board");
+  const std::string folder = ExportFile("sweep.board");
   const CommandResult result = RunPipesim(
       {"sweep", kSweep, "--engine", "predict", "--quiet", "--export", "tensorboard=" + folder});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -278,7 +278,7 @@ TEST(ExportTensorBoard, RefusesAFolderOfOthersBeforeTheRun) {
 
 TEST(Export, RefusesAFormatAndNamesThoseOfTheCommand) {
   const CommandResult result =
-      RunPipesim({"sweep", kSweep, "--engine", "predict", "--export", "trace=" + FileOf("t")});
+      RunPipesim({"sweep", kSweep, "--engine", "predict", "--export", "trace=" + ExportFile("t")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("kind 'sweep' has no format 'trace'"),
                                 HasSubstr("it has: json, text, markdown, csv")));
@@ -299,9 +299,9 @@ TEST(Export, HelpListsTheFormatsOfTheCommand) {
 TEST(Export, OfTuneAndSizeAreTablesToo) {
   const CommandResult tuned =
       RunPipesim({"tune", "--prepare", "2ms", "--device", "rtx-4060", "--cpus", "8", "--engine",
-                  "predict", "--quiet", "--export", "csv=" + FileOf("tune.csv")});
+                  "predict", "--quiet", "--export", "csv=" + ExportFile("tune.csv")});
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
-  EXPECT_THAT(Content(FileOf("tune.csv")),
+  EXPECT_THAT(Content(ExportFile("tune.csv")),
               AllOf(StartsWith("name,date,"), HasSubstr(",run,phase,status,samples_per_s,")));
   const CommandResult sized = RunPipesim({"size", "--prepare", "2ms", "--device", "rtx-4060",
                                           "--target", "samples_per_s>=900", "--solve",
@@ -316,12 +316,12 @@ TEST(Report, RendersASavedReportInEachFormatAsTheCommandDid) {
       Ask("predict", Exporting({"json", "csv", "markdown", "text"}, "first"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::vector<std::string> words = Exporting({"json", "csv", "markdown", "text"}, "again");
-  words.insert(words.begin(), {"report", FileOf("first.json")});
+  words.insert(words.begin(), {"report", ExportFile("first.json")});
   const CommandResult again = RunPipesim(words);
   ASSERT_EQ(again.exit_code, 0) << again.err;
   for (const char* format : {"json", "csv", "markdown", "text"})
-    EXPECT_EQ(Content(FileOf(std::string("first.") + format)),
-              Content(FileOf(std::string("again.") + format)))
+    EXPECT_EQ(Content(ExportFile(std::string("first.") + format)),
+              Content(ExportFile(std::string("again.") + format)))
         << format;
 }
 
@@ -335,16 +335,16 @@ TEST(Report, RendersTheLastSweep) {
 
 TEST(Report, SaysWhyAnOlderReportCannotBeRead) {
   ASSERT_EQ(Ask("predict", Exporting({"json"}, "older")).exit_code, 0);
-  ordered_json document = ordered_json::parse(Content(FileOf("older.json")));
+  ordered_json document = ordered_json::parse(Content(ExportFile("older.json")));
   document["result"].erase("accelerators");  // written before there were any
-  std::ofstream(FileOf("older.json")) << document.dump(2);
-  const CommandResult result = RunPipesim({"report", FileOf("older.json")});
+  std::ofstream(ExportFile("older.json")) << document.dump(2);
+  const CommandResult result = RunPipesim({"report", ExportFile("older.json")});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("written by another version of pipesim"), HasSubstr("accelerators")));
   document["schema_version"] = 2;
-  std::ofstream(FileOf("older.json")) << document.dump(2);
-  EXPECT_THAT(RunPipesim({"report", FileOf("older.json")}).err, HasSubstr("another report format"));
+  std::ofstream(ExportFile("older.json")) << document.dump(2);
+  EXPECT_THAT(RunPipesim({"report", ExportFile("older.json")}).err, HasSubstr("another report format"));
 }
 
 // ---- writes that fail
@@ -352,12 +352,12 @@ TEST(Report, SaysWhyAnOlderReportCannotBeRead) {
 TEST(Export, KeepsTheOthersWhereOneCannotBeWritten) {
   for (const char* command : {"run", "predict"}) {
     const CommandResult result =
-        Ask(command, {"--export", "trace=/dev/full", "--export", "csv=" + FileOf("kept.csv")});
+        Ask(command, {"--export", "trace=/dev/full", "--export", "csv=" + ExportFile("kept.csv")});
     EXPECT_EQ(result.exit_code, 3) << command;
     EXPECT_THAT(result.err, HasSubstr("cannot write /dev/full: No space left on device"));
     EXPECT_THAT(result.out, Not(IsEmpty())) << "the text is still printed";
-    EXPECT_THAT(Content(FileOf("kept.csv")), StartsWith("name,"));
-    fs::remove(FileOf("kept.csv"));
+    EXPECT_THAT(Content(ExportFile("kept.csv")), StartsWith("name,"));
+    fs::remove(ExportFile("kept.csv"));
   }
   const CommandResult sized = RunPipesim({"size", "--prepare", "2ms", "--device", "rtx-4060",
                                           "--target", "samples_per_s>=900", "--solve",
@@ -367,7 +367,7 @@ TEST(Export, KeepsTheOthersWhereOneCannotBeWritten) {
 }
 
 TEST(Export, FindsABadPathBeforeTheRun) {
-  const CommandResult result = Ask("run", {"--export", "csv=" + FileOf("none/x.csv")});
+  const CommandResult result = Ask("run", {"--export", "csv=" + ExportFile("none/x.csv")});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.out, IsEmpty());
 }
