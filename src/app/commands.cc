@@ -105,11 +105,11 @@ constexpr Command kCommands[] = {
      Sweep},
     {"compare", "compare A B [MORE] [flags]",
      "say whether B is faster than A, and where the time moved",
-     "A and B are reports (.json) of runs, predictions or sweeps; sweeps are matched point\n"
-     "by point. FASTER and SLOWER pass Welch's t test at 1 % and lie beyond the noise;\n"
-     "SAME needs 5 repeats a side; all else is UNSURE. With --interleave A and B are\n"
-     "experiments (.yaml) or reports, and run in turn; flags that describe an\n"
-     "experiment apply to all.",
+     "A and B are reports (.json) of runs, predictions or sweeps; points of sweeps are\n"
+     "matched. FASTER and SLOWER pass Welch's t test at 1 % and exceed the noise; SAME\n"
+     "needs 5 repeats a side; all else is UNSURE. With --interleave A and B are\n"
+     "experiments (.yaml) or reports and run in turn; flags of an experiment apply to\n"
+     "all. Exit codes 5 and 6: --fail-on-regression, --expect, --require.",
      kCompareExamples,
      kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kCompareFlags,
      Compare},

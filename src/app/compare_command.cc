@@ -241,8 +241,8 @@ class Comparing {
   void Note(const RunsInTurn& runs, std::size_t asked) {
     report::Interleaving& sum = report_.interleaving ? *report_.interleaving
                                                      : report_.interleaving.emplace();
-    sum.pairs_asked += asked;
-    sum.pairs_done += runs.FewestDone();
+    sum.rounds_asked += asked;
+    sum.rounds_done += runs.FewestDone();
     report_.interrupted = report_.interrupted || runs.interrupted;
     report_.failures.insert(report_.failures.end(), runs.failures.begin(), runs.failures.end());
   }

@@ -49,7 +49,9 @@ std::optional<StepMoves> StepMovesOf(const Point& a, const Point& b, bool same_b
   return std::nullopt;
 }
 
+/// Empty where a side does not know them.
 std::vector<Move> DemandMoves(const Point& a, const Point& b) {
+  if (a.demands.empty() || b.demands.empty()) return {};
   std::vector<Move> moves = MovesOf(a.demands, 1, b.demands, 1);
   std::erase_if(moves, [](const Move& move) { return move.a_s == 0 && move.b_s == 0; });
   std::stable_sort(moves.begin(), moves.end(), [](const Move& one, const Move& other) {

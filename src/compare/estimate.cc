@@ -25,8 +25,13 @@ bool HasNoise(const Estimate& estimate) {
   return estimate.unit == Unit::kRepeats || estimate.unit == Unit::kBlocks;
 }
 
+/// Of log_rate. measure::RateInterval lengthens blocks until the correlation of neighbours is within
+/// two standard errors (1 / sqrt n) of none. One of them is allowed for here: a correlation r of
+/// neighbours makes the variance of the mean larger by 1 + 2 r.
 double Variance(const Estimate& estimate) {
-  return estimate.standard_error * estimate.standard_error;
+  const double alone = estimate.standard_error * estimate.standard_error;
+  if (estimate.unit != Unit::kBlocks) return alone;
+  return alone * (1 + 2 / std::sqrt(static_cast<double>(estimate.count)));
 }
 
 /// Student's t for any number of degrees, between whole ones linearly in their reciprocal, in which

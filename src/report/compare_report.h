@@ -17,7 +17,8 @@ compare::Side SideOf(const Document& document, const std::string& name);
 
 /// How runs in turn went.
 struct Interleaving {
-  std::size_t pairs_asked = 0, pairs_done = 0;  ///< of the configuration with the fewest
+  /// Each is a run of every side, summed over the points that ran.
+  std::size_t rounds_asked = 0, rounds_done = 0;
 };
 
 struct CompareReport {

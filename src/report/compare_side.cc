@@ -137,7 +137,8 @@ void ReadCircumstances(View document, Side& side) {
 
 /// The fact, without what it means for the run alone.
 std::string FactOf(const std::string& warning) {
-  const std::size_t end = std::min(warning.find("; "), warning.find(". "));
+  const std::size_t end =
+      std::min({warning.find("; "), warning.find(". "), warning.find(": ")});
   std::string fact = warning.substr(0, end);
   while (fact.ends_with('.')) fact.pop_back();
   return fact + ".";

@@ -153,7 +153,7 @@ Document OverallValue(const CompareReport& report) {
 
 Document InterleavingValue(const std::optional<Interleaving>& interleaving) {
   if (!interleaving) return nullptr;
-  return {{"pairs_asked", interleaving->pairs_asked}, {"pairs_done", interleaving->pairs_done}};
+  return {{"rounds_asked", interleaving->rounds_asked}, {"rounds_done", interleaving->rounds_done}};
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Words PairWords(View document) {
   if (call == "SAME" && exact)
     text = "A and " + b + " are predicted at the same rate";
   else if (call == "SAME")
-    text = fmt::format("{} differs from A by no more than the noise", b);
+    text = fmt::format("{} does {} the samples/s of A, which is noise", b, IntervalText(point));
   else if (call == "UNSURE")
     text = fmt::format("{} does {}, which may be noise", b, RateWords(change));
   else
@@ -159,9 +159,12 @@ std::string DemandText(View point) {
 std::string PromisedText(View point) {
   const View promised = point.At("promised");
   if (!promised.IsPresent()) return "";
-  return fmt::format("A had predicted {} samples/s for this change ({} off).",
+  constexpr double kNoError = 0.0005;  // prints as 0.0 %
+  const double error = promised.At("error").NumberOr(0);
+  return fmt::format("A had predicted {} samples/s for this change{}.",
                      Significant(promised.At("samples_per_s").NumberOr(0), 3),
-                     ChangeText(promised.At("error").NumberOr(0)));
+                     std::abs(error) < kNoError ? ", which came true"
+                                                : fmt::format(" ({} off)", ChangeText(error)));
 }
 
 std::string UnsureText(View document, View point) {
@@ -309,10 +312,10 @@ void AddUnmatched(const Sheet& sheet) {
 void AddEnd(const Sheet& sheet) {
   const View document = sheet.document;
   if (const View runs = document.At("interleaved"); runs.IsPresent()) {
-    const double done = runs.At("pairs_done").NumberOr(0), asked = runs.At("pairs_asked").NumberOr(0);
-    sheet.page.Add(fmt::format("{} of {} runs a side, in turn, the first one changing{}.",
-                               Count(done), Count(asked),
-                               document.At("interrupted").IsTrue() ? "; interrupted" : ""));
+    const double done = runs.At("rounds_done").NumberOr(0), asked = runs.At("rounds_asked").NumberOr(0);
+    sheet.page.Add(fmt::format("{} of {} rounds of runs in turn; who begins changes{}.", Count(done),
+                               Count(asked),
+                               document.At("interrupted").IsTrue() ? ". Interrupted" : ""));
   }
 }
 
