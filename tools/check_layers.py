@@ -96,7 +96,8 @@ def problems_in(src):
             if not match:
                 continue
             header = match[2]
-            own = header.split("/")[0] in ORDER
+            # <compare> is the standard library's.
+            own = "/" in header and header.split("/")[0] in ORDER
             wrong = what_is_wrong(file, header) if own else what_is_foreign(file, header)
             if wrong:
                 yield f"src/{file}:{number}: {header}: {wrong}"

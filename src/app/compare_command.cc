@@ -72,8 +72,9 @@ std::optional<std::size_t> ReadRounds(const Arguments& arguments) {
   std::size_t rounds = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), rounds);
   if (error != std::errc() || end != text->data() + text->size() || rounds < 2 || rounds > kMost)
-    throw base::UsageError(fmt::format(
-        "--repeats takes the number of runs a side, 2 to {}, not '{}'", kMost, base::Printable(*text)));
+    throw base::UsageError(
+        fmt::format("--repeats takes the number of runs a side, 2 to {}, not '{}'", kMost,
+                    base::Printable(*text)));
   return rounds;
 }
 
@@ -99,8 +100,9 @@ ComparePlan ComparePlanOf(const Arguments& arguments) {
       std::count_if(plan.files.begin(), plan.files.end(), IsExperimentFile));
   plan.experiments = experiments > 0;
   if (experiments > 0 && experiments < plan.files.size())
-    throw base::UsageError("reports (.json) and experiments (.yaml) cannot be mixed; run the "
-                           "experiments with --export json=FILE, or give only experiments");
+    throw base::UsageError(
+        "reports (.json) and experiments (.yaml) cannot be mixed; run the "
+        "experiments with --export json=FILE, or give only experiments");
   if (plan.experiments && !plan.interleave)
     throw base::UsageError(
         fmt::format("'{}' is an experiment, not a report; --interleave runs it and the others in "
@@ -139,7 +141,8 @@ std::vector<compare::Comparison> CompareAll(const std::vector<Side>& sides,
 
 /// Configurations that run in turn: a point of the first side and those that are compared with it.
 struct RunGroup {
-  std::vector<std::pair<std::size_t, std::size_t>> members;  ///< side and point, the first side first
+  std::vector<std::pair<std::size_t, std::size_t>>
+      members;  ///< side and point, the first side first
 };
 
 std::vector<RunGroup> GroupsOf(const std::vector<compare::Comparison>& comparisons,
@@ -191,8 +194,8 @@ void CheckCanRun(const std::vector<Side>& sides) {
       throw base::UsageError(fmt::format(
           "'{}' and '{}' were made by pipesim {} and {}; running both with this one would compare "
           "nothing. Repeat each with its own program: pipesim run ... --repeats {}",
-          base::Printable(sides[0].name), base::Printable(side.name), first->second, version->second,
-          kRerunRounds));
+          base::Printable(sides[0].name), base::Printable(side.name), first->second,
+          version->second, kRerunRounds));
   }
 }
 
@@ -219,7 +222,8 @@ void Replace(std::vector<Side>& sides, std::size_t side, std::size_t point,
 
 class Comparing {
  public:
-  Comparing(const Arguments& arguments, const ComparePlan& plan) : arguments_(arguments), plan_(plan) {
+  Comparing(const Arguments& arguments, const ComparePlan& plan)
+      : arguments_(arguments), plan_(plan) {
     report_.rules.threshold = plan.gate.threshold;
   }
 
@@ -239,8 +243,8 @@ class Comparing {
   void Judge() { report_.comparisons = CompareAll(report_.sides, report_.rules); }
 
   void Note(const RunsInTurn& runs, std::size_t asked) {
-    report::Interleaving& sum = report_.interleaving ? *report_.interleaving
-                                                     : report_.interleaving.emplace();
+    report::Interleaving& sum =
+        report_.interleaving ? *report_.interleaving : report_.interleaving.emplace();
     sum.rounds_asked += asked;
     sum.rounds_done += runs.FewestDone();
     report_.interrupted = report_.interrupted || runs.interrupted;
@@ -335,9 +339,10 @@ ExitCode CodeOf(const report::CompareReport& report, const RequirementResult& ga
 ExitCode NothingToCompare(const report::CompareReport& report) {
   for (const std::string& failure : report.failures)
     base::PrintError("pipesim: " + base::Printable(failure) + "\n");
-  base::PrintError(fmt::format("pipesim: {} before each side had a run, so there is nothing to "
-                               "compare\n",
-                               report.interrupted ? "interrupted" : "the runs ended"));
+  base::PrintError(
+      fmt::format("pipesim: {} before each side had a run, so there is nothing to "
+                  "compare\n",
+                  report.interrupted ? "interrupted" : "the runs ended"));
   return report.interrupted ? ExitCode::kInterrupted : ExitCode::kRunFailed;
 }
 

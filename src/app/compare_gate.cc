@@ -20,11 +20,10 @@ double ReadThreshold(const std::string& text) {
   const auto* bad = std::get_if<spec::BadText>(&parsed);
   const double share = bad ? 0 : std::get<double>(parsed);
   if (bad != nullptr || share >= 1)
-    throw base::UsageError(fmt::format("--fail-on-regression takes a share such as 5%, not '{}'{}",
-                                       base::Printable(text),
-                                       bad != nullptr && !bad->suggestion.empty()
-                                           ? "; did you mean " + bad->suggestion + "?"
-                                           : ""));
+    throw base::UsageError(fmt::format(
+        "--fail-on-regression takes a share such as 5%, not '{}'{}", base::Printable(text),
+        bad != nullptr && !bad->suggestion.empty() ? "; did you mean " + bad->suggestion + "?"
+                                                   : ""));
   return share;
 }
 
@@ -39,7 +38,8 @@ std::optional<Call> CallNamed(const std::string& text) {
 RequirementResult CheckPoint(const Requirements& requirements, const compare::Point& point) {
   measure::Measurement measurement;
   diagnose::Diagnosis diagnosis;
-  if (const auto* row = diagnose::FindVerdict(point.bottleneck)) diagnosis.bottleneck = row->verdict;
+  if (const auto* row = diagnose::FindVerdict(point.bottleneck))
+    diagnosis.bottleneck = row->verdict;
   measurement.result.accelerator_utilization = point.accelerator_utilization;
   if (point.rate) {
     const double rate = point.rate->rate, half = point.rate->RelativeHalfWidth().value_or(0);
@@ -56,8 +56,8 @@ void CheckRegressions(double threshold, const std::vector<compare::Comparison>& 
   const std::string limit = base::Count(threshold * 100) + " %";
   if (tally.regressions > 0) {
     missed = true;
-    lines.push_back(fmt::format("{} of {} points lost more than {}", tally.regressions,
-                                tally.points, limit));
+    lines.push_back(
+        fmt::format("{} of {} points lost more than {}", tally.regressions, tally.points, limit));
   } else if (tally.open > 0) {
     undecided = true;
     lines.push_back(fmt::format("{} of {} points may have lost more than {}: not decided",
@@ -106,8 +106,8 @@ RequirementResult CheckGate(const CompareGate& gate, const std::vector<compare::
       const RequirementResult one = CheckPoint(gate.requirements, point);
       missed = missed || one.code == base::ExitCode::kThresholdMissed;
       undecided = undecided || one.code == base::ExitCode::kUndecided;
-      const std::string who = compare::LetterOf(comparison.side) +
-                              (point.name.empty() ? "" : ", " + point.name) + ": ";
+      const std::string who =
+          compare::LetterOf(comparison.side) + (point.name.empty() ? "" : ", " + point.name) + ": ";
       for (const std::string& line : one.lines) result.lines.push_back(who + line);
     }
   if (undecided) result.code = base::ExitCode::kUndecided;

@@ -23,9 +23,8 @@ Arguments FlagsOfRun(const Arguments& arguments) {
   std::erase_if(run.options, [](const Argument& argument) {
     return argument.option->set != kExperimentFlags && argument.option->set != kMachineFlags;
   });
-  std::erase_if(run.options, [](const Argument& argument) {
-    return argument.option->path == "run.repeats";
-  });
+  std::erase_if(run.options,
+                [](const Argument& argument) { return argument.option->path == "run.repeats"; });
   return run;
 }
 
@@ -42,10 +41,11 @@ std::vector<std::string> WordsOf(const Arguments& run,
   words.front() = "run";  // in place of the program's name
   // Flags win over the settings of a report, so these come first.
   std::vector<std::string> before;
-  for (const auto& [key, value] : settings) before.insert(before.end(), {"--set", key + "=" + value});
+  for (const auto& [key, value] : settings)
+    before.insert(before.end(), {"--set", key + "=" + value});
   words.insert(words.begin() + 1, before.begin(), before.end());
-  words.insert(words.end(), {"--set", "run.probes=off", "--set", "run.repeats=1", "--quiet",
-                             "--no-save"});
+  words.insert(words.end(),
+               {"--set", "run.probes=off", "--set", "run.repeats=1", "--quiet", "--no-save"});
   return words;
 }
 

@@ -75,7 +75,8 @@ PointComparison ComparePoints(const Side& a, const Point& of_a, const Side& b, c
     result.difference = Compare(*of_a.rate, *of_b.rate);
     result.call = Judge(*result.difference, rules.threshold);
     if (const Promise* promise = PromiseOf(a, of_a, b))
-      result.promised = Promised{promise->samples_per_s, promise->samples_per_s / of_b.rate->rate - 1};
+      result.promised =
+          Promised{promise->samples_per_s, promise->samples_per_s / of_b.rate->rate - 1};
   }
   result.regression = RegressionOfPoint(result, of_b, rules);
   result.verdict_changed = of_a.bottleneck != of_b.bottleneck;
@@ -109,11 +110,11 @@ void AddCircumstances(const std::vector<Side>& sides, std::size_t side, std::vec
   for (const CircumstanceWords& each : kCircumstances) {
     const auto of_a = sides[0].circumstances.find(each.name);
     const auto of_b = sides[side].circumstances.find(each.name);
-    const bool known = of_a != sides[0].circumstances.end() &&
-                       of_b != sides[side].circumstances.end();
+    const bool known =
+        of_a != sides[0].circumstances.end() && of_b != sides[side].circumstances.end();
     if (!known || of_a->second == of_b->second) continue;
-    std::string text = std::string(each.title) + ": A " + of_a->second + ", " + LetterOf(side) + " " +
-                       of_b->second;
+    std::string text = std::string(each.title) + ": A " + of_a->second + ", " + LetterOf(side) +
+                       " " + of_b->second;
     text += *each.after == '\0' ? "." : std::string("; ") + each.after;
     out.push_back({each.name, text});
   }
@@ -124,8 +125,8 @@ void AddWork(const Comparison& comparison, std::vector<Caution>& out) {
     std::vector<std::string> parts;
     for (const ChangedSetting& change : comparison.changed)
       if (change.key.starts_with(work.prefix))
-        parts.push_back(change.key + " " + Absent(change.a) + " in A, " + Absent(change.b) + " in " +
-                        LetterOf(comparison.side));
+        parts.push_back(change.key + " " + Absent(change.a) + " in A, " + Absent(change.b) +
+                        " in " + LetterOf(comparison.side));
     if (!parts.empty())
       out.push_back({work.code, std::string(work.title) + ": " + base::Join(parts, "; ") + "."});
   }

@@ -25,9 +25,9 @@ bool HasNoise(const Estimate& estimate) {
   return estimate.unit == Unit::kRepeats || estimate.unit == Unit::kBlocks;
 }
 
-/// Of log_rate. measure::RateInterval lengthens blocks until the correlation of neighbours is within
-/// two standard errors (1 / sqrt n) of none. One of them is allowed for here: a correlation r of
-/// neighbours makes the variance of the mean larger by 1 + 2 r.
+/// Of log_rate. measure::RateInterval lengthens blocks until the correlation of neighbours is
+/// within two standard errors (1 / sqrt n) of none. One of them is allowed for here: a correlation
+/// r of neighbours makes the variance of the mean larger by 1 + 2 r.
 double Variance(const Estimate& estimate) {
   const double alone = estimate.standard_error * estimate.standard_error;
   if (estimate.unit != Unit::kBlocks) return alone;
@@ -40,8 +40,9 @@ double StudentT(double level, double degrees) {
   const double low = std::max(1.0, std::floor(degrees)), high = low + 1;
   const double share = degrees <= low ? 0 : (1 / low - 1 / degrees) / (1 / low - 1 / high);
   const double at_low = base::StudentT(level, static_cast<std::size_t>(low));
-  return share == 0 ? at_low
-                    : at_low + share * (base::StudentT(level, static_cast<std::size_t>(high)) - at_low);
+  return share == 0
+             ? at_low
+             : at_low + share * (base::StudentT(level, static_cast<std::size_t>(high)) - at_low);
 }
 
 /// Satterthwaite's; a side without noise has no part in it. Large where neither has.
@@ -151,8 +152,7 @@ Difference Compare(const Estimate& a, const Estimate& b) {
 
 Call Judge(const Difference& difference, std::optional<double> threshold) {
   // Equal distances of the logarithms: 2 % more and 2 % fewer are the same distance.
-  const bool beyond =
-      std::abs(std::log1p(difference.change)) > std::log1p(difference.noise_floor);
+  const bool beyond = std::abs(std::log1p(difference.change)) > std::log1p(difference.noise_floor);
   if (difference.significant && beyond)
     return difference.change > 0 ? Call::kFaster : Call::kSlower;
   if (difference.exact) return Call::kSame;

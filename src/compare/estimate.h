@@ -19,7 +19,7 @@ enum class Unit {
 
 /// A mean of log rates. The noise of a rate is proportional to it, and gains multiply.
 struct Estimate {
-  double rate = 0;      ///< samples/s; of repeats their geometric mean
+  double rate = 0;  ///< samples/s; of repeats their geometric mean
   double log_rate = 0;
   double standard_error = 0;  ///< of log_rate; 0 where `unit` is kNone or kPrediction
   std::size_t count = 1;      ///< of units
@@ -56,12 +56,12 @@ inline constexpr double kAlpha = 0.01;
 
 /// b against a.
 struct Difference {
-  double change = 0;                          ///< b / a − 1
-  std::optional<double> low, high;            ///< 95 % interval of the change; nullopt: unknown
-  double noise_floor = 0;                     ///< smaller changes are not called
-  bool significant = false;                   ///< Welch's t test at kAlpha
-  bool exact = false;                         ///< both are predictions
-  bool enough = false;                        ///< both have kFewest or more
+  double change = 0;                ///< b / a − 1
+  std::optional<double> low, high;  ///< 95 % interval of the change; nullopt: unknown
+  double noise_floor = 0;           ///< smaller changes are not called
+  bool significant = false;         ///< Welch's t test at kAlpha
+  bool exact = false;               ///< both are predictions
+  bool enough = false;              ///< both have kFewest or more
 };
 
 /// Welch's t test on the log rates, with Satterthwaite's degrees of freedom. Source: Welch, "The
@@ -71,9 +71,9 @@ Difference Compare(const Estimate& a, const Estimate& b);
 
 enum class Call { kFaster, kSlower, kSame, kUnsure };
 
-/// FASTER, SLOWER: significant, and the change is beyond the noise floor. SAME: else, when the whole
-/// interval lies within the noise floor or within ± `threshold`, and there are enough repeats or
-/// blocks. Predictions are SAME only when equal.
+/// FASTER, SLOWER: significant, and the change is beyond the noise floor. SAME: else, when the
+/// whole interval lies within the noise floor or within ± `threshold`, and there are enough repeats
+/// or blocks. Predictions are SAME only when equal.
 Call Judge(const Difference& difference, std::optional<double> threshold);
 
 /// What --fail-on-regression says of one change.

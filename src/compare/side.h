@@ -23,7 +23,7 @@ struct Stage {
 
 /// Where a step's time goes, on one clock. The stages add up to the step.
 struct Partition {
-  std::string clock;  ///< "consumer", or that of the device
+  std::string clock;              ///< "consumer", or that of the device
   double steps = 0, samples = 0;  ///< that the times below were measured over
   std::vector<Stage> total;       ///< over all those steps
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -83,8 +84,7 @@ std::vector<compare::Promise> PromisesOf(View document) {
   std::vector<compare::Promise> promises;
   const auto add = [&](View row) {
     const auto rate = row.At("samples_per_s").Number();
-    if (rate && !row.At("set").Members().empty())
-      promises.push_back({SetOf(row.At("set")), *rate});
+    if (rate && !row.At("set").Members().empty()) promises.push_back({SetOf(row.At("set")), *rate});
   };
   // The recommendation stands first: what was tried corrects it.
   add(document.At("diagnosis.recommendation"));
@@ -129,18 +129,17 @@ void ReadCircumstances(View document, Side& side) {
                                  prediction.At("cores").NumberOr(0)));
     return;
   }
-  set("machine",
-      fmt::format("on {} ({})", context.At("host").Text(), context.At("cpu").Text()));
+  set("machine", fmt::format("on {} ({})", context.At("host").Text(), context.At("cpu").Text()));
   if (document.At("reality.device").Text() == "real")
     set("device", document.At("effective.device_name").Text());
 }
 
 /// The fact, without what it means for the run alone.
 std::string FactOf(const std::string& warning) {
-  const std::size_t end =
-      std::min({warning.find("; "), warning.find(". "), warning.find(": ")});
+  const std::size_t end = std::min({warning.find("; "), warning.find(". "), warning.find(": ")});
   std::string fact = warning.substr(0, end);
   while (fact.ends_with('.')) fact.pop_back();
+  if (!fact.empty()) fact[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(fact[0])));
   return fact + ".";
 }
 
@@ -163,10 +162,10 @@ Side SideOfRun(View document, const std::string& name) {
   const std::string status = document.At("result.status").Text();
   if (status != "ok") {
     const std::string failure = document.At("result.failure").Text();
-    RefuseSide(name, fmt::format("the run did not finish ({}{}{}), so it has no rate to compare; "
-                                 "run it again{}",
-                                 status, failure.empty() ? "" : ": ", failure,
-                                 CommandOf(document)));
+    RefuseSide(name,
+               fmt::format("the run did not finish ({}{}{}), so it has no rate to compare; "
+                           "run it again{}",
+                           status, failure.empty() ? "" : ": ", failure, CommandOf(document)));
   }
   Side side;
   side.name = name;
@@ -261,8 +260,9 @@ Side SideOfSweep(View document, const std::string& name) {
   const bool any = std::any_of(side.points.begin(), side.points.end(),
                                [](const Point& point) { return point.rate.has_value(); });
   if (!any)
-    RefuseSide(name, "no point of this sweep finished, so there is nothing to compare; run it again" +
-                         CommandOf(document));
+    RefuseSide(name,
+               "no point of this sweep finished, so there is nothing to compare; run it again" +
+                   CommandOf(document));
   return side;
 }
 

@@ -25,8 +25,8 @@ Document RegressionValue(const std::optional<compare::Regression>& regression) {
 }
 
 Document PointSideValue(const Point& point) {
-  Document value = {{"samples_per_s", nullptr}, {"half_width", nullptr}, {"unit", nullptr},
-                    {"count", nullptr}};
+  Document value = {
+      {"samples_per_s", nullptr}, {"half_width", nullptr}, {"unit", nullptr}, {"count", nullptr}};
   if (point.rate)
     value = {{"samples_per_s", NumberValue(point.rate->rate)},
              {"half_width", NumberValue(point.rate->RelativeHalfWidth())},
@@ -65,8 +65,10 @@ Document PromisedValue(const std::optional<compare::Promised>& promised) {
 
 Document ChangeInterval(const compare::Difference& difference) {
   if (!difference.low || difference.exact) return nullptr;
-  return {{"low", NumberValue(difference.low)}, {"high", NumberValue(difference.high)},
-          {"level", 0.95}, {"method", "Welch's t on log rates"}};
+  return {{"low", NumberValue(difference.low)},
+          {"high", NumberValue(difference.high)},
+          {"level", 0.95},
+          {"method", "Welch's t on log rates"}};
 }
 
 Document PointComparisonValue(const PointComparison& point, const Point& a, const Point& b) {
@@ -125,8 +127,7 @@ Document SidesValue(const std::vector<Side>& sides) {
   Document array = Document::array();
   for (std::size_t i = 0; i < sides.size(); ++i) {
     Document circumstances = Document::object();
-    for (const auto& [name, value] : sides[i].circumstances)
-      circumstances[name] = TextValue(value);
+    for (const auto& [name, value] : sides[i].circumstances) circumstances[name] = TextValue(value);
     array.push_back({{"letter", compare::LetterOf(i)},
                      {"name", TextValue(sides[i].name)},
                      {"kind", sides[i].is_sweep ? "sweep" : "run"},

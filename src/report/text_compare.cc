@@ -1,4 +1,6 @@
 // The text of a comparison: the call and why, what is not alike, the sides, the figures.
+#include "report/text_compare.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "base/text.h"
 #include "report/compare_report.h"
-#include "report/text_compare.h"
 
 namespace pipesim::report {
 namespace {
@@ -20,6 +21,12 @@ bool IsPair(View document) {
   const auto comparisons = document.At("comparisons").Items();
   return comparisons.size() == 1 && comparisons[0].At("points").Items().size() == 1 &&
          comparisons[0].At("points").Items()[0].At("name").Text().empty();
+}
+
+bool HasPoints(View document) {
+  const auto comparisons = document.At("comparisons").Items();
+  return !comparisons.empty() && !comparisons[0].At("points").Items().empty() &&
+         !document.At("sides").Items().empty();
 }
 
 std::string ThresholdText(View document) {
@@ -68,8 +75,8 @@ Words ManyWords(View document) {
   const bool sweeps = !first.At("points").Items()[0].At("name").Text().empty();
   const std::string of = fmt::format(" of {} {}", count("points"), sweeps ? "points" : "reports");
   if (document.At("rules.threshold").IsPresent())
-    parts.push_back(fmt::format("{}{} lost more than {}", count("regressions"), of,
-                                ThresholdText(document)));
+    parts.push_back(
+        fmt::format("{}{} lost more than {}", count("regressions"), of, ThresholdText(document)));
   for (const std::string_view name : {"slower", "faster", "same", "unsure", "failed"}) {
     if (count(name) == 0) continue;
     parts.push_back(parts.empty() ? fmt::format("{}{} {}", count(name), of, name)
@@ -79,7 +86,7 @@ Words ManyWords(View document) {
   return {call, base::Join(parts, ", ")};
 }
 
-Style StyleOf(const std::string& call) {
+Style StyleOfCall(const std::string& call) {
   if (call == "FASTER" || call == "SAME") return Style::kGood;
   return call == "SLOWER" ? Style::kBad : Style::kAttention;
 }
@@ -108,7 +115,8 @@ struct Mover {
 std::vector<Mover> MoversOf(View moves) {
   std::vector<Mover> movers;
   for (const View move : moves.Items())
-    movers.push_back({move.At("name").Text(), move.At("a_s").NumberOr(0), move.At("b_s").NumberOr(0)});
+    movers.push_back(
+        {move.At("name").Text(), move.At("a_s").NumberOr(0), move.At("b_s").NumberOr(0)});
   return movers;
 }
 
@@ -126,16 +134,18 @@ std::string MovedText(View point) {
   const TimeScale scale = TimeScale::For(std::max(movers[0].a_s, movers[0].b_s));
   const auto time = [&](double seconds) { return scale.Text(scale.Ticks(seconds)); };
   const Mover& first = movers[0];
-  std::string text = fmt::format("{} took {} {} of a {} and takes {} now", first.name,
-                                 time(first.a_s), scale.unit, where.At("of").Text(), time(first.b_s));
+  std::string text =
+      fmt::format("{} took {} {} of a {} and takes {} now", first.name, time(first.a_s), scale.unit,
+                  where.At("of").Text(), time(first.b_s));
   // The largest of the others says whether the rest stood still.
-  const auto rest = std::max_element(
-      movers.begin() + 1, movers.end(),
-      [](const Mover& one, const Mover& other) { return one.b_s < other.b_s; });
+  const auto rest =
+      std::max_element(movers.begin() + 1, movers.end(),
+                       [](const Mover& one, const Mover& other) { return one.b_s < other.b_s; });
   if (rest != movers.end() && rest->b_s > 0) {
     const bool still = std::abs(rest->Difference()) < kWorthAWord * std::max(rest->a_s, rest->b_s);
     text += still ? fmt::format("; {} stayed at {}", rest->name, time(rest->b_s))
-                  : fmt::format("; {} went from {} to {}", rest->name, time(rest->a_s), time(rest->b_s));
+                  : fmt::format("; {} went from {} to {}", rest->name, time(rest->a_s),
+                                time(rest->b_s));
   }
   return Capitalised(text) + ".";
 }
@@ -176,13 +186,14 @@ std::string UnsureText(View document, View point) {
     if (value.At("unit").Text() == "none" || count < fewest)
       return fmt::format("{} is known from {} {}; {} or more are needed to call it the same.",
                          side == "a" ? "A" : "B", count,
-                         value.At("unit").Text() == "blocks" ? "blocks of one run" : "runs", fewest);
+                         value.At("unit").Text() == "blocks" ? "blocks of one run" : "runs",
+                         fewest);
   }
   return fmt::format("The interval {} reaches beyond the noise floor of {}.", IntervalText(point),
                      ShareText(point.At("noise_floor").NumberOr(0)));
 }
 
-void AddWhy(const Sheet& sheet) {
+void AddReasons(const Sheet& sheet) {
   std::vector<std::string> sentences;
   const auto add = [&](const std::string& text) {
     if (!text.empty()) sentences.push_back(text);
@@ -279,8 +290,8 @@ void AddSides(const Sheet& sheet) {
   std::size_t name_width = 0, settings_width = 0;
   for (const View side : document.At("sides").Items()) {
     name_width = std::max(name_width, base::DisplayWidth(side.At("name").Text()));
-    settings_width = std::max(
-        settings_width, base::DisplayWidth(SettingsText(document, side.At("letter").Text())));
+    settings_width = std::max(settings_width,
+                              base::DisplayWidth(SettingsText(document, side.At("letter").Text())));
   }
   sheet.page.AddBlank();
   for (const View side : document.At("sides").Items()) {
@@ -296,25 +307,24 @@ void AddSides(const Sheet& sheet) {
 void AddUnmatched(const Sheet& sheet) {
   for (const View comparison : sheet.document.At("comparisons").Items())
     for (const std::string_view side : {"a", "b"}) {
-      const std::vector<std::string> only =
-          comparison.At("only_" + std::string(side)).Texts();
+      const std::vector<std::string> only = comparison.At("only_" + std::string(side)).Texts();
       if (only.empty()) continue;
       constexpr std::size_t kShown = 5;
-      std::vector<std::string> shown(only.begin(),
-                                     only.begin() + static_cast<std::ptrdiff_t>(
-                                                        std::min(kShown, only.size())));
+      std::vector<std::string> shown(
+          only.begin(), only.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, only.size())));
       if (only.size() > kShown) shown.push_back(fmt::format("{} more", only.size() - kShown));
-      sheet.page.Add(fmt::format("Only in {}: {}", comparison.At(side).Text(),
-                                 base::Join(shown, "; ")));
+      sheet.page.Add(
+          fmt::format("Only in {}: {}", comparison.At(side).Text(), base::Join(shown, "; ")));
     }
 }
 
 void AddEnd(const Sheet& sheet) {
   const View document = sheet.document;
   if (const View runs = document.At("interleaved"); runs.IsPresent()) {
-    const double done = runs.At("rounds_done").NumberOr(0), asked = runs.At("rounds_asked").NumberOr(0);
-    sheet.page.Add(fmt::format("{} of {} rounds of runs in turn; who begins changes{}.", Count(done),
-                               Count(asked),
+    const double done = runs.At("rounds_done").NumberOr(0),
+                 asked = runs.At("rounds_asked").NumberOr(0);
+    sheet.page.Add(fmt::format("{} of {} rounds of runs in turn; who begins changes{}.",
+                               Count(done), Count(asked),
                                document.At("interrupted").IsTrue() ? ". Interrupted" : ""));
   }
 }
@@ -325,11 +335,15 @@ std::string CompareText(const Document& document, const TextOptions& options) {
   Page page(options.colour);
   const Sheet sheet{View(&document, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
+  if (!HasPoints(sheet.document)) {
+    page.Add("nothing was compared");
+    return page.Take();
+  }
   const bool pair = IsPair(sheet.document);
   const Words words = pair ? PairWords(sheet.document) : ManyWords(sheet.document);
-  page.Add(words.call + ": " + words.text, StyleOf(words.call));
+  page.Add(words.call + ": " + words.text, StyleOfCall(words.call));
   AddCautions(sheet);
-  AddWhy(sheet);
+  AddReasons(sheet);
   AddNextOfCompare(sheet);
   if (options.detail == Detail::kBrief) return page.Take();
   AddSides(sheet);
@@ -338,6 +352,7 @@ std::string CompareText(const Document& document, const TextOptions& options) {
                  sheet.document.At("comparisons").Items()[0].At("b").Text());
   else
     AddPointsTable(sheet);
+  if (sheet.full) AddChangedSettings(sheet);
   AddUnmatched(sheet);
   AddEnd(sheet);
   return page.Take();

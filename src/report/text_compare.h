@@ -16,6 +16,8 @@ std::string IntervalText(View point);
 
 /// Two columns of figures for one point, with where its step's time moved.
 void AddPairTable(const Sheet& sheet, View point, const std::string& b);
+/// With --full: every setting that differs, by its key.
+void AddChangedSettings(const Sheet& sheet);
 /// One row a point.
 void AddPointsTable(const Sheet& sheet);
 

@@ -10,17 +10,17 @@
 namespace pipesim::report {
 namespace {
 
-constexpr std::size_t kLabelWidth = 16, kSideWidth = 16, kChangeWidth = 13;
+constexpr std::size_t kLabelWidth = 20, kSideWidth = 15, kChangeWidth = 12;
 
 std::string PairLine(const std::string& label, const std::string& a, const std::string& b,
                      const std::string& change, const std::string& interval) {
-  std::string line = PadRight(label, kLabelWidth) + PadLeft(a, kSideWidth) + PadLeft(b, kSideWidth) +
-                     PadLeft(change, kChangeWidth);
+  std::string line = PadRight(label, kLabelWidth) + PadLeft(a, kSideWidth) +
+                     PadLeft(b, kSideWidth) + PadLeft(change, kChangeWidth);
   if (!interval.empty()) line += "   " + interval;
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
-std::string RateText(View side, bool utf8) {
+std::string RateWithNoise(View side, bool utf8) {
   const auto rate = side.At("samples_per_s").Number();
   if (!rate) return "failed";
   const auto half = side.At("half_width").Number();
@@ -65,7 +65,8 @@ void AddStages(const Sheet& sheet, View where) {
   const std::string unit = " " + std::string(scale.unit);
   std::int64_t sum_a = 0, sum_b = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) sum_a += a[i], sum_b += b[i];
-  sheet.page.Add(PairLine(ClockTitle(where.At("clock").Text(), where.At("of").Text()), "", "", "", ""));
+  sheet.page.Add(
+      PairLine(ClockTitle(where.At("clock").Text(), where.At("of").Text()), "", "", "", ""));
   const auto row = [&](const std::string& name, std::int64_t of_a, std::int64_t of_b) {
     sheet.page.Add(PairLine("    " + name, scale.Text(of_a) + unit, scale.Text(of_b) + unit,
                             SignedTicks(scale, of_b - of_a) + unit, ""));
@@ -73,6 +74,18 @@ void AddStages(const Sheet& sheet, View where) {
   for (std::size_t i = 0; i < stages.size(); ++i)
     if (a[i] != 0 || b[i] != 0) row(stages[i].At("name").Text(), a[i], b[i]);
   row("together", sum_a, sum_b);
+}
+
+void AddDemands(const Sheet& sheet, View demands) {
+  const std::vector<View> moves = demands.Items();
+  if (moves.empty()) return;
+  sheet.page.AddBlank();
+  sheet.page.Add("What a sample asks of each part, without waiting");
+  for (const View move : moves) {
+    const double a = move.At("a_s").NumberOr(0), b = move.At("b_s").NumberOr(0);
+    sheet.page.Add(PairLine("  " + move.At("name").Text(), Seconds(a, 3), Seconds(b, 3),
+                            a > 0 ? ChangeText(b / a - 1) : "", ""));
+  }
 }
 
 std::string UtilizationText(const std::optional<double>& share) {
@@ -114,7 +127,7 @@ void AddPairTable(const Sheet& sheet, View point, const std::string& b_letter) {
   const bool exact = point.At("exact").IsTrue();
   sheet.page.AddBlank();
   sheet.page.Add(PairLine("", "A", b_letter, "change", exact ? "predicted" : "95 % interval"));
-  sheet.page.Add(PairLine("  samples/s", RateText(a, sheet.utf8), RateText(b, sheet.utf8),
+  sheet.page.Add(PairLine("  samples/s", RateWithNoise(a, sheet.utf8), RateWithNoise(b, sheet.utf8),
                           ChangeText(point.At("change").NumberOr(0)), IntervalText(point)));
   const auto step_a = a.At("step_time_s").Number(), step_b = b.At("step_time_s").Number();
   if (step_a && step_b && *step_a > 0)
@@ -128,8 +141,26 @@ void AddPairTable(const Sheet& sheet, View point, const std::string& b_letter) {
                             PointsChange(au_a, au_b), ""));
   sheet.page.Add(PairLine("  verdict", a.At("bottleneck").Text(), b.At("bottleneck").Text(),
                           point.At("verdict_changed").IsTrue() ? "CHANGED" : "same", ""));
-  if (!exact)
-    sheet.page.Add("  noise floor " + ShareText(point.At("noise_floor").NumberOr(0)));
+  if (!exact) sheet.page.Add("  noise floor " + ShareText(point.At("noise_floor").NumberOr(0)));
+  if (sheet.full) AddDemands(sheet, point.At("demands"));
+}
+
+void AddChangedSettings(const Sheet& sheet) {
+  for (const View comparison : sheet.document.At("comparisons").Items()) {
+    const std::vector<View> changed = comparison.At("changed").Items();
+    if (changed.empty()) continue;
+    sheet.page.AddBlank();
+    sheet.page.Add("Settings that differ in " + comparison.At("b").Text());
+    for (const View change : changed) {
+      const auto value = [&](std::string_view side) {
+        const std::string text = change.At(side).Text();
+        return text.empty() ? std::string("absent") : text;
+      };
+      sheet.page.Add(
+          fmt::format("  {}: {}, in A {}", change.At("key").Text(), value("b"), value("a")),
+          Style::kPlain, "    ");
+    }
+  }
 }
 
 namespace {
@@ -203,8 +234,9 @@ void AddPointsTable(const Sheet& sheet) {
   std::size_t left_out = 0, changed = 0;
   for (const PointRow& row : rows) changed += row.verdict.empty() ? 0 : 1;
   if (!sheet.full && rows.size() > kShownRows) {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const PointRow& one, const PointRow& other) { return one.rank < other.rank; });
+    std::stable_sort(rows.begin(), rows.end(), [](const PointRow& one, const PointRow& other) {
+      return one.rank < other.rank;
+    });
     left_out = rows.size() - kShownRows;
     rows.resize(kShownRows);
   }
@@ -213,10 +245,14 @@ void AddPointsTable(const Sheet& sheet) {
   width = std::min<std::size_t>(width, 32);
   const auto line = [&](const PointRow& row) {
     return fmt::format("  {} {} {} {} {}  {}", PadRight(row.name, width), PadLeft(row.a, 8),
-                       PadLeft(row.b, 8), PadLeft(row.change, 8), PadLeft(row.interval, 15), row.call);
+                       PadLeft(row.b, 8), PadLeft(row.change, 8), PadLeft(row.interval, 15),
+                       row.call);
   };
   sheet.page.AddBlank();
-  sheet.page.Add(line({"point", "A", rows.empty() ? "B" : sheet.document.At("comparisons").Items().size() > 1 ? "other" : "B",
+  sheet.page.Add(line({"point", "A",
+                       rows.empty()                                          ? "B"
+                       : sheet.document.At("comparisons").Items().size() > 1 ? "other"
+                                                                             : "B",
                        "change", "95 % interval", "call", ""}));
   for (const PointRow& row : rows) {
     sheet.page.Add(line(row), Style::kPlain, "    ");

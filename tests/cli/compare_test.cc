@@ -41,7 +41,7 @@ const std::string kExperiment =
     "model: mlp\n"
     "device: {emulated: {base: 8ms}}\n";
 
-std::string Content(const fs::path& file) {
+std::string BytesOf(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -72,15 +72,15 @@ CommandResult Compare(std::vector<std::string> words, CommandOptions options = {
 std::string Report(const std::string& file, const std::string& command,
                    std::vector<std::string> words) {
   Experiment("experiment.yaml");
-  words.insert(words.begin(), {command, "experiment.yaml", "--quiet", "--no-save", "--export",
-                               "json=" + file});
+  words.insert(words.begin(),
+               {command, "experiment.yaml", "--quiet", "--no-save", "--export", "json=" + file});
   if (command == "predict") std::erase(words, "--quiet");
   const CommandResult result = InFolder(words);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   return file;
 }
 
-std::string Predicted(const std::string& file, std::vector<std::string> words = {}) {
+std::string PredictedReport(const std::string& file, std::vector<std::string> words = {}) {
   return Report(file, "predict", std::move(words));
 }
 
@@ -96,7 +96,8 @@ ordered_json DocumentOf(const CommandResult& result) {
 }
 
 TEST(Compare, SaysWhatMovedAndWhatHadBeenPromised) {
-  const std::string a = Predicted("a.json"), b = Predicted("b.json", {"--workers", "2"});
+  const std::string a = PredictedReport("a.json"),
+                    b = PredictedReport("b.json", {"--workers", "2"});
   const auto document = DocumentOf(Compare({a, b, "--export", "json=-"}));
   EXPECT_EQ(document["overall"]["call"], "FASTER");
   const auto& point = document["comparisons"][0]["points"][0];
@@ -106,14 +107,17 @@ TEST(Compare, SaysWhatMovedAndWhatHadBeenPromised) {
   EXPECT_TRUE(point["verdict_changed"].get<bool>());
   double total = 0;
   for (const auto& stage : point["where"]["stages"]) total += stage["difference_s"].get<double>();
-  EXPECT_NEAR(total, point["b"]["step_time_s"].get<double>() - point["a"]["step_time_s"].get<double>(), 1e-5);
+  EXPECT_NEAR(total,
+              point["b"]["step_time_s"].get<double>() - point["a"]["step_time_s"].get<double>(),
+              1e-5);
   EXPECT_EQ(document["comparisons"][0]["changed"][0]["key"], "loader.workers");
   ASSERT_FALSE(point["promised"].is_null());
   EXPECT_NEAR(point["promised"]["error"].get<double>(), 0, 0.01);
 }
 
 TEST(Compare, PrintsAnAnswerForAPairAndForSweeps) {
-  const std::string a = Predicted("before.json"), b = Predicted("after.json", {"--workers", "2"});
+  const std::string a = PredictedReport("before.json"),
+                    b = PredictedReport("after.json", {"--workers", "2"});
   const std::string main = PredictedSweep("main.json", {"--axis", "workers=1,2,4"});
   const std::string branch =
       PredictedSweep("branch.json", {"--axis", "workers=1,2,8", "--set", "prepare.cost=1200us"});
@@ -124,20 +128,21 @@ TEST(Compare, PrintsAnAnswerForAPairAndForSweeps) {
     const CommandResult result = Compare(words, {.environment = {"LC_ALL=C.UTF-8"}});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << result.out;
-    EXPECT_EQ(result.out, Content(golden));
+    EXPECT_EQ(result.out, BytesOf(golden));
   }
 }
 
 TEST(Compare, CallsEqualPredictionsTheSameAndOthersExactly) {
-  const std::string a = Predicted("a.json"), same = Predicted("same.json");
+  const std::string a = PredictedReport("a.json"), same = PredictedReport("same.json");
   EXPECT_THAT(Compare({a, same}).out, StartsWith("SAME: A and B are predicted at the same rate"));
-  const std::string slower = Predicted("slower.json", {"--set", "prepare.cost=1001us"});
+  const std::string slower = PredictedReport("slower.json", {"--set", "prepare.cost=1001us"});
   EXPECT_THAT(Compare({a, slower}).out, StartsWith("SLOWER: B is predicted to do 0.1 % fewer"));
 }
 
 TEST(Compare, MatchesPointsOfSweepsAndNamesTheOthers) {
   const std::string a = PredictedSweep("a.json", {"--axis", "workers=1,2"});
-  const std::string b = PredictedSweep("b.json", {"--axis", "workers=2,4", "--axis", "batch=16,32"});
+  const std::string b =
+      PredictedSweep("b.json", {"--axis", "workers=2,4", "--axis", "batch=16,32"});
   const auto document = DocumentOf(Compare({a, b, "--export", "json=-"}));
   const auto& comparison = document["comparisons"][0];
   ASSERT_EQ(comparison["points"].size(), 1u);
@@ -149,21 +154,23 @@ TEST(Compare, MatchesPointsOfSweepsAndNamesTheOthers) {
 
 TEST(Compare, TakesARunAgainstThePointOfASweep) {
   const std::string sweep = PredictedSweep("sweep.json", {"--axis", "workers=1,2"});
-  const std::string run = Predicted("run.json", {"--workers", "2"});
+  const std::string run = PredictedReport("run.json", {"--workers", "2"});
   const auto document = DocumentOf(Compare({sweep, run, "--export", "json=-"}));
   EXPECT_EQ(document["comparisons"][0]["points"][0]["name"], "workers 2");
   EXPECT_EQ(document["overall"]["call"], "SAME");
 }
 
 TEST(Compare, ComparesEachReportWithTheFirst) {
-  const CommandResult result = Compare({Predicted("a.json"), Predicted("b.json", {"--workers", "2"}),
-                                        Predicted("c.json", {"--batch", "8"})});
+  const CommandResult result =
+      Compare({PredictedReport("a.json"), PredictedReport("b.json", {"--workers", "2"}),
+               PredictedReport("c.json", {"--batch", "8"})});
   EXPECT_THAT(result.out, AllOf(HasSubstr("B against A"), HasSubstr("C against A"),
                                 HasSubstr("Different batch sizes")));
 }
 
 TEST(Compare, GatesByRegressionExpectationAndRequirement) {
-  const std::string fast = Predicted("fast.json", {"--workers", "2"}), slow = Predicted("slow.json");
+  const std::string fast = PredictedReport("fast.json", {"--workers", "2"}),
+                    slow = PredictedReport("slow.json");
   const auto code = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {fast, slow});
     return Compare(words).exit_code;
@@ -180,7 +187,8 @@ TEST(Compare, GatesByRegressionExpectationAndRequirement) {
 }
 
 TEST(Compare, IsKeptAndShownAgain) {
-  const std::string a = Predicted("a.json"), b = Predicted("b.json", {"--workers", "2"});
+  const std::string a = PredictedReport("a.json"),
+                    b = PredictedReport("b.json", {"--workers", "2"});
   const CommandResult first = Compare({a, b, "--export", "json=compared.json"});
   EXPECT_EQ(InFolder({"report", "compared.json"}).out, first.out);
   EXPECT_EQ(InFolder({"report", "last"}).out, first.out);
@@ -188,15 +196,16 @@ TEST(Compare, IsKeptAndShownAgain) {
 }
 
 TEST(CompareErrors, SayWhatIsWrongWhereAndWhatToDo) {
-  const std::string a = Predicted("a.json"), b = Predicted("b.json", {"--workers", "2"});
+  const std::string a = PredictedReport("a.json"),
+                    b = PredictedReport("b.json", {"--workers", "2"});
   fs::remove(TestFolder() / "link.json");
   fs::create_symlink(TestFolder() / a, TestFolder() / "link.json");
-  Written("broken.json", Content(TestFolder() / a).substr(0, 1000));
+  Written("broken.json", BytesOf(TestFolder() / a).substr(0, 1000));
   Written("notes.json", "{\"title\": \"shopping\"}");
-  ordered_json old = ordered_json::parse(Content(TestFolder() / a));
+  ordered_json old = ordered_json::parse(BytesOf(TestFolder() / a));
   old["result"].erase("accelerators");
   Written("older.json", old.dump());
-  ordered_json cut = ordered_json::parse(Content(TestFolder() / a));
+  ordered_json cut = ordered_json::parse(BytesOf(TestFolder() / a));
   cut["result"]["status"] = "interrupted";
   Written("cut.json", cut.dump());
   Experiment("experiment.yaml");
@@ -247,7 +256,8 @@ TEST(CompareErrors, OfAnExperimentAreShownBeforeAnythingRuns) {
   Written("bad.yaml", "version: 1\nloader: {wrokers: 2}\n");
   const CommandResult result = Compare({"good.yaml", "bad.yaml", "--interleave"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("workers"), Not(HasSubstr("run 1"))));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("workers"), Not(HasSubstr("run 1"))));
 }
 
 TEST(CompareReal, RunsExperimentsInTurnAndFindsTheSlowerOne) {
@@ -275,9 +285,9 @@ TEST(CompareReal, RunsReportsAgainWhereTheyAreUnsure) {
   const CommandResult open = Compare({a, b, "--fail-on-regression", "5%"});
   EXPECT_THAT(open.out, AllOf(StartsWith("UNSURE"), HasSubstr("--rerun unsure")));
   EXPECT_EQ(open.exit_code, 6);
-  const auto document = DocumentOf(
-      Compare({a, b, "--rerun", "unsure", "--repeats", "5", "--duration", "300ms", "--steps", "none",
-               "--quiet", "--export", "json=-"}));
+  const auto document =
+      DocumentOf(Compare({a, b, "--rerun", "unsure", "--repeats", "5", "--duration", "300ms",
+                          "--steps", "none", "--quiet", "--export", "json=-"}));
   EXPECT_EQ(document["comparisons"][0]["points"][0]["a"]["unit"], "repeats");
   EXPECT_EQ(document["interleaved"]["rounds_done"], 5);
 }
@@ -297,8 +307,8 @@ TEST(CompareReal, ReportsWhatIsThereAfterCtrlC) {
     }
     kill(pid, SIGINT);
   };
-  const CommandResult result = Compare({a, b, "--interleave", "--duration", "500ms", "--quiet",
-                                        "--export", "json=-"}, options);
+  const CommandResult result = Compare(
+      {a, b, "--interleave", "--duration", "500ms", "--quiet", "--export", "json=-"}, options);
   EXPECT_EQ(result.exit_code, 130) << result.err;
   const auto document = DocumentOf(result);
   EXPECT_TRUE(document["interrupted"].get<bool>());

@@ -49,8 +49,10 @@ std::vector<std::string> Keys(const std::vector<ChangedSetting>& changed) {
 }
 
 TEST(Changed, LeavesOutWhatFollowsFromAPresetAndHowLongItRan) {
-  Side a = RunSide("a", 1, {{"storage.preset", "hdd"}, {"storage.latency", "11ms"}, {"run.seed", "1"}});
-  Side b = RunSide("b", 1, {{"storage.preset", "nvme"}, {"storage.latency", "45us"}, {"run.seed", "2"}});
+  Side a =
+      RunSide("a", 1, {{"storage.preset", "hdd"}, {"storage.latency", "11ms"}, {"run.seed", "1"}});
+  Side b =
+      RunSide("b", 1, {{"storage.preset", "nvme"}, {"storage.latency", "45us"}, {"run.seed", "2"}});
   a.origins["storage.latency"] = b.origins["storage.latency"] = "preset";
   EXPECT_THAT(Keys(ChangedSettings(a, b)), ElementsAre("storage.preset"));
   b.origins["storage.latency"] = "flag";  // typed beside the preset
@@ -63,8 +65,9 @@ TEST(Match, TakesPointsOfEqualConfiguration) {
                             PointAt({{"loader.workers", "2"}, {"loader.batch_size", "64"}}, 1),
                             PointAt({{"loader.workers", "2"}, {"loader.batch_size", "32"}}, 1)});
   // The other sweep has one axis; its batch size is a plain setting.
-  const Side b = SweepSide({"loader.workers"}, {{"loader.batch_size", "64"}},
-                           {PointAt({{"loader.workers", "2"}}, 1), PointAt({{"loader.workers", "8"}}, 1)});
+  const Side b =
+      SweepSide({"loader.workers"}, {{"loader.batch_size", "64"}},
+                {PointAt({{"loader.workers", "2"}}, 1), PointAt({{"loader.workers", "8"}}, 1)});
   const Match match = MatchPoints(a, b);
   EXPECT_THAT(match.pairs, ElementsAre(Pair(1, 0)));
   EXPECT_THAT(match.only_a, testing::SizeIs(2));
@@ -72,7 +75,8 @@ TEST(Match, TakesPointsOfEqualConfiguration) {
 }
 
 TEST(Match, TakesARunAsASweepOfOnePoint) {
-  const Side sweep = SweepSide({"storage"}, {}, {PointAt({{"storage", "hdd"}}, 1), PointAt({{"storage", "nvme"}}, 1)});
+  const Side sweep = SweepSide(
+      {"storage"}, {}, {PointAt({{"storage", "hdd"}}, 1), PointAt({{"storage", "nvme"}}, 1)});
   const Side run = RunSide("run", 1, {{"storage.preset", "nvme"}});
   EXPECT_THAT(MatchPoints(sweep, run).pairs, ElementsAre(Pair(1, 0)));
 }
@@ -96,7 +100,8 @@ TEST(Promise, CountsOnlyForExactlyTheChangeThatWasMade) {
   ASSERT_TRUE(both);
   EXPECT_EQ(both->samples_per_s, 3000);
   EXPECT_NEAR(both->error, 3000.0 / 2500 - 1, 1e-3);
-  EXPECT_EQ(promised({{"storage.preset", "nvme"}, {"loader.workers", "4"}}, 2000)->samples_per_s, 2000);
+  EXPECT_EQ(promised({{"storage.preset", "nvme"}, {"loader.workers", "4"}}, 2000)->samples_per_s,
+            2000);
   EXPECT_FALSE(promised({{"storage.preset", "nvme"}, {"loader.workers", "8"}}, 2000));
   EXPECT_FALSE(promised({{"storage.preset", "hdd"}, {"loader.workers", "4"}}, 1000));
 }
@@ -130,7 +135,8 @@ TEST(Moves, AreOnTheConsumersClockWhereTheDevicesDiffer) {
 }
 
 TEST(Moves, AreOfASampleWhereTheBatchSizesDiffer) {
-  Side a = RunSide("a", 1000, {{"loader.batch_size", "64"}}), b = RunSide("b", 1000, {{"loader.batch_size", "128"}});
+  Side a = RunSide("a", 1000, {{"loader.batch_size", "64"}}),
+       b = RunSide("b", 1000, {{"loader.batch_size", "128"}});
   a.points[0].partitions = b.points[0].partitions = {PartitionOf("consumer", 64, 0)};
   const StepMoves step = *CompareSides({a, b}, 1, {}).points[0].step;
   EXPECT_TRUE(step.per_sample);
@@ -158,8 +164,12 @@ TEST(Cautions, NameWhatShouldBeAlikeAndIsNot) {
 
 TEST(Tally, CountsCallsAndTakesAFailureAsARegression) {
   const auto at = [](const std::string& workers) { return Settings{{"loader.workers", workers}}; };
-  const Side a = SweepSide({"loader.workers"}, {}, {PointAt(at("1"), 100), PointAt(at("2"), 100), PointAt(at("4"), 100), PointAt(at("8"), 100)});
-  const Side b = SweepSide({"loader.workers"}, {}, {PointAt(at("1"), 90), PointAt(at("2"), 100), PointAt(at("4"), 200), PointAt(at("8"), 0)});
+  const Side a = SweepSide(
+      {"loader.workers"}, {},
+      {PointAt(at("1"), 100), PointAt(at("2"), 100), PointAt(at("4"), 100), PointAt(at("8"), 100)});
+  const Side b = SweepSide(
+      {"loader.workers"}, {},
+      {PointAt(at("1"), 90), PointAt(at("2"), 100), PointAt(at("4"), 200), PointAt(at("8"), 0)});
   const Tally tally = TallyOf({CompareSides({a, b}, 1, {.threshold = 0.05})});
   EXPECT_EQ(tally.points, 4u);
   EXPECT_EQ(tally.slower, 1u);

@@ -53,7 +53,8 @@ TEST(Welch, CallsAtMostTwoOfAHundredEqualPairsDifferent) {
   for (const std::size_t repeats : {5u, 8u, 20u}) {
     int different = 0;
     for (std::uint64_t pair = 0; pair < 1000; ++pair)
-      different += IsDifferent(CallOf(Rates(2 * pair, repeats, 0.05), Rates(2 * pair + 1, repeats, 0.05)));
+      different +=
+          IsDifferent(CallOf(Rates(2 * pair, repeats, 0.05), Rates(2 * pair + 1, repeats, 0.05)));
     EXPECT_LE(different, 20) << repeats << " repeats";
     RecordProperty("different_of_1000_at_" + std::to_string(repeats), different);
   }
@@ -62,22 +63,24 @@ TEST(Welch, CallsAtMostTwoOfAHundredEqualPairsDifferent) {
 TEST(Welch, FindsFivePercentBehindTwoPercentOfNoiseWithEightRepeats) {
   int slower = 0;
   for (std::uint64_t pair = 0; pair < 1000; ++pair)
-    slower += CallOf(Rates(2 * pair, 8, 0.02), Rates(2 * pair + 1, 8, 0.02, -0.05)) == Call::kSlower;
+    slower +=
+        CallOf(Rates(2 * pair, 8, 0.02), Rates(2 * pair + 1, 8, 0.02, -0.05)) == Call::kSlower;
   EXPECT_GE(slower, 950);
   RecordProperty("found_of_1000", slower);
 }
 
 /// A run of steps of 10 ms, each with a rest that resembles that of the step before it: a standard
 /// deviation of 10 %, of which the mean of 2,000 steps keeps 1 % and not 0.2 %.
-std::optional<Estimate> AutocorrelatedRun(std::uint64_t seed, std::int64_t steps, double slower = 1) {
+std::optional<Estimate> AutocorrelatedRun(std::uint64_t seed, std::int64_t steps,
+                                          double slower = 1) {
   constexpr double kResembles = 0.9, kNoise = 0.1;
   tests::Pipeline pipeline{.workers = 1, .steps = steps, .forward = Ms(4)};
   std::vector<double> rests;
   base::KeyedStream stream(seed, base::Stage::kStep);
   double state = 0;
   for (std::int64_t step = 0; step <= pipeline.steps; ++step) {
-    state = kResembles * state + std::sqrt(1 - kResembles * kResembles) *
-                                     base::NormalQuantile(stream.NextUnit());
+    state = kResembles * state +
+            std::sqrt(1 - kResembles * kResembles) * base::NormalQuantile(stream.NextUnit());
     rests.push_back(std::max(0.0, 0.010 * slower * (1 + kNoise * state) - 0.004));
   }
   pipeline.extra = [&rests](std::int64_t step) {
