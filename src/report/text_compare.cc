@@ -173,8 +173,9 @@ std::string PromisedText(View point) {
   const double error = promised.At("error").NumberOr(0);
   return fmt::format("A had predicted {} samples/s for this change{}.",
                      Significant(promised.At("samples_per_s").NumberOr(0), 3),
-                     std::abs(error) < kNoError ? ", which came true"
-                                                : fmt::format(" ({} off)", ChangeText(error)));
+                     std::abs(error) < kNoError
+                         ? point.At("exact").IsTrue() ? ", as B does" : ", which came true"
+                         : fmt::format(" ({} off)", ChangeText(error)));
 }
 
 std::string UnsureText(View document, View point) {

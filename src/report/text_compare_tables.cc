@@ -11,6 +11,7 @@ namespace pipesim::report {
 namespace {
 
 constexpr std::size_t kLabelWidth = 20, kSideWidth = 15, kChangeWidth = 12;
+constexpr double kLeastPercent = 0.0005;  // less is rounding of the same figure
 
 std::string PairLine(const std::string& label, const std::string& a, const std::string& b,
                      const std::string& change, const std::string& interval) {
@@ -103,11 +104,13 @@ std::string PointsChange(std::optional<double> a, std::optional<double> b) {
 std::string ShareText(double share) {
   const double percent = share * 100;
   if (percent >= 9.95) return Fixed(std::round(percent), 0) + " %";
+  if (percent > 0 && percent < kLeastPercent) return "<0.001 %";
   return (percent >= 0.05 || percent == 0 ? Fixed(percent, 1) : Significant(percent, 1)) + " %";
 }
 
 std::string ChangeText(double change) {
-  return (change > 0 ? "+" : change < 0 ? "-" : "") + ShareText(std::abs(change));
+  const bool shown = std::abs(change) * 100 >= kLeastPercent;
+  return (!shown ? "" : change > 0 ? "+" : "-") + ShareText(std::abs(change));
 }
 
 std::string IntervalText(View point) {
