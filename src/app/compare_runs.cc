@@ -81,6 +81,7 @@ std::vector<std::string> WordsOfRepeat(const Contestant& contestant,
 spec::Experiment ExperimentOfFile(const Arguments& arguments, const std::string& file) {
   spec::Request request = RequestOf(RunOfFile(arguments, file));
   request.for_run = true;
+  request.files_here = true;
   return ReadAsked(request);
 }
 
