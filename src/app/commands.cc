@@ -8,6 +8,7 @@ namespace pipesim::app {
 base::ExitCode Run(const Arguments& arguments);
 base::ExitCode Predict(const Arguments& arguments);
 base::ExitCode Sweep(const Arguments& arguments);
+base::ExitCode Compare(const Arguments& arguments);
 base::ExitCode Tune(const Arguments& arguments);
 base::ExitCode Size(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
@@ -36,6 +37,12 @@ constexpr std::string_view kSweepExamples[] = {
     "pipesim sweep --axis workers=0:8:2 --prepare 2ms --cpus 8 --engine predict",
     "pipesim sweep configs/experiments/io-bound.yaml --axis storage=hdd,nvme",
     "pipesim sweep configs/sweeps/workers_by_batch.yaml --shard 1/4",
+};
+constexpr std::string_view kCompareExamples[] = {
+    "pipesim compare before.json after.json",
+    "pipesim compare a.yaml b.yaml --interleave --device emulated --duration 2s",
+    "pipesim compare main.json branch.json --fail-on-regression 5%",
+    "pipesim compare before.json after.json --rerun unsure",
 };
 constexpr std::string_view kTuneExamples[] = {
     "pipesim tune configs/experiments/loader-bound.yaml --duration 2s --out t.yaml",
@@ -96,6 +103,16 @@ constexpr Command kCommands[] = {
      kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
          kSweepFlags,
      Sweep},
+    {"compare", "compare A B [MORE] [flags]",
+     "say whether B is faster than A, and where the time moved",
+     "A and B are reports (.json) of runs, predictions or sweeps; points of sweeps are\n"
+     "matched. FASTER and SLOWER pass Welch's t test at 1 % and exceed the noise; SAME\n"
+     "needs 5 repeats a side; all else is UNSURE. With --interleave A and B are\n"
+     "experiments (.yaml) or reports and run in turn; flags of an experiment apply to\n"
+     "all. Exit codes 5 and 6: --fail-on-regression, --expect, --require.",
+     kCompareExamples,
+     kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kCompareFlags,
+     Compare},
     {"tune", "tune [EXPERIMENT.yaml] [flags]",
      "find the smallest settings that are nearly the fastest",
      "Runs the experiment as it is, lets predictions from that run name the most\n"

@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include "diagnose/verdicts.h"
+#include "report/compare_report.h"
 #include "report/size_report.h"
 #include "report/sweep_report.h"
 #include "report/text_parts.h"
@@ -54,6 +55,7 @@ std::string ToText(const Document& report, const TextOptions& options) {
   if (kind == "size") return SizeText(report, options);
   if (kind == "tune") return TuneText(report, options);
   if (kind == "sweep") return SweepText(report, options);
+  if (kind == "compare") return CompareText(report, options);
   AddVerdict(sheet);
   AddProof(sheet);
   if (options.detail == Detail::kBrief) {

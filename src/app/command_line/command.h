@@ -26,6 +26,7 @@ enum FlagSet : unsigned {
   kTuneFlags = 2048,
   kRunFlags = 4096,  ///< what needs real runs
   kSweepFlags = 8192,
+  kCompareFlags = 16384,
 };
 
 struct Command {
