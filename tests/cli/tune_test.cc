@@ -25,13 +25,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // Workers wait 2 ms a sample and hold no core: 32 ms for a batch of 16, of which a step takes 8.
-const std::vector<std::string> kWaiting = {
+const std::vector<std::string> kWaitingLoader = {
     "--batch", "16", "--storage", "none", "--set", "prepare={kind: wait, cost: 2ms}", "--set",
     "device={emulated: {base: 8ms}}", "--workers", "1"};
 
 CommandResult Tune(std::vector<std::string> words, const CommandOptions& options = {}) {
   words.insert(words.begin(), "tune");
-  words.insert(words.end(), kWaiting.begin(), kWaiting.end());
+  words.insert(words.end(), kWaitingLoader.begin(), kWaitingLoader.end());
   return RunPipesim(words, options);
 }
 
