@@ -77,6 +77,8 @@ class Sampler {
             .read_cpu = each_->read_cpu * samples,
             .prepare = each_->prepare * samples};
   }
+  /// Whether all samples are alike, so that without a cache the order does not matter.
+  bool AllAlike() const { return each_.has_value(); }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
   /// Start-up time of worker `worker` (counted over all accelerators) for `epoch`.
