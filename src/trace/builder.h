@@ -127,7 +127,10 @@ class TraceBuilder final : public SpanSink {
   template <class Visit>
   void ForEachReservoir(const Period& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatSpans(const Period& period, base::Duration later);
+  void RepeatBySlices(const Period& period, base::Duration later);
+  void AddTimes(const PeriodSlice& slice, base::Duration later, std::int64_t times);
+  /// How much later it could still be in the same bucket; nullopt: it is not in one.
+  std::optional<base::Duration> RoomInBucket(const PeriodSlice& slice, base::Duration later) const;
   void RepeatOffers(const Period& period, const Repetition& repetition);
   void RepeatSteps(const Period& period, const Repetition& repetition);
 

@@ -79,6 +79,13 @@ struct PeriodEpochs {
   std::vector<EpochRecord> begun;  ///< else
 };
 
+/// When a thread's last span of a period ended.
+struct PeriodEnd {
+  Role role{};
+  std::uint16_t thread = 0;
+  base::Instant end;
+};
+
 /// Time of one thread in one state.
 struct PeriodTime {
   Role role{};
@@ -87,13 +94,21 @@ struct PeriodTime {
   base::Duration time{};
 };
 
+/// Some consecutive spans.
+struct PeriodSlice {
+  std::size_t begin = 0, end = 0;  ///< of their places
+  base::Instant first, last;       ///< the earliest begin and the latest end
+  std::vector<PeriodTime> times;   ///< their sums
+};
+
 struct Period {
   bool whole = true;  ///< false: it had too many records
   StepMark begin, length;
-  std::vector<Span> spans;        ///< of the threads' times
-  base::Instant first, last;      ///< the earliest begin and the latest end
-  std::vector<PeriodTime> times;  ///< sums of the spans
-  std::vector<StepMark> steps;    ///< since `begin`
+  std::vector<Span> spans;  ///< of the threads' times
+  PeriodSlice all;          ///< of the spans
+  std::vector<PeriodSlice> slices;
+  std::vector<PeriodEnd> ends;  ///< of each thread with spans
+  std::vector<StepMark> steps;  ///< since `begin`
   std::size_t epochs_before = 0;
   EpochRecord epoch_before;
   PeriodEpochs epochs;

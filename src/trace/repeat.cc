@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "trace/builder.h"
 
@@ -16,18 +17,34 @@ namespace {
 // 16 MiB of spans: some ten thousand batches. A longer period is hardly ever repeated.
 constexpr std::size_t kMostNotedSpans = std::size_t{1} << 18;
 
-/// The period's spans by thread and state.
-std::vector<PeriodTime> SumsOf(const std::vector<Span>& spans) {
+// Much longer than the number of threads and states of most runs.
+constexpr std::size_t kSpansOfSlice = 256;
+
+PeriodSlice SliceOf(const std::vector<Span>& spans, std::size_t begin, std::size_t end) {
+  PeriodSlice slice{begin, end, Instant::max(), Instant::min(), {}};
   std::map<std::tuple<Role, std::uint16_t, State>, Duration> sums;
-  for (const Span& span : spans) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const Span& span = spans[i];
+    slice.first = std::min(slice.first, span.begin);
+    slice.last = std::max(slice.last, span.end);
     sums[{span.role, span.thread, span.state}] += span.end - span.begin - span.contended;
     if (span.contended > Duration::zero())
       sums[{span.role, span.thread, State::kContended}] += span.contended;
   }
-  std::vector<PeriodTime> times;
   for (const auto& [which, time] : sums)
-    times.push_back({std::get<0>(which), std::get<1>(which), std::get<2>(which), time});
-  return times;
+    slice.times.push_back({std::get<0>(which), std::get<1>(which), std::get<2>(which), time});
+  return slice;
+}
+
+std::vector<PeriodEnd> EndsOf(const std::vector<Span>& spans) {
+  std::map<std::pair<Role, std::uint16_t>, Instant> latest;
+  for (const Span& span : spans) {
+    Instant& end = latest.try_emplace({span.role, span.thread}, span.end).first->second;
+    end = std::max(end, span.end);
+  }
+  std::vector<PeriodEnd> ends;
+  for (const auto& [thread, end] : latest) ends.push_back({thread.first, thread.second, end});
+  return ends;
 }
 
 EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
@@ -86,13 +103,12 @@ Period TraceBuilder::EndPeriod() {
   period.length = Mark() - period.begin;
   ForEachReservoir(
       period, [&](auto&, auto& of) { of.FindPlaces(period.begin.steps, period.length.steps); });
-  period.first = Instant::max();
-  period.last = Instant::min();
-  for (const Span& span : period.spans) {
-    period.first = std::min(period.first, span.begin);
-    period.last = std::max(period.last, span.end);
+  period.all = SliceOf(period.spans, 0, period.spans.size());
+  for (std::size_t at = 0; at < period.spans.size(); at += kSpansOfSlice) {
+    period.slices.push_back(
+        SliceOf(period.spans, at, std::min(at + kSpansOfSlice, period.spans.size())));
   }
-  period.times = SumsOf(period.spans);
+  period.ends = EndsOf(period.spans);
   if (trace_.epochs.size() == period.epochs_before && !trace_.epochs.empty()) {
     period.epochs.added = Difference(trace_.epochs.back(), period.epoch_before);
   } else {
@@ -111,35 +127,59 @@ void TraceBuilder::Repeat(const Period& period, std::int64_t times) {
   RepeatSteps(period, repetition);
 }
 
-// Periods that lie within a bucket are added all at once, others span by span.
+// Periods that lie within a bucket are added all at once.
 void TraceBuilder::RepeatTimes(const Period& period, const Repetition& repetition) {
-  const std::int64_t last = repetition.times - 1;
-  MakeBucketsFor(period.last + repetition.Later(last));
-  for (std::int64_t time = 0; time < last;) {
-    const Duration width = trace_.bucket_width;
-    const Duration begin = period.first + repetition.Later(time) - trace_.bucket_origin;
-    const Duration end = period.last + repetition.Later(time) - trace_.bucket_origin;
-    const std::int64_t bucket = begin / width;
-    const Duration room = width * (bucket + 1) - end;
-    if (begin < Duration::zero() || room < Duration::zero()) {
-      RepeatSpans(period, repetition.Later(time++));
+  const Duration last = repetition.Later(repetition.times - 1);
+  MakeBucketsFor(period.all.last + last);
+  for (std::int64_t time = 0; time < repetition.times;) {
+    const Duration later = repetition.Later(time);
+    const std::optional<Duration> room = RoomInBucket(period.all, later);
+    if (!room) {
+      RepeatBySlices(period, later);
+      ++time;
       continue;
     }
-    const std::int64_t within = std::min(room / repetition.length.done + 1, last - time);
-    for (const PeriodTime& one : period.times) {
-      ThreadTotals& totals = trace_.threads[SlotOf(one.role, one.thread).place];
-      TimeAt(totals, static_cast<std::size_t>(bucket), one.state) += one.time * within;
-    }
+    const std::int64_t within =
+        std::min(*room / repetition.length.done + 1, repetition.times - time);
+    AddTimes(period.all, later, within);
     time += within;
   }
-  RepeatSpans(period, repetition.Later(last));  // also moves the threads' ends
+  for (const PeriodEnd& one : period.ends) {
+    ThreadTotals& totals = trace_.threads[SlotOf(one.role, one.thread).place];
+    totals.end = std::max(totals.end, one.end + last);
+  }
 }
 
-void TraceBuilder::RepeatSpans(const Period& period, Duration later) {
-  for (Span span : period.spans) {
-    span.begin += later;
-    span.end += later;
-    AddToThread(span);
+std::optional<Duration> TraceBuilder::RoomInBucket(const PeriodSlice& slice, Duration later) const {
+  const Duration width = trace_.bucket_width;
+  const Duration begin = slice.first + later - trace_.bucket_origin;
+  const Duration room = width * (begin / width + 1) - (slice.last + later - trace_.bucket_origin);
+  if (begin < Duration::zero() || room < Duration::zero()) return std::nullopt;
+  return room;
+}
+
+void TraceBuilder::AddTimes(const PeriodSlice& slice, Duration later, std::int64_t times) {
+  const auto bucket =
+      static_cast<std::size_t>((slice.first + later - trace_.bucket_origin) / trace_.bucket_width);
+  for (const PeriodTime& one : slice.times) {
+    ThreadTotals& totals = trace_.threads[SlotOf(one.role, one.thread).place];
+    TimeAt(totals, bucket, one.state) += one.time * times;
+  }
+}
+
+// What lies at the border of a bucket is added span by span.
+void TraceBuilder::RepeatBySlices(const Period& period, Duration later) {
+  for (const PeriodSlice& slice : period.slices) {
+    if (RoomInBucket(slice, later)) {
+      AddTimes(slice, later, 1);
+      continue;
+    }
+    for (std::size_t i = slice.begin; i < slice.end; ++i) {
+      Span span = period.spans[i];
+      span.begin += later;
+      span.end += later;
+      AddToThread(span);
+    }
   }
 }
 
