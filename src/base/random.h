@@ -26,10 +26,14 @@ enum class Stage : std::uint64_t {
   kWorkerStartup = 12,  ///< (seed, stage, epoch, worker)
 };
 
+/// Mix64 without its last operation, which leaves the upper 31 bits as they are.
+constexpr std::uint64_t UpperMix64(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+  return (value ^ (value >> 27)) * 0x94D049BB133111EB;
+}
 /// A 64-bit hash in which every input bit affects every output bit (SplitMix64's finalizer).
 constexpr std::uint64_t Mix64(std::uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+  value = UpperMix64(value);
   return value ^ (value >> 31);
 }
 

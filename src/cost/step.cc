@@ -20,6 +20,11 @@ Duration Times(Duration time, double factor) {
 
 }  // namespace
 
+bool Step::Varies() const {
+  const auto* stated = std::get_if<StatedStep>(&cost);
+  return stated != nullptr && !(stated->base.IsFixed() && stated->per_sample.IsFixed());
+}
+
 Duration Step::Mean(std::int64_t samples) const {
   if (const auto* stated = std::get_if<StatedStep>(&cost))
     return stated->base.Mean() + stated->per_sample.Mean() * samples;
@@ -92,11 +97,8 @@ StepServer::StepServer(const Step& step, std::int64_t batch_size, std::uint64_t 
       batch_size_(batch_size),
       seed_(seed),
       rank_(static_cast<std::uint64_t>(rank)),
-      full_(step_.Mean(batch_size)) {
-  const auto* stated = std::get_if<StatedStep>(&step_.cost);
-  if (stated != nullptr && !(stated->base.IsFixed() && stated->per_sample.IsFixed()))
-    drawn_ = true;
-}
+      full_(step_.Mean(batch_size)),
+      drawn_(step_.Varies()) {}
 
 Duration StepServer::Time(std::int64_t number, std::int64_t samples) const {
   if (!drawn_) return samples == batch_size_ ? full_ : step_.Mean(samples);

@@ -54,6 +54,8 @@ struct Step {
 
   bool operator==(const Step&) const = default;
   bool on_cpu() const { return threads > 0; }
+  /// Whether steps of one size take different times.
+  bool Varies() const;
   /// Mean time of a step of `samples`.
   base::Duration Mean(std::int64_t samples) const;
   /// The same on `on_threads` threads of the CPU. One takes what it is known to take. Else fewer than
@@ -89,7 +91,7 @@ class StepServer {
   std::int64_t batch_size_;
   std::uint64_t seed_, rank_;
   base::Duration full_{};
-  bool drawn_ = false;  ///< a stated cost that varies from step to step
+  bool drawn_;  ///< a stated cost that varies from step to step
 };
 
 }  // namespace pipesim::cost

@@ -92,6 +92,13 @@ class ServiceClock {
   /// When the last of `amount` services begins if they come one after another.
   base::Instant LastStart(base::Instant at, std::int64_t amount);
   base::Duration busy() const { return busy_; }
+  /// `visitor`: see engine/state_visitor.h.
+  template <class Visitor>
+  void Visit(Visitor& visitor) {
+    visitor.Pending(free_);
+    visitor.Same(carried_ns_);
+    visitor.Total(busy_);
+  }
 
  private:
   double ns_each_;
@@ -108,6 +115,18 @@ class StorageServer {
   /// last is served as if it came at the same time.
   base::Instant Serve(const ReadRequest& request);
   const StorageUse& use() const { return use_; }
+  /// `visitor`: see engine/state_visitor.h.
+  template <class Visitor>
+  void Visit(Visitor& visitor) {
+    if (bandwidth_) bandwidth_->Visit(visitor);
+    if (iops_) iops_->Visit(visitor);
+    for (base::Instant& slot : slots_) visitor.Pending(slot);
+    visitor.Pending(last_request_);
+    visitor.Total(use_.reads);
+    visitor.Total(use_.bytes);
+    visitor.Total(use_.bandwidth_busy);
+    visitor.Total(use_.iops_busy);
+  }
 
  private:
   std::optional<ServiceClock> bandwidth_, iops_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/state_visitor.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -17,6 +18,11 @@ struct Deal {
   std::int64_t index = 0;
   int worker = kAnyWorker;
 };
+
+inline void VisitDeal(StateVisitor& visitor, Deal& deal) {
+  visitor.Index(deal.index);
+  visitor.Same(deal.worker);
+}
 
 /// round_robin: the next worker in the cycle with room in its window. In order this is always
 /// worker index mod W, because no worker's window fills before its turn; out of order a slow worker
@@ -39,6 +45,14 @@ class Dealer {
   void Use(int workers, int prefetch_factor);
   bool shared() const { return shared_; }
   bool DealtOut() const { return next_ == batches_; }
+  /// Batches of this epoch that are dealt.
+  std::int64_t dealt() const { return next_; }
+  void Visit(StateVisitor& visitor) {
+    visitor.Index(next_);
+    visitor.Same(outstanding_);
+    for (const std::int64_t holds : worker_holds_) visitor.Same(holds);
+    visitor.Same(cycle_);
+  }
 
  private:
   void Turn() { cycle_ = cycle_ + 1 == workers_ ? 0 : cycle_ + 1; }

@@ -29,6 +29,10 @@ class DeviceTimeline {
             trace::State host_state);
   /// Ends the timeline: the remaining time until `end` is a gap.
   void Finish(base::Instant end, trace::State host_state);
+  void Visit(StateVisitor& visitor) {
+    host_.Visit(visitor);
+    visitor.Time(reached_);
+  }
 
  private:
   void Gap(base::Instant end, trace::State host_state);

@@ -23,6 +23,10 @@ void Dispatcher::ConsumerGoesOn(Instant now) {
 // Looks for what is still needed only when the history has doubled: constant time a wait.
 void Dispatcher::ForgetOldWaits(Instant now) {
   if (consumer_waits_.size() < 2 * waits_kept_ + seats_.size()) return;
+  ForgetWaitsOfNobody(now);
+}
+
+void Dispatcher::ForgetWaitsOfNobody(Instant now) {
   Instant asked_from = now;
   for (const Seat& seat : seats_) {
     if (seat.blocked_since) asked_from = std::min(asked_from, *seat.blocked_since);
@@ -38,6 +42,27 @@ std::optional<Deal> Dispatcher::Take(int worker) {
   queue.pop_front();
   SeatOf(worker).unfinished.push_back(deal.index);
   return deal;
+}
+
+void Dispatcher::Visit(StateVisitor& visitor) {
+  dealer_.Visit(visitor);
+  for (Ring<Deal>& queue : queues_) {
+    visitor.Same(queue.size());
+    for (std::size_t i = 0; i < queue.size(); ++i) VisitDeal(visitor, queue[i]);
+  }
+  for (Seat& seat : seats_) {
+    visitor.Same(seat.waits);
+    visitor.Time(seat.blocked_since);
+    visitor.Same(seat.unfinished.size());
+    for (std::size_t i = 0; i < seat.unfinished.size(); ++i) visitor.Index(seat.unfinished[i]);
+  }
+  visitor.Same(line_.size());
+  for (std::size_t i = 0; i < line_.size(); ++i) visitor.Same(line_[i]);
+  visitor.Epoch(epoch_);
+  visitor.FirstNumber(first_number_);
+  if (!visitor.moves()) ForgetWaitsOfNobody(Instant(visitor.now().time));
+  consumer_waits_.Visit(visitor);
+  visitor.Time(consumer_waits_since_);
 }
 
 std::string Dispatcher::Missing() const {

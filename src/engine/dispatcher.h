@@ -12,6 +12,7 @@
 #include "engine/dealer.h"
 #include "engine/ring.h"
 #include "engine/state_history.h"
+#include "engine/state_visitor.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -41,6 +42,8 @@ class Dispatcher {
   void ConsumerGoesOn(base::Instant now);
 
   std::int64_t epoch() const { return epoch_; }  ///< -1 before the first
+  /// Batches of the current epoch that are dealt.
+  std::int64_t dealt() const { return dealer_.dealt(); }
   /// The running number of a batch of the current epoch.
   std::int64_t NumberOf(const Deal& deal) const { return first_number_ + deal.index; }
 
@@ -62,6 +65,8 @@ class Dispatcher {
   /// Names the oldest batch that was dealt and has not arrived, and its worker.
   std::string Missing() const;
 
+  void Visit(StateVisitor& visitor);
+
  private:
   struct Seat {
     bool waits = false;
@@ -79,6 +84,7 @@ class Dispatcher {
   template <class Wake>
   void WakeAll(Wake&& wake);
   void ForgetOldWaits(base::Instant now);
+  void ForgetWaitsOfNobody(base::Instant now);
 
   Dealer dealer_;
   std::vector<Ring<Deal>> queues_;  ///< round_robin: one per worker; shared: one

@@ -15,6 +15,17 @@ EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment, const cost::P
       host_waits_(!experiment.transfer.non_blocking || !experiment.loader.pin_memory),
       pinned_(experiment.loader.pin_memory) {}
 
+void EmulatedDevice::Visit(StateVisitor& visitor, Instant launches_from) {
+  // What is over by then delays nothing.
+  if (!visitor.moves()) {
+    visitor.Same(std::max(copy_free_, launches_from) - Instant(visitor.now().time));
+    visitor.Same(std::max(compute_free_, launches_from) - Instant(visitor.now().time));
+    return;
+  }
+  visitor.Time(copy_free_);
+  visitor.Time(compute_free_);
+}
+
 DeviceCopy EmulatedDevice::Copy(Instant at, base::Bytes bytes) {
   const Duration time = transfer_.Time(bytes, pinned_);
   if (time == Duration::zero()) return {at, at, false};

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cost/pipeline.h"
+#include "engine/state_visitor.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
@@ -39,6 +40,8 @@ class EmulatedDevice {
                     base::Instant launch_begin, base::Instant launch_end);
   /// Mean device time of a full step.
   base::Duration FullStep() const { return step_.full(); }
+  /// No earlier launch than `launches_from` is to come.
+  void Visit(StateVisitor& visitor, base::Instant launches_from);
 
  private:
   cost::StepServer step_;

@@ -38,6 +38,8 @@ struct RunControl {
   /// consumer's thread waits for the answer. What the plan names is then tried before the run ends
   /// (RunTrace::probes); nullopt: nothing. Empty: the run ends at once. Not of predictions.
   std::function<std::optional<ProbePlan>(const trace::RunTrace&)> plan_probes;
+  /// The virtual engine may skip what repeats itself exactly. The trace is the same.
+  bool skip_periods = true;
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/state_visitor.h"
+
 namespace pipesim::engine {
 
 /// In order: returns index 0, 1, 2, … of an epoch. Otherwise: in order of arrival. Not thread-safe.
@@ -37,8 +39,32 @@ class OrderBuffer {
     return std::exchange(At(next_++), std::nullopt);
   }
   std::int64_t size() const { return size_; }
+  /// visit_item(visitor, item) visits an item that waits.
+  template <class VisitItem>
+  void Visit(StateVisitor& visitor, const VisitItem& visit_item) {
+    const auto places = static_cast<std::int64_t>(waiting_.size());
+    for (std::int64_t ahead = 0; ahead < places && !visitor.moves(); ++ahead) {
+      if (!At(next_ + ahead)) continue;
+      visitor.Same(ahead);
+      visit_item(visitor, *At(next_ + ahead));
+    }
+    if (visitor.moves()) Move(visitor, visit_item);
+    visitor.Index(next_);
+    visitor.Index(arrivals_);
+  }
 
  private:
+  template <class VisitItem>
+  void Move(StateVisitor& visitor, const VisitItem& visit_item) {
+    std::vector<std::optional<T>> before(waiting_.size());
+    before.swap(waiting_);
+    const std::size_t mask = before.size() - 1;
+    const auto by = static_cast<std::size_t>(visitor.moved_index());
+    for (std::size_t place = 0; place <= mask; ++place) {
+      if (before[place]) visit_item(visitor, *before[place]);
+      waiting_[(place + by) & mask] = std::move(before[place]);
+    }
+  }
   /// Waiting numbers start at next_ and span less than the number of places.
   std::optional<T>& At(std::int64_t number) {
     return waiting_[static_cast<std::size_t>(number) & (waiting_.size() - 1)];

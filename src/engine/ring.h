@@ -14,6 +14,7 @@ class Ring {
   std::size_t size() const { return size_; }
   /// 0 is the front.
   const T& operator[](std::size_t place) const { return slots_[(first_ + place) & mask()]; }
+  T& operator[](std::size_t place) { return slots_[(first_ + place) & mask()]; }
   const T& front() const { return slots_[first_]; }
   /// `item` must not be an element of this ring.
   void push_back(const T& item) { emplace_back() = item; }

@@ -12,24 +12,17 @@
 #include "base/units.h"
 #include "cost/pipeline.h"
 #include "cost/sample_cache.h"
+#include "engine/chunk_demand.h"
+#include "engine/chunk_sums.h"
 #include "engine/sample_draws.h"
 #include "spec/experiment.h"
 
 namespace pipesim::engine {
 
-/// The summed demands of some consecutive samples of an epoch.
-struct ChunkDemand {
-  std::int64_t reads = 0;     ///< that storage serves; 0 where reading costs nothing
-  base::Bytes bytes;          ///< of those reads
-  base::Duration latency{};   ///< of those reads, open cost included
-  std::int64_t hits = 0;      ///< reads that the cache serves instead
-  base::Duration read_cpu{};  ///< CPU time of reading: copies of hits, system calls
-  base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
-};
-
 /// Draws that runs of similar experiments share instead of repeating them.
 struct KeptDraws {
   std::shared_ptr<const SampleDraws> sample_bytes, prepare;  ///< nullptr: drawn by each run itself
+  std::shared_ptr<ChunkSums> sums;                           ///< nullptr: summed by each run itself
 };
 
 /// Thread-safe: nothing changes after construction.
@@ -70,13 +63,18 @@ class Sampler {
   /// Updates `cache`, which is in front of the storage; nullptr: no cache.
   ChunkDemand Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
                      std::int64_t samples, cost::SampleCache* cache = nullptr) const {
-    if (cache != nullptr || !each_) return SumOfEach(epoch, order, position, samples, cache);
+    if (cache != nullptr || !each_) {
+      const auto sum = [&] { return SumOfEach(epoch, order, position, samples, cache); };
+      return draws_.sums ? draws_.sums->At(epoch, position, sum) : sum();
+    }
     return {.reads = each_->reads * samples,
             .bytes = each_->bytes * samples,
             .latency = each_->latency * samples,
             .read_cpu = each_->read_cpu * samples,
             .prepare = each_->prepare * samples};
   }
+  /// Whether all samples are alike, so that without a cache the order does not matter.
+  bool AllAlike() const { return each_.has_value(); }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
   /// Start-up time of worker `worker` (counted over all accelerators) for `epoch`.

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "engine/ring.h"
+#include "engine/state_visitor.h"
 #include "trace/span.h"
 
 namespace pipesim::engine {
@@ -26,6 +27,14 @@ class StateHistory {
     while (!stays_.empty() && stays_.front().end <= instant) stays_.pop_front();
   }
   std::size_t size() const { return stays_.size(); }
+  void Visit(StateVisitor& visitor) {
+    visitor.Same(stays_.size());
+    for (std::size_t i = 0; i < stays_.size(); ++i) {
+      visitor.Same(stays_[i].state);
+      visitor.Time(stays_[i].begin);
+      visitor.Time(stays_[i].end);
+    }
+  }
   /// Splits [begin, end) by state and calls visit(state, begin, end) in time order, without gaps.
   /// Unrecorded time has the state `otherwise`.
   template <class Visit>

@@ -3,15 +3,17 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "engine/virtual_time/virtual_executor.h"
+#include "predict/on_executor.h"
 #include "predict/parallel.h"
 
 namespace pipesim::predict {
 namespace {
 
-PointPrediction PredictPoint(const spec::Experiment& experiment, const Basis& basis,
-                             const base::StopFlag* stop) {
+PointPrediction PredictPoint(engine::Executor& executor, const spec::Experiment& experiment,
+                             const Basis& basis, const base::StopFlag* stop) {
   try {
-    return {Predict(experiment, basis, stop), ""};
+    return {PredictOn(executor, experiment, basis, stop), ""};
   } catch (const base::ConfigError& error) {
     const base::Problem& first = error.problems().front();
     return {std::nullopt, first.what + (first.suggestion.empty() ? "" : "; " + first.suggestion)};
@@ -24,10 +26,12 @@ void PredictPoints(std::size_t count,
                    const std::function<spec::Experiment(std::size_t)>& experiment,
                    const Basis& basis, const base::StopFlag* stop,
                    const std::function<void(std::size_t, const PointPrediction&)>& done) {
+  // One for all points, which mostly draw the same costs.
+  const auto executor = engine::MakeVirtualExecutor();
   std::mutex one_at_a_time;
   ForEach(count, [&](std::size_t i) {
     if (stop != nullptr && stop->IsSet()) return;
-    const PointPrediction point = PredictPoint(experiment(i), basis, stop);
+    const PointPrediction point = PredictPoint(*executor, experiment(i), basis, stop);
     const std::lock_guard lock(one_at_a_time);
     done(i, point);
   });

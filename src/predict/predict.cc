@@ -6,6 +6,7 @@
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
+#include "predict/on_executor.h"
 #include "predict/parallel.h"
 #include "predict/virtual_predictor.h"
 
@@ -91,8 +92,9 @@ Experiment WithOwnLimits(Experiment experiment) {
   return experiment;
 }
 
-trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, const Basis& basis,
-                        const base::StopFlag* stop, bool keep_spans) {
+trace::RunTrace Execute(engine::Executor& executor, const Experiment& chosen,
+                        const Resolved& resolved, const Basis& basis, const base::StopFlag* stop,
+                        bool keep_spans) {
   if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
   engine::RunControl control;
   control.stop = stop;
@@ -105,7 +107,7 @@ trace::RunTrace Execute(const Experiment& chosen, const Resolved& resolved, cons
     return automatic ? LongEnough(trace, now, exact, steps)
                      : measure::StopReason(trace, now, exact);
   };
-  return engine::MakeVirtualExecutor()->Run(chosen, resolved.pipeline, control);
+  return executor.Run(chosen, resolved.pipeline, control);
 }
 
 /// The engine has only the emulated asynchronous device.
@@ -115,11 +117,11 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
 }
 
 /// One run, without its diagnosis. `kept`: where its trace goes, with its spans.
-measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resolved,
-                             const Basis& basis, const base::StopFlag* stop,
-                             trace::RunTrace* kept) {
+measure::Measurement RunOnce(engine::Executor& executor, const Experiment& experiment,
+                             const Resolved& resolved, const Basis& basis,
+                             const base::StopFlag* stop, trace::RunTrace* kept) {
   const Experiment chosen = OnChosenDevice(experiment, resolved);
-  trace::RunTrace trace = Execute(chosen, resolved, basis, stop, kept != nullptr);
+  trace::RunTrace trace = Execute(executor, chosen, resolved, basis, stop, kept != nullptr);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
   // Virtual time never stalls: in a long run the samples just get further apart. Waits end as late
@@ -135,14 +137,15 @@ measure::Measurement RunOnce(const Experiment& experiment, const Resolved& resol
 }
 
 /// Runs each seed.
-std::vector<measure::Measurement> RunSeeds(const Experiment& experiment, const Resolved& resolved,
+std::vector<measure::Measurement> RunSeeds(engine::Executor& executor,
+                                           const Experiment& experiment, const Resolved& resolved,
                                            const Basis& basis, const base::StopFlag* stop,
                                            trace::RunTrace* kept) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
   ForEach(runs.size(), [&](std::size_t i) {
     Experiment seeded = experiment;
     seeded.run.seed += i;
-    runs[i] = RunOnce(seeded, resolved, basis, stop, i == 0 ? kept : nullptr);
+    runs[i] = RunOnce(executor, seeded, resolved, basis, stop, i == 0 ? kept : nullptr);
   });
   return runs;
 }
@@ -176,11 +179,12 @@ void Diagnose(const Experiment& experiment, const Resolved& resolved, const Basi
                                             {.presets = basis.presets, .free_memory = {}});
 }
 
-Prediction Rates(const Experiment& experiment, const Resolved& resolved, const Basis& basis,
-                 const base::StopFlag* stop, trace::RunTrace* kept) {
+Prediction Rates(engine::Executor& executor, const Experiment& experiment,
+                 const Resolved& resolved, const Basis& basis, const base::StopFlag* stop,
+                 trace::RunTrace* kept) {
   Prediction prediction;
   prediction.notes = resolved.notes;
-  Summarize(RunSeeds(experiment, resolved, basis, stop, kept), prediction);
+  Summarize(RunSeeds(executor, experiment, resolved, basis, stop, kept), prediction);
   return prediction;
 }
 
@@ -188,13 +192,20 @@ Prediction Rates(const Experiment& experiment, const Resolved& resolved, const B
 
 Prediction PredictRates(const Experiment& experiment, const Basis& basis,
                         const base::StopFlag* stop) {
-  return Rates(experiment, Resolve(experiment, basis), basis, stop, nullptr);
+  const auto executor = engine::MakeVirtualExecutor();
+  return Rates(*executor, experiment, Resolve(experiment, basis), basis, stop, nullptr);
 }
 
 Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop,
                    trace::RunTrace* kept) {
+  const auto executor = engine::MakeVirtualExecutor();
+  return PredictOn(*executor, experiment, basis, stop, kept);
+}
+
+Prediction PredictOn(engine::Executor& executor, const Experiment& experiment, const Basis& basis,
+                     const base::StopFlag* stop, trace::RunTrace* kept) {
   const Resolved resolved = Resolve(experiment, basis);
-  Prediction prediction = Rates(experiment, resolved, basis, stop, kept);
+  Prediction prediction = Rates(executor, experiment, resolved, basis, stop, kept);
   Diagnose(experiment, resolved, basis, stop, prediction);
   return prediction;
 }

@@ -59,6 +59,9 @@ void TraceBuilder::Record(const StepRecord& step) {
   ++trace_.steps;
   trace_.samples += step.samples;
   last_done_ = step.done;
+  last_epoch_ = step.epoch;
+  last_loaded_ = step.loaded;
+  if (noted_) noted_->steps.push_back(Mark() - noted_->begin);
   if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) {
     KeepCheckpoint(
         {.steps = trace_.steps,
@@ -144,8 +147,7 @@ void TraceBuilder::AddTime(Slot& slot, const Span& span) {
   totals.begin = std::min(totals.begin, begin);
   totals.end = std::max(totals.end, span.end);
   if (begin >= span.end) return;
-  const Duration to = span.end - trace_.bucket_origin;
-  while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
+  MakeBucketsFor(span.end);
   if (begin < slot.from || slot.to < begin) {
     const Duration width = trace_.bucket_width;
     slot.bucket = static_cast<std::size_t>((begin - trace_.bucket_origin) / width);
@@ -186,6 +188,11 @@ void TraceBuilder::AddToBuckets(Slot& slot, const Span& span, Instant begin) {
     AddToBucket(totals, slot.bucket, span.state, until - at, contended);
     contended_before += contended;
   });
+}
+
+void TraceBuilder::MakeBucketsFor(Instant end) {
+  const Duration to = end - trace_.bucket_origin;
+  while (to > trace_.bucket_width * static_cast<std::int64_t>(max_buckets_)) DoubleBuckets();
 }
 
 void TraceBuilder::DoubleBuckets() {

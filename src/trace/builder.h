@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "trace/keepers.h"
+#include "trace/period.h"
 #include "trace/run_trace.h"
 #include "trace/span.h"
 
@@ -42,6 +44,14 @@ class TraceBuilder final : public SpanSink {
   void Record(const ResourceSample& sample);
   void RecordBadSample(DataFault fault);
 
+  // A run that repeats itself. Both calls come between records, in the same state of the run.
+  /// Notes what is recorded from now on, as a period.
+  void BeginPeriod();
+  Period EndPeriod();
+  /// As if the records of `period` came `times` more times, each time later by its length. Spans of
+  /// single batches (TraceOptions::keep_spans) are not repeated.
+  void Repeat(const Period& period, std::int64_t times);
+
   /// The trace so far with its series, as a copy.
   RunTrace Snapshot(base::Instant end, EndReason reason) const;
   /// The trace so far, without its series and last spans, which Finish adds.
@@ -65,6 +75,8 @@ class TraceBuilder final : public SpanSink {
     return MakeSlot(role, index);
   }
   void AddToThread(const Span& span) {
+    if (noted_) [[unlikely]]
+      Note(span);
     Slot& slot = SlotOf(span.role, span.thread);
     // The usual case: the whole span lies in the last span's bucket.
     if (slot.from <= span.begin && span.end <= slot.to) [[likely]] {
@@ -101,8 +113,26 @@ class TraceBuilder final : public SpanSink {
   bool AddDeviceOrTransfer(const Span& span);
   void AddTime(Slot& slot, const Span& span);
   void AddToBuckets(Slot& slot, const Span& span, base::Instant begin);
+  void MakeBucketsFor(base::Instant end);
   void DoubleBuckets();
   void AddTransfer(const Span& span);
+
+  StepMark Mark() const {
+    return {last_done_.time_since_epoch(), trace_.steps, trace_.samples, last_loaded_, last_epoch_};
+  }
+  void Note(const Span& span);
+  /// visit(keeper, its offers of `period`) for each reservoir.
+  template <class Visit>
+  void ForEachReservoir(Period& period, const Visit& visit);
+  template <class Visit>
+  void ForEachReservoir(const Period& period, const Visit& visit);
+  void RepeatTimes(const Period& period, const Repetition& repetition);
+  void RepeatBySlices(const Period& period, base::Duration later);
+  void AddTimes(const PeriodSlice& slice, base::Duration later, std::int64_t times);
+  /// How much later it could still be in the same bucket; nullopt: it is not in one.
+  std::optional<base::Duration> RoomInBucket(const PeriodSlice& slice, base::Duration later) const;
+  void RepeatOffers(const Period& period, const Repetition& repetition);
+  void RepeatSteps(const Period& period, const Repetition& repetition);
 
   std::size_t max_buckets_;
   bool keep_spans_;
@@ -116,6 +146,8 @@ class TraceBuilder final : public SpanSink {
   SpanKeeper spans_;
   EpochKeeper epochs_;
   base::Instant last_done_;
+  std::int64_t last_epoch_ = -1, last_loaded_ = 0;
+  std::optional<Period> noted_;            ///< while a period is noted
   base::Duration consumer_transfer_{};  ///< since the last step
   bool device_tells_transfers_ = false;
   std::int64_t resource_readings_ = 0, resource_stride_ = 1;

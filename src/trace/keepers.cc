@@ -79,6 +79,24 @@ void ReservoirKeeper<kSeries>::Thin() {
 }
 
 template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::Repeat(const PeriodOffers<kSeries>& period,
+                                      const Repetition& repetition,
+                                      const std::vector<RepeatedKey>& keys) {
+  for (const RepeatedKey& key : keys) {
+    const PlaceOfOffer place = period.places[static_cast<std::size_t>(key.place)];
+    const std::int64_t time = key.period - place.periods_later;
+    if (place.offer < 0 || time < 0 || time >= repetition.times) continue;
+    if (key.rank > limit_ || !MakeRoomFor(key.rank)) continue;
+    Offered<kSeries>& kept = kept_.emplace_back();
+    const Offered<kSeries>& offer = period.offers[static_cast<std::size_t>(place.offer)];
+    kept.rank = key.rank;
+    kept.key = key.key;
+    kept.at = offer.at + repetition.Later(time);
+    kept.values = offer.values;
+  }
+}
+
+template <std::size_t kSeries>
 void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
   if (kept_.size() > kReservoirSize) Thin();
   const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
@@ -169,6 +187,55 @@ void EpochKeeper::Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch
   reads.reads = batch.reads;
   reads.bytes = batch.bytes;
   reads.cache_hits = batch.cache_hits;
+}
+
+void EpochKeeper::Repeat(std::vector<EpochRecord>& epochs, const PeriodEpochs& period,
+                         const Repetition& repetition) {
+  if (full_) return;
+  const std::int64_t times = repetition.times;
+  if (!period.begun.empty()) {
+    RepeatWhole(epochs, period, repetition);
+  } else {
+    EpochRecord& epoch = epochs.back();
+    const EpochRecord& added = period.added;
+    epoch.end += repetition.length.done * times;
+    epoch.starved += added.starved * times;
+    epoch.steps += added.steps * times;
+    epoch.samples += added.samples * times;
+    epoch.reads += added.reads * times;
+    epoch.cache_hits += added.cache_hits * times;
+    epoch.bytes += added.bytes * times;
+  }
+  Renumber(repetition.length.steps * times);
+}
+
+void EpochKeeper::RepeatWhole(std::vector<EpochRecord>& epochs, const PeriodEpochs& period,
+                              const Repetition& repetition) {
+  std::int64_t first_batch = highest_batch_ + 1;
+  for (std::int64_t time = 0; time < repetition.times; ++time) {
+    for (const EpochRecord& of_period : period.begun) {
+      epochs.back().complete = true;
+      full_ = epochs.size() == kMaxEpochs;
+      if (full_) return;
+      EpochRecord& epoch = epochs.emplace_back(of_period);
+      epoch.epoch += repetition.since_noted.epoch + repetition.length.epoch * time;
+      epoch.begin += repetition.Later(time);
+      epoch.end += repetition.Later(time);
+      epoch.complete = false;
+      first_batches_.push_back(first_batch);
+      first_batch += epoch.steps;
+    }
+  }
+}
+
+void EpochKeeper::Renumber(std::int64_t batches) {
+  std::vector<Reads> before(waiting_.size());
+  before.swap(waiting_);
+  highest_batch_ += batches;
+  for (Reads reads : before) {
+    reads.batch += batches;
+    if (reads.batch > highest_batch_) Place(reads.batch) = reads;
+  }
 }
 
 void EpochKeeper::MakeRoomFor(std::int64_t batch) {

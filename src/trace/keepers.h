@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "trace/period.h"
 #include "trace/run_trace.h"
 #include "trace/span.h"
 
@@ -20,18 +21,21 @@ class KeyRank {
   std::uint64_t operator()(std::int64_t key) const {
     return base::Mix64(seed_ + static_cast<std::uint64_t>(key));
   }
+  /// Calls found(rank, key) for each of `keys` keys from `first` on whose rank is at most `limit`.
+  template <class Found>
+  void ForEachUpTo(std::uint64_t limit, std::int64_t first, std::int64_t keys,
+                   const Found& found) const {
+    const std::uint64_t upper_limit = limit | ((std::uint64_t{1} << 33) - 1);
+    for (std::int64_t key = first; key < first + keys; ++key) {
+      if (base::UpperMix64(seed_ + static_cast<std::uint64_t>(key)) > upper_limit) [[likely]]
+        continue;
+      const std::uint64_t rank = (*this)(key);
+      if (rank <= limit) found(rank, key);
+    }
+  }
 
  private:
   std::uint64_t seed_;
-};
-
-/// One key with a value for each series of a group.
-template <std::size_t kSeries>
-struct Offered {
-  std::uint64_t rank = 0;
-  std::int64_t key = 0;
-  base::Instant at;
-  std::array<double, kSeries> values{};
 };
 
 /// Reservoir sampling for a group of series with common keys: keeps the values of the
@@ -44,24 +48,38 @@ class ReservoirKeeper {
   void Offer(std::uint64_t rank, std::int64_t key, base::Instant at, Value... value) {
     static_assert(sizeof...(value) == kSeries);
     ++seen_;
-    if (rank > limit_) return;
-    if (kept_.size() % (2 * kReservoirSize) == 0) {  // empty or full
-      MakeRoom();
-      if (rank > limit_) return;
-    }
+    if (noted_ != nullptr) [[unlikely]]
+      noted_->push_back({rank, key, at, {value...}});
+    if (rank > limit_ || !MakeRoomFor(rank)) return;
     Offered<kSeries>& kept = kept_.emplace_back();
     kept.rank = rank;
     kept.key = key;
     kept.at = at;
     kept.values = {value...};
   }
+  /// Adds a copy of what is offered to `offers` from now on; nullptr: no longer.
+  void NoteIn(std::vector<Offered<kSeries>>* offers) { noted_ = offers; }
+  /// Counts offers that come by Repeat.
+  void Saw(std::int64_t offers) { seen_ += offers; }
+  /// Larger ranks need not be repeated.
+  std::uint64_t limit() const { return limit_; }
+  /// Offers what `period` offered once more with each of `keys` that one of its repetitions has.
+  void Repeat(const PeriodOffers<kSeries>& period, const Repetition& repetition,
+              const std::vector<RepeatedKey>& keys);
   /// Writes the kept values in key order to series[0], series[1], ... Call once, at the end.
   void Finish(Reservoir* series);
 
  private:
+  /// False: the rank has become too large.
+  bool MakeRoomFor(std::uint64_t rank) {
+    if (kept_.size() % (2 * kReservoirSize) != 0) return true;  // neither empty nor full
+    MakeRoom();
+    return rank <= limit_;
+  }
   void MakeRoom();
   void Thin();
 
+  std::vector<Offered<kSeries>>* noted_ = nullptr;
   std::int64_t seen_ = 0;
   std::uint64_t limit_ = UINT64_MAX;  ///< larger ranks are dropped
   std::vector<Offered<kSeries>> kept_;
@@ -113,6 +131,9 @@ class EpochKeeper {
  public:
   void Add(std::vector<EpochRecord>& epochs, const StepRecord& step, base::Instant previous_done);
   void Add(std::vector<EpochRecord>& epochs, const BatchRecord& batch);
+  /// As if what `period` added to epochs came again.
+  void Repeat(std::vector<EpochRecord>& epochs, const PeriodEpochs& period,
+              const Repetition& repetition);
 
  private:
   /// Reads of a batch that has had no step yet. Its epoch is known from its step.
@@ -127,6 +148,9 @@ class EpochKeeper {
     return waiting_[static_cast<std::size_t>(batch) & (waiting_.size() - 1)];
   }
   void MakeRoomFor(std::int64_t batch);
+  void RepeatWhole(std::vector<EpochRecord>& epochs, const PeriodEpochs& period,
+                   const Repetition& repetition);
+  void Renumber(std::int64_t batches);
 
   bool full_ = false;
   std::vector<std::int64_t> first_batches_;  ///< of each kept epoch

@@ -103,6 +103,19 @@ BENCHMARK(BatchesOfConstantCosts)
     ->Arg(64)
     ->Unit(benchmark::kMillisecond);
 
+/// The same over a thousand million batches: nearly all is skipped. What is left is the time to look
+/// which steps the reservoirs keep.
+void LongRunOfConstantCosts(benchmark::State& state) {
+  constexpr std::int64_t kSteps = 1'000'000'000;
+  auto experiment = Pipeline(4, 256, kSteps);
+  experiment.storage.latency = Cost(base::DistributionKind::kFixed, 1us);
+  experiment.prepare.cost = Cost(base::DistributionKind::kFixed, 2us);
+  experiment.device.step_base = Cost(base::DistributionKind::kFixed, 200us);
+  Run(experiment, state);
+  state.SetItemsProcessed(state.iterations() * kSteps);
+}
+BENCHMARK(LongRunOfConstantCosts)->Unit(benchmark::kMillisecond);
+
 /// The same with a lognormal cost for each of the 256 samples, shuffled. Items: batches.
 void BatchesOfDrawnCosts(benchmark::State& state) {
   constexpr std::int64_t kSteps = 10'000;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/device_timeline.h"
+#include "engine/state_visitor.h"
 #include "trace/builder.h"
 
 namespace pipesim::engine::virtual_time {
@@ -41,6 +42,13 @@ class Account {
 
   trace::State state() const { return span_.state; }
   base::Instant begun() const { return span_.begin; }
+  void Visit(StateVisitor& visitor) {
+    visitor.Time(span_.begin);
+    visitor.Same(span_.contended);
+    visitor.Number(span_.batch);
+    visitor.Same(span_.samples);
+    visitor.Same(span_.state);
+  }
 
  private:
   void RecordUntil(base::Instant now) {

@@ -1,6 +1,7 @@
 // A virtual thread, and the kinds of waits.
 #pragma once
 
+#include "engine/state_visitor.h"
 #include "engine/virtual_time/processors.h"
 
 namespace pipesim::engine::virtual_time {
@@ -16,6 +17,8 @@ class Actor {
   /// The wait is over, at the run's present time. `contended`: the part of the wait in which its
   /// work had no core.
   virtual void Resume(base::Duration contended) = 0;
+  /// Its state while it waits.
+  virtual void Visit(StateVisitor& visitor) = 0;
 
  private:
   int id_;

@@ -22,8 +22,8 @@ BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker
 
 void BatchMaker::Begin(const Deal& deal) {
   batch_.deal = deal;
-  position_ = deal.index * run_.experiment.loader.batch_size;
-  left_ = std::min(run_.experiment.loader.batch_size, run_.samples_per_epoch - position_);
+  const std::int64_t batch_size = run_.experiment.loader.batch_size;
+  left_ = std::min(batch_size, run_.samples_per_epoch - deal.index * batch_size);
   batch_.samples = static_cast<std::int32_t>(left_);
   loaded_ = 0;
   record_ = {.batch = rank_.dispatcher.NumberOf(deal),
@@ -32,6 +32,29 @@ void BatchMaker::Begin(const Deal& deal) {
   account_.Close(run_.now);  // the time until now belongs to the previous batch
   account_.SetBatch(record_.batch, batch_.samples);
   stage_ = Stage::kRead;
+}
+
+void BatchMaker::Visit(StateVisitor& visitor) {
+  VisitBatch(visitor, batch_);
+  visitor.Same(left_);
+  visitor.Same(loaded_);
+  visitor.Same(stage_);
+  visitor.Same(demand_.reads);
+  visitor.Same(demand_.bytes);
+  visitor.Same(demand_.latency);
+  visitor.Same(demand_.hits);
+  visitor.Same(demand_.read_cpu);
+  visitor.Same(demand_.prepare);
+  visitor.Number(record_.batch);
+  visitor.Same(record_.samples);
+  visitor.Same(record_.reads);
+  visitor.Same(record_.bytes);
+  visitor.Same(record_.read);
+  visitor.Same(record_.read_cpu);
+  visitor.Same(record_.prepare);
+  visitor.Same(record_.collate);
+  visitor.Same(record_.contended);
+  visitor.Same(record_.cache_hits);
 }
 
 Wait BatchMaker::Next(Duration contended) {
@@ -65,9 +88,10 @@ void BatchMaker::CountLoaded() {
 Wait BatchMaker::Read() {
   CountLoaded();
   const std::int64_t samples = std::min(chunk_samples_, left_);
-  demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position_, samples,
+  const std::int64_t position =
+      batch_.deal.index * run_.experiment.loader.batch_size + batch_.samples - left_;
+  demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position, samples,
                                 run_.cache ? &*run_.cache : nullptr);
-  position_ += samples;
   left_ -= samples;
   record_.cache_hits += static_cast<std::int32_t>(demand_.hits);
   if (demand_.read_cpu == Duration::zero()) return Ask();

@@ -18,6 +18,7 @@ class BatchMaker {
   /// the account is left in kCollate.
   Wait Next(base::Duration contended);
   const MadeBatch& batch() const { return batch_; }
+  void Visit(StateVisitor& visitor);
 
  private:
   enum class Stage { kRead, kAsk, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
@@ -35,7 +36,7 @@ class BatchMaker {
   int burn_threads_;
   base::Duration handover_;  ///< between them, each time they burn
   MadeBatch batch_;
-  std::int64_t position_ = 0, left_ = 0;  ///< of samples not yet read
+  std::int64_t left_ = 0;                 ///< samples not yet read
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
   ChunkDemand demand_;  ///< of the present chunk

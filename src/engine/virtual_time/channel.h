@@ -8,6 +8,7 @@
 
 #include "engine/dealer.h"
 #include "engine/ring.h"
+#include "engine/state_visitor.h"
 #include "engine/virtual_time/actor.h"
 
 namespace pipesim::engine::virtual_time {
@@ -17,6 +18,12 @@ struct MadeBatch {
   int maker = 0;  ///< the worker
   std::int32_t samples = 0;
 };
+
+inline void VisitBatch(StateVisitor& visitor, MadeBatch& batch) {
+  VisitDeal(visitor, batch.deal);
+  visitor.Same(batch.maker);
+  visitor.Same(batch.samples);
+}
 
 /// First in, first out, also for writers that wait for room. One reader. Returns the threads to
 /// wake; does not wake them.
@@ -56,6 +63,17 @@ class Channel {
   Actor* ReleaseReader() { return std::exchange(reader_, nullptr); }
 
   std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
+
+  void Visit(StateVisitor& visitor) {
+    visitor.Same(batches_.size());
+    for (std::size_t i = 0; i < batches_.size(); ++i) VisitBatch(visitor, batches_[i]);
+    visitor.Same(blocked_.size());
+    for (std::size_t i = 0; i < blocked_.size(); ++i) {
+      VisitBatch(visitor, blocked_[i].batch);
+      visitor.Same(blocked_[i].writer);
+    }
+    visitor.Same(reader_);
+  }
 
  private:
   struct Blocked {

@@ -63,6 +63,53 @@ void Consumer::Resume(Duration contended) {
   }
 }
 
+void Consumer::Visit(StateVisitor& visitor) {
+  visitor.Same(phase_);
+  visitor.Same(contended_);
+  visitor.Time(host_begin_);
+  visitor.Same(host_time_);
+  if (device_) {
+    device_->Visit(visitor, host_begin_);
+    visitor.Time(copy_.begin);
+    visitor.Time(copy_.end);
+    visitor.Same(copy_.host_waits);
+  }
+  if (timeline_) timeline_->Visit(visitor);
+  account_.Visit(visitor);
+  if (!rank_.queue) {
+    maker_.Visit(visitor);
+    visitor.Time(making_since_);
+  }
+  ready_.Visit(visitor, VisitBatch);
+  visitor.Epoch(epoch_);
+  visitor.Index(taken_);
+  if (const std::int64_t every = run_.experiment.training.sync_every; every > 0)
+    visitor.Same(steps_ % every);
+  visitor.Number(steps_);
+  visitor.Time(starved_since_);
+  visitor.Time(waits_since_);
+  VisitBatch(visitor, batch_);
+  visitor.Number(record_.step);
+  visitor.Number(record_.batch);
+  visitor.Epoch(record_.epoch);
+  visitor.Same(record_.samples);
+  visitor.Same(record_.occupancy);
+  visitor.Time(record_.taken);
+  visitor.Same(record_.starved);
+  visitor.Same(submitted_.size());
+  for (std::size_t i = 0; i < submitted_.size(); ++i) {
+    Submitted& submitted = submitted_[i];
+    visitor.Time(submitted.done.begin);
+    visitor.Time(submitted.done.end);
+    visitor.Time(submitted.done.transfer_begin);
+    visitor.Time(submitted.done.transfer_end);
+    visitor.Number(submitted.batch);
+    visitor.Same(submitted.samples);
+  }
+  visitor.Time(last_step_);
+  visitor.Same(steps_at_once_);
+}
+
 bool Consumer::Go() {
   switch (phase_) {
     case Phase::kBeginEpoch:

@@ -17,6 +17,7 @@ class Consumer final : public Actor {
   Consumer(VirtualRun& run, Rank& rank, const PinThread* pin, PoolSpin& pool);
 
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor& visitor) override;
   /// When it began to wait for a batch; nullopt when it does not.
   std::optional<base::Instant> waits_since() const { return waits_since_; }
   bool asynchronous() const { return device_.has_value(); }

@@ -49,6 +49,12 @@ bool PinThread::Push() {
   return true;
 }
 
+void PinThread::Visit(StateVisitor& visitor) {
+  visitor.Same(phase_);
+  account_.Visit(visitor);
+  VisitBatch(visitor, batch_);
+}
+
 void PinThread::Finish() {
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));

@@ -12,6 +12,7 @@ class PinThread final : public Actor {
   PinThread(VirtualRun& run, Rank& rank);
 
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor& visitor) override;
   /// Call when the run is over: extends the account to its end.
   void Finish();
   /// Batches it has in hand.

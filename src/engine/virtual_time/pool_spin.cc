@@ -26,4 +26,10 @@ void PoolSpin::Resume(base::Duration) {
   if (!pending_) StepBegins();
 }
 
+void PoolSpin::Visit(StateVisitor& visitor) {
+  visitor.Same(spinning_);
+  if (spinning_ > 0) visitor.Time(until_);  // else it is of the past
+  visitor.Same(pending_);
+}
+
 }  // namespace pipesim::engine::virtual_time

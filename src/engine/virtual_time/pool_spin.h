@@ -18,6 +18,7 @@ class PoolSpin final : public Actor {
   /// The next step begins and uses the threads.
   void StepBegins();
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor& visitor) override;
 
  private:
   VirtualRun& run_;

@@ -8,6 +8,10 @@ namespace pipesim::engine::virtual_time {
 using base::Duration;
 using base::Instant;
 
+namespace {
+constexpr double kPartsOfNs = 0x1p24;
+}
+
 Processors::Processors(const CoreSharing& sharing, double memory_bytes_per_s, int actors)
     : sharing_(sharing),
       memory_bytes_per_s_(memory_bytes_per_s),
@@ -28,7 +32,10 @@ void Processors::Advance(Instant now) {
   for (Pool& pool : pools_) {
     pool.left -= static_cast<double>((now - updated_).count() * kTicksPerNs) * pool.rate;
   }
-  used_ns_ += static_cast<double>((now - updated_).count() * threads_) * core_.rate;
+  const double used_ns = static_cast<double>((now - updated_).count() * threads_) * core_.rate;
+  const double whole_ns = std::floor(used_ns);
+  used_ns_ += static_cast<std::int64_t>(whole_ns);
+  used_parts_ += std::llround((used_ns - whole_ns) * kPartsOfNs);
   updated_ = now;
 }
 
@@ -138,7 +145,42 @@ Duration Processors::ContendedSoFar(int actor, Instant now) const {
 
 Duration Processors::Used(Instant now) const {
   const double since_ns = static_cast<double>((now - updated_).count() * threads_) * core_.rate;
-  return Duration(std::llround(used_ns_ + since_ns));
+  const double parts_ns = static_cast<double>(used_parts_) / kPartsOfNs;
+  return Duration(used_ns_ + std::llround(parts_ns + since_ns));
+}
+
+void Processors::Visit(StateVisitor& visitor) {
+  visitor.Total(used_ns_);
+  visitor.Total(used_parts_);
+  visitor.Same(threads_);
+  visitor.Same(spinning_);
+  if (next_ != Instant::max()) visitor.Time(next_);
+  if (threads_ == 0) {  // nothing runs, and what was before is forgotten
+    if (visitor.moves()) updated_ += visitor.moved_time();
+    return;
+  }
+  visitor.Time(updated_);
+  visitor.Same(wanted_bytes_per_s_);
+  for (const Pool& pool : pools_) {
+    visitor.Same(pool.actor);
+    visitor.Same(pool.left);
+  }
+  for (std::size_t actor = 0; actor < tasks_.size(); ++actor) {
+    Task& task = tasks_[actor];
+    visitor.Same(task.runs);
+    if (!task.runs) continue;
+    visitor.Time(task.begin);
+    visitor.Same(task.core_begin - core_.attained);
+    visitor.Same(task.work.each);
+    visitor.Same(task.work.threads);
+    visitor.Same(task.work.meets);
+    visitor.Same(task.work.barriers);
+    visitor.Same(task.work.bytes_per_s);
+    for (const Clock* clock : {&core_, &memory_}) {
+      const std::int64_t end = clock->ends.TimeOf(static_cast<std::int64_t>(actor));
+      visitor.Same(end == TimeTree::kNever ? end : end - clock->attained);
+    }
+  }
 }
 
 }  // namespace pipesim::engine::virtual_time

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "engine/state_visitor.h"
 #include "engine/virtual_time/core_sharing.h"
 #include "engine/virtual_time/time_tree.h"
 
@@ -52,6 +53,7 @@ class Processors {
   base::Duration ContendedSoFar(int actor, base::Instant now) const;
   /// CPU time of all threads since the start, until `now`.
   base::Duration Used(base::Instant now) const;
+  void Visit(StateVisitor& visitor);
   bool idle() const { return threads_ == spinning_; }
 
  private:
@@ -97,7 +99,9 @@ class Processors {
   std::int64_t threads_ = 0;   ///< that want to run
   std::int64_t spinning_ = 0;  ///< threads that spin without a task
   double wanted_bytes_per_s_ = 0;
-  double used_ns_ = 0;
+  /// CPU time in whole ns and in parts of 2^-24 ns. Integers, so that the sum over a period does not
+  /// depend on when it begins.
+  std::int64_t used_ns_ = 0, used_parts_ = 0;
 };
 
 }  // namespace pipesim::engine::virtual_time

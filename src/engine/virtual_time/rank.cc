@@ -17,6 +17,13 @@ Rank::Rank(VirtualRun& run, int of_number)
   if (run.pins) pinned.emplace(QueueCapacity(run.experiment.loader));
 }
 
+void Rank::Visit(StateVisitor& visitor) {
+  visitor.Total(loaded);
+  dispatcher.Visit(visitor);
+  if (queue) queue->Visit(visitor);
+  if (pinned) pinned->Visit(visitor);
+}
+
 void Rank::Record(const trace::StepRecord& step) {
   if (recorder != nullptr) return recorder->Record(step);
   ++steps_;

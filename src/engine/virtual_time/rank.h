@@ -22,6 +22,8 @@ struct Rank {
   int WorkerOfAll(int worker) const { return number * workers + worker; }
   bool is_first() const { return number == 0; }
   void Record(const trace::StepRecord& step);
+  /// With a recorder.
+  void Visit(StateVisitor& visitor);
 
   const int number;
   const int workers;

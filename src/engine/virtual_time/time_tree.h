@@ -44,6 +44,14 @@ class TimeTree {
     popped_ = nodes_[1].actor;
     return nodes_[1];
   }
+  /// The actor's time; kNever when it has no entry.
+  std::int64_t TimeOf(std::int64_t actor) const {
+    return actor == popped_ ? kNever : nodes_[leaves_ + static_cast<std::size_t>(actor)].time;
+  }
+  /// Moves the actor's entry, if it has one.
+  void Delay(std::int64_t actor, std::int64_t by) {
+    if (const std::int64_t time = TimeOf(actor); time != kNever) Replay(actor, time + by);
+  }
   /// Requires that the actor has no entry, and time < kNever.
   void Push(std::int64_t time, std::int64_t actor) {
     ++size_;

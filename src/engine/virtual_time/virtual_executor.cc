@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "engine/rules.h"
 #include "engine/virtual_time/consumer.h"
+#include "engine/virtual_time/kept_draws.h"
 #include "engine/virtual_time/pin_thread.h"
 #include "engine/virtual_time/virtual_run.h"
 #include "engine/virtual_time/watchers.h"
@@ -142,7 +142,7 @@ class VirtualExecutor final : public Executor {
  public:
   RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                const RunControl& control) override {
-    VirtualRun run(experiment, pipeline, DrawsOf(experiment, pipeline), control);
+    VirtualRun run(experiment, pipeline, draws_.Of(experiment, pipeline), control);
     Threads threads(run, control);
     threads.Run();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
@@ -155,27 +155,7 @@ class VirtualExecutor final : public Executor {
   }
 
  private:
-  /// The points of a sweep and the variants of a diagnosis mostly have the same samples, so the
-  /// next run reuses the last run's draws.
-  KeptDraws DrawsOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
-    const auto serve = [&](const base::Distribution& distribution, base::Stage stage,
-                           std::shared_ptr<const SampleDraws>& kept) {
-      const std::uint64_t seed = experiment.run.seed;
-      const std::int64_t samples = experiment.dataset.samples;
-      if (distribution.kind == base::DistributionKind::kFixed)
-        return std::shared_ptr<const SampleDraws>();
-      if (!kept || !kept->Are(distribution, seed, samples)) {
-        kept = std::make_shared<SampleDraws>(distribution, seed, stage, samples, /*keep=*/true);
-      }
-      return kept;
-    };
-    const std::lock_guard lock(mutex_);
-    return {serve(pipeline.samples.stored.in_units, base::Stage::kSampleSize, draws_.sample_bytes),
-            serve(pipeline.prepare.cost.in_units, base::Stage::kPrepare, draws_.prepare)};
-  }
-
-  std::mutex mutex_;
-  KeptDraws draws_;  ///< of the latest runs; under mutex_
+  DrawsBetweenRuns draws_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cost/buffers.h"
+#include "engine/virtual_time/recurrence.h"
 
 namespace pipesim::engine::virtual_time {
 
@@ -53,6 +54,14 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
   return spins ? figure : std::nullopt;
 }
 
+/// Whether the costs are constant, so that the run comes to repeat itself. Only one accelerator's
+/// state is visited, and the spans of single batches are not repeated.
+bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                   const RunControl& control) {
+  return experiment.run.accelerators == 1 && !pipeline.storage.HasCache() &&
+         !pipeline.step.Varies() && control.skip_periods && !control.keep_spans;
+}
+
 }  // namespace
 
 VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
@@ -73,6 +82,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       sampler(of, costs, std::move(draws)),
       storage(costs.storage),
       cache(cost::SampleCache::Of(of, costs)),
+      skips_periods(RepeatsItself(of, costs, control)),
       builder(now, of.run.seed, {.max_buckets = control.coarse ? kCoarseBuckets : kBuckets,
                                   .keep_spans = control.keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
@@ -101,7 +111,24 @@ void VirtualRun::Wake(Actor& actor) {
   if (!Sleep(actor, now + pipeline.machine.wake_up)) actor.Resume(Duration::zero());
 }
 
+void VirtualRun::Visit(StateVisitor& visitor) {
+  now += visitor.moved_time();
+  for (std::size_t id = 0; id < actors.size(); ++id) {
+    const auto actor = static_cast<int>(id);
+    if (actors[id] == nullptr || Watches(actor)) continue;
+    const std::int64_t time = events.TimeOf(actor);
+    visitor.Same(time == TimeTree::kNever ? time : time - visitor.now().time.count());
+    if (visitor.moves()) events.Delay(actor, visitor.moved_time().count());
+    actors[id]->Visit(visitor);
+  }
+  processors.Visit(visitor);
+  visitor.Total(cpu_used);
+  storage.Visit(visitor);
+  ranks.front().Visit(visitor);
+}
+
 void VirtualRun::Loop() {
+  Recurrence recurrence(*this);
   while (!over) {
     const Instant event{Duration(events.first_time())};
     if (processors.next() <= event) {
@@ -112,6 +139,7 @@ void VirtualRun::Loop() {
       now = event;
       actors[static_cast<std::size_t>(events.Pop().actor)]->Resume(Duration::zero());
     }
+    recurrence.AfterEvent();
   }
 }
 

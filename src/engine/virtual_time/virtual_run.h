@@ -43,6 +43,14 @@ struct VirtualRun {
   void Wake(Actor& actor);
   /// Resumes threads in the order of time until `over`.
   void Loop();
+  /// The state of a run of one accelerator, without the watchers: they only look on until the run
+  /// ends.
+  void Visit(StateVisitor& visitor);
+  /// The monitor, or a watcher of a timeout.
+  bool Watches(int actor) const {
+    const int monitor = threads_of_rank * static_cast<int>(ranks.size());
+    return actor >= monitor && actor <= monitor + static_cast<int>(ranks.size());
+  }
 
   /// The first call sets the reason.
   void End(trace::EndReason reason, std::string failure = {});
@@ -85,6 +93,7 @@ struct VirtualRun {
   const Sampler sampler;
   cost::StorageServer storage;
   std::optional<cost::SampleCache> cache;  ///< in front of the storage
+  const bool skips_periods;                ///< its state may recur, see recurrence.h
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;
 

@@ -15,6 +15,7 @@ class Monitor final : public Actor {
  public:
   Monitor(VirtualRun& run, const RunControl& control, int id);
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor&) override {}  // looks on
   void SampleResources();
 
  private:
@@ -28,6 +29,7 @@ class Timeout final : public Actor {
  public:
   Timeout(VirtualRun& run, const Consumer& consumer, std::function<std::string()> missing, int id);
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor&) override {}  // looks on
 
  private:
   VirtualRun& run_;

@@ -67,6 +67,13 @@ bool Worker::Make(Duration contended) {
   return true;
 }
 
+void Worker::Visit(StateVisitor& visitor) {
+  visitor.Same(phase_);
+  visitor.Epoch(epoch_);
+  account_.Visit(visitor);
+  maker_.Visit(visitor);
+}
+
 void Worker::Finish() {
   rank_.dispatcher.Settle(worker_, account_, run_.now);
   if (!run_.cores_suffice) {

@@ -10,6 +10,7 @@ class Worker final : public Actor {
   Worker(VirtualRun& run, Rank& rank, int worker);
 
   void Resume(base::Duration contended) override;
+  void Visit(StateVisitor& visitor) override;
   /// Call when the run is over: extends the account to its end.
   void Finish();
 

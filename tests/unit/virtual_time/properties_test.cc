@@ -1,12 +1,12 @@
 // What holds for every experiment: it ends, every batch comes once and in the promised order, every
 // nanosecond of every thread has one owner, and the same seed gives the same run.
-#include <fmt/format.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "pipeline.h"
+#include "print_trace.h"
 
 namespace pipesim::engine {
 namespace {
@@ -74,36 +74,6 @@ Drawn AnyExperiment() {
     std::get<cost::StatedStep>(pipeline.step.cost).per_sample = Fixed(200us);
   }
   return drawn;
-}
-
-std::int64_t Ns(Instant at) { return at.time_since_epoch().count(); }
-
-/// Everything that a trace holds, as text.
-std::string Print(const trace::RunTrace& trace) {
-  std::string text =
-      fmt::format("{} {} {} {}\n", Ns(trace.begin), Ns(trace.end), trace.steps, trace.samples);
-  for (const auto& thread : trace.threads) {
-    text += fmt::format("{} {}", static_cast<int>(thread.role), thread.index);
-    for (const auto& times : thread.times) {
-      for (const Duration time : times) text += fmt::format(" {}", time.count());
-      text += ";";
-    }
-  }
-  for (const auto& mark : trace.progress) text += fmt::format(" {}", Ns(mark.at));
-  for (const auto& other : trace.others) {
-    for (const auto& mark : other.kept) text += fmt::format(" {}:{}", Ns(mark.at), mark.samples);
-  }
-  for (const auto& series : trace.series) {
-    for (const auto& kept : series.kept) text += fmt::format(" {}:{}", kept.key, kept.value);
-  }
-  for (const auto& span : trace.first_spans) {
-    text += fmt::format("\n{} {} {} {} {} {}", Ns(span.begin), Ns(span.end), span.contended.count(),
-                        span.batch, static_cast<int>(span.role), static_cast<int>(span.state));
-  }
-  for (const auto& sample : trace.resources) {
-    text += fmt::format("\n{} {}", Ns(sample.at), sample.process_cpu.count());
-  }
-  return text;
 }
 
 RC_GTEST_PROP(EveryRun, EndsWithEveryBatchOnceAndInThePromisedOrder, ()) {

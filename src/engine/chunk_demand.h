@@ -1,0 +1,20 @@
+// What a chunk of samples asks of the parts of the pipeline. Plain data.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.h"
+
+namespace pipesim::engine {
+
+/// The summed demands of some consecutive samples of an epoch.
+struct ChunkDemand {
+  std::int64_t reads = 0;     ///< that storage serves; 0 where reading costs nothing
+  base::Bytes bytes;          ///< of those reads
+  base::Duration latency{};   ///< of those reads, open cost included
+  std::int64_t hits = 0;      ///< reads that the cache serves instead
+  base::Duration read_cpu{};  ///< CPU time of reading: copies of hits, system calls
+  base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
+};
+
+}  // namespace pipesim::engine
