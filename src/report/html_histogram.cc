@@ -16,6 +16,10 @@ constexpr double kTop = 48, kHeight = 130, kBottom = 20;
 // Of the kept steps; fewer make bars of one or two.
 constexpr std::size_t kLeastSteps = 10, kMostBins = 40;
 
+/// Left of the bars are the numbers of the grid.
+constexpr double kGutter = 12;
+double Across(double share) { return kGutter + (100 - kGutter) * share; }
+
 struct Bins {
   double from = 0, width = 0;
   std::vector<std::size_t> counts;
@@ -67,7 +71,7 @@ std::string QuantileMarks(const std::vector<Quantile>& quantiles, const Scale& s
   std::string marks;
   double y = 12;
   for (const Quantile& each : quantiles) {
-    const double x = scale.Percent(each.at);
+    const double x = Across(std::clamp(scale.Share(each.at), 0.0, 1.0));
     const std::string text = each.name + " " + Seconds(each.at, 3);
     const bool right = x > 60;
     marks += VerticalLine(x, y - 9, kTop + kHeight, "event", text);
@@ -91,22 +95,23 @@ std::string HistogramSvg(const Bins& bins, const std::vector<Quantile>& quantile
   const Scale scale(bins.from, bins.from + bins.width * count);
   const auto most = static_cast<double>(*std::max_element(bins.counts.begin(), bins.counts.end()));
   const double top = RoundedUp(most / static_cast<double>(bins.all));
-  std::string marks, labels;
+  std::string marks = Label(0, 12, "of steps");
   for (const double tick : Ticks(0, top, 4)) {
     const double y = kTop + kHeight * (1 - tick / top);
     marks += HorizontalLine(0, 100, y, tick == 0 ? "axis" : "grid");
-    if (tick > 0) labels += Label(0, y - 3, Percent(tick) + " of steps");
+    if (tick > 0) marks += Label(0, y - 3, Percent(tick));
   }
   for (std::size_t i = 0; i < bins.counts.size(); ++i) {
     const double height =
         kHeight * static_cast<double>(bins.counts[i]) / static_cast<double>(bins.all) / top;
     if (bins.counts[i] > 0)
-      marks += ToSvg({100 * static_cast<double>(i) / count + 0.1, 100 / count - 0.2,
-                      kTop + kHeight - height, height, "bar", BinText(bins, i)});
+      marks += ToSvg({Across(static_cast<double>(i) / count) + 0.1,
+                      (100 - kGutter) / count - 0.2, kTop + kHeight - height, height, "bar",
+                      BinText(bins, i)});
   }
-  marks += labels + QuantileMarks(quantiles, scale);
+  marks += QuantileMarks(quantiles, scale);
   for (const double tick : Ticks(scale.from(), scale.to(), 5))
-    marks += Label(scale.Percent(tick), kTop + kHeight + 15, Seconds(tick, 3));
+    marks += Label(Across(scale.Share(tick)), kTop + kHeight + 15, AxisTime(tick, scale.to()));
   std::string label = "Histogram of step times:";
   for (const Quantile& each : quantiles) label += " " + each.name + " " + Seconds(each.at, 3);
   return Svg("plot", label, kTop + kHeight + kBottom, marks);

@@ -158,7 +158,7 @@ std::string RowSvg(const TimeAxis& axis, const TimeRowChart& row, bool last) {
     height += kAxisHeight;
     for (const double tick : Ticks(0, axis.end_s, 5))
       marks += Label(axis.Percent(tick), kPlotTop + kPlotHeight + 14,
-                     tick == 0 ? "0 s" : Seconds(tick, 3));
+                     AxisTime(tick, axis.end_s));
   }
   const std::string second =
       row.second.empty() ? "" : "; " + row.second_name + " " + Spoken(row, row.second);

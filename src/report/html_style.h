@@ -98,7 +98,8 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .map thead th+th{text-align:right;padding:.3rem .5rem}
 .key{white-space:nowrap;display:flex;align-items:center;gap:.5rem;font-size:.8125rem;color:var(--dim);margin:.4rem 0}
 .key i{height:.7rem;flex:0 1 12rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.what-if .chart{width:38%;min-width:9rem;padding:0 1rem 0 0}
+.what-if th:first-child{min-width:8.5rem}
+.what-if .chart{width:34%;min-width:9rem;padding:0 1rem 0 0}
 thead .chart svg{margin-bottom:2px}
 .ladder .share{width:22%}.rank .chart{width:24%;min-width:6rem}
 .what-if td,.what-if th,.rank td,.rank th{vertical-align:middle}

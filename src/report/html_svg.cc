@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/format.h"
 #include "report/html_text.h"
 
 namespace pipesim::report {
@@ -41,6 +42,11 @@ std::vector<double> Ticks(double from, double to, std::size_t most) {
   for (double k = std::ceil(from / step - 1e-9); k * step <= to + step * 1e-9; ++k)
     ticks.push_back(k * step);
   return ticks;
+}
+
+std::string AxisTime(double seconds, double most_s) {
+  const TimeScale scale = TimeScale::For(most_s);
+  return fmt::format("{:.6g} {}", seconds * scale.per_second, scale.unit);
 }
 
 double RoundedUp(double value) {

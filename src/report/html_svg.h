@@ -26,6 +26,8 @@ class Scale {
 
 /// Round values in [from, to], at most `most` (>= 2): steps of 1, 2 or 5 times a power of ten.
 std::vector<double> Ticks(double from, double to, std::size_t most);
+/// A time on an axis that ends at `most_s`: "0.5 s", "50 ms"; one unit for the whole axis.
+std::string AxisTime(double seconds, double most_s);
 /// The smallest round value that is at least `value` (> 0).
 double RoundedUp(double value);
 

@@ -287,10 +287,12 @@ std::string OneAxis(const MapFacts& facts, const Plane& plane) {
 }
 
 std::string GainTables(View document, const SweepTable& table, const Plane& plane) {
-  constexpr std::size_t kMostCells = 2000;
+  constexpr std::size_t kMostCells = 2000, kMostOpen = 100;
   std::string html;
+  std::size_t cells = 0;
   for (const SweepGrid& grid : GainGrids(document, table, plane)) {
     if (grid.cells.size() * grid.across_labels.size() > kMostCells) continue;
+    cells += grid.cells.size() * grid.across_labels.size();
     HtmlTable gains{grid.title, "map", {{grid.down_name}}, {}};
     for (const std::string& label : grid.across_labels) gains.columns.push_back({label});
     for (std::size_t y = 0; y < grid.cells.size(); ++y) {
@@ -303,8 +305,9 @@ std::string GainTables(View document, const SweepTable& table, const Plane& plan
     html += "<div><h3>" + Escaped(grid.title) + "<span>" + Escaped(axes) + "</span></h3>\n" +
             ToHtml(gains) + "</div>\n";
   }
-  return html.empty() ? "" : Section("What one step more gains",
-                                     "<div class=\"maps\">\n" + html + "</div>\n");
+  if (html.empty()) return html;
+  return Section("What one step more gains", "<div class=\"maps\">\n" + html + "</div>\n",
+                 cells > kMostOpen);
 }
 
 }  // namespace

@@ -220,6 +220,12 @@ TEST(Svg, RoundsAxesUpToRoundValues) {
   EXPECT_DOUBLE_EQ(report::RoundedUp(0), 1);
 }
 
+TEST(Svg, AnAxisOfTimeHasOneUnit) {
+  EXPECT_EQ(report::AxisTime(0, 0.2), "0 ms");
+  EXPECT_EQ(report::AxisTime(0.05, 0.2), "50 ms");
+  EXPECT_EQ(report::AxisTime(0.5, 7), "0.5 s");
+}
+
 TEST(Svg, LinesBreakWhereAPointIsMissing) {
   const std::string line =
       report::PolyLine({{0, 0.5}, {0.25, 1}, {0.5, std::nullopt}, {0.75, 0}}, 0, 10, "line", false);
