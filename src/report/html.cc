@@ -37,6 +37,7 @@ std::string BodyOf(const Document& document) {
   if (kind == "sweep") return SweepBody(sheet);
   if (kind == "size") return SizeBody(sheet);
   if (kind == "tune") return TuneBody(sheet);
+  if (kind == "compare") return CompareBody(document);
   return TextBody(document);
 }
 

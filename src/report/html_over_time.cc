@@ -36,7 +36,7 @@ struct TimeRowChart {
   std::string (*text)(double) = nullptr;
 };
 
-std::string ShareText(double value) { return Percent(value); }
+std::string ShareAxisText(double value) { return Percent(value); }
 std::string RateAxisText(double value) { return Significant(value, 3) + " samples/s"; }
 std::string BatchesText(double value) { return Significant(value, 3); }
 std::string CoresText(double value) { return Fixed(value, 1) + " cores"; }
@@ -55,7 +55,7 @@ std::vector<TimeRowChart> RowsOf(View document) {
                   .name = cpu ? "training" : "busy",
                   .second_name = "starved",
                   .top = 1,
-                  .text = ShareText});
+                  .text = ShareAxisText});
   if (document.At("effective.workers").NumberOr(0) > 0)
     rows.push_back({.title = "Queue, batches ready",   .line = LineOf(lines.At("occupancy")),
                     .top = document.At("queue.capacity").Number(),

@@ -22,6 +22,7 @@ std::string RunBody(const Sheet& sheet);
 std::string SweepBody(const Sheet& sheet);
 std::string SizeBody(const Sheet& sheet);
 std::string TuneBody(const Sheet& sheet);
+std::string CompareBody(const Document& document);
 
 /// A stacked bar with the table of its parts.
 std::string TimeFigure(const std::optional<TimeTable>& table);

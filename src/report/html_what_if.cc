@@ -68,7 +68,7 @@ std::string Whisker(const Scale& scale, View interval, double y, std::string_vie
          VerticalLine(from, y - 4, y + 4, css_class) + VerticalLine(to, y - 4, y + 4, css_class);
 }
 
-std::string IntervalText(View interval) {
+std::string GainIntervalText(View interval) {
   const auto low = GainIn(interval, "low"), high = GainIn(interval, "high");
   return low && high ? " (" + Gain(*low) + " to " + Gain(*high) + ")" : "";
 }
@@ -79,7 +79,7 @@ std::string PredictedBar(const Scale& scale, View change) {
   const bool bound = IsBound(change), refuted = change.At("tried.refutes").IsTrue();
   const double zero = scale.Percent(0), end = scale.Percent(*gain);
   const std::string text = change.At("change").Text() + ": predicted " + Gain(*gain) +
-                           IntervalText(change.At("gain_interval")) +
+                           GainIntervalText(change.At("gain_interval")) +
                            (bound ? ", an upper bound" : refuted ? ", refuted" : "");
   RectMark bar{std::min(zero, end), std::abs(end - zero), kBarTop,
                kBarThick, bound || refuted ? "bar-bound" : *gain < 0 ? "bar-loss" : "bar", text};
@@ -99,7 +99,7 @@ std::string TriedDot(const Scale& scale, View change) {
   const auto gain = GainIn(change, "tried.gain");
   if (!gain) return {};
   const std::string text = change.At("change").Text() + ": tried, " + Gain(*gain) +
-                           IntervalText(change.At("tried.gain_interval"));
+                           GainIntervalText(change.At("tried.gain_interval"));
   const double y = kBarTop + kBarThick / 2;
   return Whisker(scale, change.At("tried.gain_interval"), y, "tried-line", text) +
          Dot(scale.Percent(*gain), y, 5, "tried", text);

@@ -197,6 +197,30 @@ TEST(Html, TriedGainsStandBesideThePromisedOnes) {
   EXPECT_THAT(RenderHtml(report::ToJson(IoBound())), Not(HasSubstr("class=\"tried\"")));
 }
 
+TEST(Html, AComparisonShowsEachPointsChangeWithItsInterval) {
+  const auto point = [](const char* name, double change, double low, double high, const char* call) {
+    return Document{{"name", name},
+                    {"call", call},
+                    {"change", change},
+                    {"change_interval", {{"low", low}, {"high", high}}},
+                    {"noise_floor", 0.009},
+                    {"a", {{"samples_per_s", 6150}}},
+                    {"b", {{"samples_per_s", 5660}}}};
+  };
+  Document comparison = Document::object();
+  comparison["points"] = Document::array({point("workers 2", -0.08, -0.089, -0.071, "SLOWER"),
+                                          point("workers 4 </td>", -0.001, -0.007, 0.006, "SAME")});
+  Document document = {{"kind", "compare"}, {"overall", {{"call", "SLOWER"}}}};
+  document["comparisons"] = Document::array();
+  document["comparisons"].push_back(comparison);
+  const std::string page = RenderHtml(document);
+  EXPECT_TRUE(IsWellFormed(page));
+  EXPECT_THAT(page, HasSubstr("<b>SLOWER</b>: 2 points"));
+  EXPECT_THAT(page, HasSubstr("<title>workers 2: -8 % (-9 % to -7 %)</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>noise: -0.9 % to +0.9 %</title>"));
+  EXPECT_THAT(page, HasSubstr("workers 4 &lt;/td&gt;"));
+}
+
 TEST(Html, EscapesWhatMarkupIsMadeOf) {
   EXPECT_EQ(report::Escaped("a<b>&\"'\x01"), "a&lt;b&gt;&amp;&quot;&#39;\xEF\xBF\xBD");
 }
