@@ -94,10 +94,10 @@ std::string Dot(double x, double y, double radius, std::string_view css_class,
                 tooltip);
 }
 
-std::string Label(double x, double y, std::string_view text, std::string_view css_class) {
-  constexpr double kNearEdge = 5;
+std::string Label(double x, double y, std::string_view text, std::string_view css_class,
+                  double near_edge) {
   const std::string_view anchor =
-      x < kNearEdge ? "start" : x > 100 - kNearEdge ? "end" : "middle";
+      x < near_edge ? "start" : x > 100 - near_edge ? "end" : "middle";
   return fmt::format("<text class=\"{}\" x=\"{}%\" y=\"{}\" text-anchor=\"{}\">{}</text>",
                      css_class, Coordinate(x), Coordinate(y), anchor, Escaped(text));
 }

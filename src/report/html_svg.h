@@ -53,8 +53,10 @@ std::string HorizontalLine(double x1, double x2, double y, std::string_view css_
                            std::string_view tooltip = {});
 std::string Dot(double x, double y, double radius, std::string_view css_class,
                 std::string_view tooltip);
-/// Anchored at its start, middle or end, so that it stays within the chart.
-std::string Label(double x, double y, std::string_view text, std::string_view css_class = "tick");
+/// Anchored at its start, middle or end, so that it stays within the chart: by its end or start where
+/// it is nearer than `near_edge` per cent to an edge.
+std::string Label(double x, double y, std::string_view text, std::string_view css_class = "tick",
+                  double near_edge = 5);
 
 /// A line through shares of the chart (x and y in 0..1, y from below), broken where a point is
 /// missing; drawn between the pixels `top` and `top + height`.

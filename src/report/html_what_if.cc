@@ -55,7 +55,8 @@ std::string GridOfGains(const Scale& scale) {
 std::string AxisOfGains(const Scale& scale) {
   std::string marks;
   for (const double tick : Ticks(scale.from(), scale.to(), 4))
-    marks += Label(scale.Percent(tick), 12, tick == 0 ? "0" : Gain(tick));
+    marks += Label(scale.Percent(tick), 12, tick == 0 ? "0" : Gain(tick), "tick",
+                   16);  // the chart is a narrow column
   return Svg("axis-labels", "axis of the gain", 16, marks);
 }
 
