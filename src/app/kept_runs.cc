@@ -29,7 +29,7 @@ std::vector<fs::path> Kept(const fs::path& folder, std::string_view extension) {
 }
 
 /// Keeps the text in a file of its own and drops all but the newest kKept.
-fs::path Keep(const fs::path& folder, std::string_view extension, const std::string& text) {
+fs::path KeepFile(const fs::path& folder, std::string_view extension, const std::string& text) {
   std::error_code error;
   fs::create_directories(folder, error);
   const auto now = std::chrono::system_clock::now();
@@ -49,11 +49,11 @@ fs::path Keep(const fs::path& folder, std::string_view extension, const std::str
 }  // namespace
 
 fs::path KeepRun(const fs::path& state_folder, const std::string& document) {
-  return Keep(state_folder / "runs", ".json", document);
+  return KeepFile(state_folder / "runs", ".json", document);
 }
 
 fs::path KeepPage(const fs::path& state_folder, const std::string& page) {
-  return Keep(state_folder / "pages", ".html", page);
+  return KeepFile(state_folder / "pages", ".html", page);
 }
 
 std::optional<fs::path> NewestRun(const fs::path& state_folder) {

@@ -29,7 +29,7 @@ std::string Variable(const char* name) {
 }
 
 /// The words of a command for `page`, which stands for "%s" or comes last.
-std::vector<std::string> WordsOf(const std::string& command, const std::string& page) {
+std::vector<std::string> BrowserWords(const std::string& command, const std::string& page) {
   std::vector<std::string> words;
   bool placed = false;
   for (std::string word : base::Split(command, ' ')) {
@@ -68,7 +68,7 @@ int Spawn(std::vector<std::string> words, pid_t& child) {
 
 /// Why the command did not show the page; empty: it did, or still runs.
 std::string Failure(const std::string& command, const std::string& page) {
-  const std::vector<std::string> words = WordsOf(command, page);
+  const std::vector<std::string> words = BrowserWords(command, page);
   pid_t child = 0;
   if (const int error = Spawn(words, child); error != 0)
     return fmt::format("cannot start {}: {}", base::Printable(words.front()), std::strerror(error));

@@ -42,7 +42,7 @@ std::string BatchesText(double value) { return Significant(value, 3); }
 std::string CoresText(double value) { return Fixed(value, 1) + " cores"; }
 std::string BytesRateText(double value) { return Amount(value) + "/s"; }
 
-std::vector<TimeRowChart> RowsOf(View document) {
+std::vector<TimeRowChart> LineRowsOf(View document) {
   const View lines = document.At("over_time"), resources = document.At("resources");
   const bool cpu = DeviceOf(document).IsCpu();
   std::vector<TimeRowChart> rows;
@@ -109,7 +109,7 @@ std::string SliceText(const TimeAxis& axis, const TimeRowChart& row, std::size_t
   return text;
 }
 
-std::string Events(const TimeAxis& axis) {
+std::string EventMarks(const TimeAxis& axis) {
   std::string marks;
   if (axis.warmup_s > 0)
     marks += ToSvg({0, axis.Percent(axis.warmup_s), kPlotTop, kPlotHeight, "warmup",
@@ -142,7 +142,7 @@ std::string RowSvg(const TimeAxis& axis, const TimeRowChart& row, bool last) {
   const double most = std::max(Largest(row.line), Largest(row.second));
   const double asked = row.top.value_or(0);
   const double top = asked > 0 && asked >= most ? asked : RoundedUp(most);
-  std::string marks = Events(axis);
+  std::string marks = EventMarks(axis);
   for (const double part : {0.0, 0.5, 1.0})
     marks += HorizontalLine(0, 100, kPlotTop + kPlotHeight * (1 - part), part == 0 ? "axis" : "grid");
   marks += Label(0, kPlotTop - 4, row.text(top));
@@ -204,7 +204,7 @@ std::string OverTimeFigure(View document) {
   const View lines = document.At("over_time");
   TimeAxis axis;
   axis.slice_s = lines.At("slice_s").NumberOr(0);
-  const std::vector<TimeRowChart> rows = RowsOf(document);
+  const std::vector<TimeRowChart> rows = LineRowsOf(document);
   if (rows.empty() || !(axis.slice_s > 0)) return {};
   axis.end_s = axis.slice_s * static_cast<double>(rows.front().line.size());
   if (!(axis.end_s > 0) || !std::isfinite(axis.end_s)) return {};
