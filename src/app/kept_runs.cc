@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -18,37 +19,45 @@ namespace fs = std::filesystem;
 constexpr std::size_t kKept = 20;
 
 /// Sorted by name, which is by time. Empty when the folder cannot be read.
-std::vector<fs::path> Runs(const fs::path& state_folder) {
-  std::vector<fs::path> runs;
+std::vector<fs::path> Kept(const fs::path& folder, std::string_view extension) {
+  std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator at(state_folder / "runs", error), end; !error && at != end;
-       at.increment(error))
-    if (at->path().extension() == ".json") runs.push_back(at->path());
-  std::sort(runs.begin(), runs.end());
-  return runs;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == extension) files.push_back(at->path());
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
-}  // namespace
-
-fs::path KeepRun(const fs::path& state_folder, const std::string& document) {
+/// Keeps the text in a file of its own and drops all but the newest kKept.
+fs::path KeepFile(const fs::path& folder, std::string_view extension, const std::string& text) {
   std::error_code error;
-  fs::create_directories(state_folder / "runs", error);
+  fs::create_directories(folder, error);
   const auto now = std::chrono::system_clock::now();
   const auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() %
       1000000;
   const fs::path file =
-      state_folder / "runs" /
-      fmt::format("{:%Y%m%dT%H%M%S}-{:06}-{}.json",
-                  fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros, getpid());
-  base::OutputFile(file).Commit(document);
-  std::vector<fs::path> runs = Runs(state_folder);
-  for (std::size_t i = 0; i + kKept < runs.size(); ++i) fs::remove(runs[i], error);
+      folder / fmt::format("{:%Y%m%dT%H%M%S}-{:06}-{}{}",
+                           fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros, getpid(),
+                           extension);
+  base::OutputFile(file).Commit(text);
+  const std::vector<fs::path> files = Kept(folder, extension);
+  for (std::size_t i = 0; i + kKept < files.size(); ++i) fs::remove(files[i], error);
   return file;
 }
 
+}  // namespace
+
+fs::path KeepRun(const fs::path& state_folder, const std::string& document) {
+  return KeepFile(state_folder / "runs", ".json", document);
+}
+
+fs::path KeepPage(const fs::path& state_folder, const std::string& page) {
+  return KeepFile(state_folder / "pages", ".html", page);
+}
+
 std::optional<fs::path> NewestRun(const fs::path& state_folder) {
-  std::vector<fs::path> runs = Runs(state_folder);
+  std::vector<fs::path> runs = Kept(state_folder / "runs", ".json");
   if (runs.empty()) return std::nullopt;
   return runs.back();
 }

@@ -1,4 +1,4 @@
-// The last 20 runs, kept for `pipesim report last`.
+// The last 20 runs, kept for `pipesim report last`, and the last 20 pages of --open.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,9 @@ namespace pipesim::app {
 /// base::EnvironmentError when it cannot be written.
 std::filesystem::path KeepRun(const std::filesystem::path& state_folder,
                               const std::string& document);
+
+/// The same for the pages that --open shows.
+std::filesystem::path KeepPage(const std::filesystem::path& state_folder, const std::string& page);
 
 /// The newest kept run, if there is one.
 std::optional<std::filesystem::path> NewestRun(const std::filesystem::path& state_folder);

@@ -56,6 +56,7 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   m.bad_samples = trace.bad_samples;
   m.bad_sample_count = trace.bad_sample_count;
   m.probes_s = base::ToSeconds(trace.probes.time);
+  m.over_time = OverTimeOf(trace);
   return m;
 }
 

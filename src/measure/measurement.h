@@ -11,6 +11,7 @@
 #include "cost/pipeline.h"
 #include "measure/epochs.h"
 #include "measure/interval.h"
+#include "measure/over_time.h"
 #include "measure/probes.h"
 #include "measure/warning.h"
 #include "spec/experiment.h"
@@ -164,6 +165,7 @@ struct Measurement {
   std::vector<Tried> tried;  ///< after the measured window
   double probes_s = 0;       ///< time of the probes, not part of the window
   std::vector<double> step_time_samples_s, occupancy_samples;  ///< <= 4,096
+  std::optional<OverTime> over_time;
 };
 
 /// `pipeline`: the costs that the run was given; only its emulated storage is used. Does not throw

@@ -3,6 +3,7 @@
 
 #include "report/chrome_trace.h"
 #include "report/csv.h"
+#include "report/html.h"
 #include "report/markdown.h"
 #include "report/report.h"
 #include "report/tensorboard.h"
@@ -25,6 +26,7 @@ constexpr std::string_view kCharts[] = {"run", "sweep"};
 constexpr auto kExporters = std::to_array<Exporter>({
     {"json", "the whole report; docs/schema/ describes it", &RenderJson},
     {"text", "what --full prints, without colour", &RenderText},
+    {"html", "one page with pictures, for a browser and for sharing", &RenderHtml},
     {"markdown", "for an issue or a pull request", &RenderMarkdown},
     {"csv", "one row a run, repeat or point, one column a figure", &RenderCsv, kTables},
     {.name = "trace",

@@ -1,7 +1,6 @@
 #include "report/page.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.h"
 
@@ -81,28 +80,35 @@ std::string PadLeft(std::string_view text, std::size_t columns) {
 
 void Page::Add(std::string_view text, Style style, std::string_view indent) {
   text = text.substr(0, text.find_last_not_of(' ') + 1);
-  for (const std::string& line : Wrap(text, kColumns, indent)) {
-    const bool paint = colour_ && style != Style::kPlain;
-    if (paint) text_ += Ansi(style);
-    text_ += line;
-    if (paint) text_ += "\x1b[0m";
-    text_ += '\n';
-  }
-  blank_ = false;
+  lines_.push_back({std::string(text), style, std::string(indent)});
 }
 
 void Page::AddCommand(std::string_view command) {
-  text_ += "  ";
-  text_ += command;
-  text_ += '\n';
-  blank_ = false;
+  lines_.push_back({.text = std::string(command), .command = true});
 }
 
 void Page::AddBlank() {
-  if (!blank_) text_ += '\n';
-  blank_ = true;
+  const bool blank = lines_.empty() || (lines_.back().text.empty() && !lines_.back().command);
+  if (!blank) lines_.emplace_back();
 }
 
-std::string Page::Take() { return std::move(text_); }
+std::string Page::Take() {
+  std::string text;
+  for (const PageLine& each : lines_) {
+    if (each.command) {
+      text += "  " + each.text + '\n';
+      continue;
+    }
+    const bool paint = colour_ && each.style != Style::kPlain;
+    for (const std::string& line : Wrap(each.text, kColumns, each.indent)) {
+      if (paint) text += Ansi(each.style);
+      text += line;
+      if (paint) text += "\x1b[0m";
+      text += '\n';
+    }
+  }
+  lines_.clear();
+  return text;
+}
 
 }  // namespace pipesim::report

@@ -21,6 +21,14 @@ std::string PadLeft(std::string_view text, std::size_t columns);
 
 enum class Style { kPlain, kStrong, kGood, kAttention, kBad };
 
+/// A line as it was added, before it is wrapped.
+struct PageLine {
+  std::string text;
+  Style style = Style::kPlain;
+  std::string indent;
+  bool command = false;
+};
+
 class Page {
  public:
   explicit Page(bool colour) : colour_(colour) {}
@@ -29,13 +37,14 @@ class Page {
   /// Adds a command on its own line, never wrapped, so that a triple click copies it.
   void AddCommand(std::string_view command);
   void AddBlank();  ///< at most one in a row
-  /// All lines, each with a newline.
+  /// For views that are not a terminal's. A blank line has no text.
+  const std::vector<PageLine>& lines() const { return lines_; }
+  /// All lines, wrapped, each with a newline.
   std::string Take();
 
  private:
   bool colour_;
-  bool blank_ = true;
-  std::string text_;
+  std::vector<PageLine> lines_;
 };
 
 }  // namespace pipesim::report

@@ -55,26 +55,6 @@ void AddRealFiles(const Sheet& sheet) {
                  Style::kPlain, "    ");
 }
 
-void AddParts(const Sheet& sheet) {
-  const View document = sheet.document, memory = document.At("memory");
-  sheet.page.AddBlank();
-  sheet.page.Add("Between the stages", Style::kStrong);
-  AddQueue(sheet);
-  AddPin(sheet);
-  const auto copied = document.At("transfer.bytes_per_s").Number();
-  sheet.page.Add("  copies to the device: " + AmountOrNone(document.At("transfer.bytes")) +
-                 (copied ? " at " + Amount(*copied) + "/s" : ""));
-  sheet.page.Add("  memory: process peak " + AmountOrNone(memory.At("rss_peak_bytes")) +
-                     ", batches in the queue up to " + AmountOrNone(memory.At("queued_bytes")) +
-                     ", device peak " + AmountOrNone(memory.At("device_peak_bytes")),
-                 Style::kPlain, "    ");
-  AddRealFiles(sheet);
-  const auto error = document.At("diagnosis.model_error").Number();
-  sheet.page.Add("  estimate of this run against its measurement: " +
-                 (error ? Gain(*error) : std::string("n/a")));
-  sheet.page.Add("  stopped by: " + document.At("result.stopped_by").Text());
-}
-
 void AddEpochs(const Sheet& sheet) {
   const std::vector<View> epochs = sheet.document.At("result.epochs").Items();
   if (epochs.empty()) return;
@@ -106,10 +86,28 @@ void AddSettings(const Sheet& sheet) {
                    Style::kPlain, std::string(32, ' '));
 }
 
-void AddContext(const Sheet& sheet) {
+}  // namespace
+
+void AddStages(const Sheet& sheet) {
+  const View document = sheet.document, memory = document.At("memory");
+  AddQueue(sheet);
+  AddPin(sheet);
+  const auto copied = document.At("transfer.bytes_per_s").Number();
+  sheet.page.Add("  copies to the device: " + AmountOrNone(document.At("transfer.bytes")) +
+                 (copied ? " at " + Amount(*copied) + "/s" : ""));
+  sheet.page.Add("  memory: process peak " + AmountOrNone(memory.At("rss_peak_bytes")) +
+                     ", batches in the queue up to " + AmountOrNone(memory.At("queued_bytes")) +
+                     ", device peak " + AmountOrNone(memory.At("device_peak_bytes")),
+                 Style::kPlain, "    ");
+  AddRealFiles(sheet);
+  const auto error = document.At("diagnosis.model_error").Number();
+  sheet.page.Add("  estimate of this run against its measurement: " +
+                 (error ? Gain(*error) : std::string("n/a")));
+  sheet.page.Add("  stopped by: " + document.At("result.stopped_by").Text());
+}
+
+void AddProgramAndMachine(const Sheet& sheet) {
   const View program = sheet.document.At("pipesim"), context = sheet.document.At("context");
-  sheet.page.AddBlank();
-  sheet.page.Add("Program and machine", Style::kStrong);
   const auto add = [&](const std::string& label, const std::string& text) {
     if (!text.empty()) sheet.page.Add("  " + label + ": " + text, Style::kPlain, "    ");
   };
@@ -126,15 +124,17 @@ void AddContext(const Sheet& sheet) {
   add("device", sheet.document.At("effective.device_name").Text());
 }
 
-}  // namespace
-
 void AddDetails(const Sheet& sheet) {
   if (HasMeasurement(sheet.document)) {
-    AddParts(sheet);
+    sheet.page.AddBlank();
+    sheet.page.Add("Between the stages", Style::kStrong);
+    AddStages(sheet);
     AddEpochs(sheet);
   }
   AddSettings(sheet);
-  AddContext(sheet);
+  sheet.page.AddBlank();
+  sheet.page.Add("Program and machine", Style::kStrong);
+  AddProgramAndMachine(sheet);
 }
 
 }  // namespace pipesim::report

@@ -101,7 +101,7 @@ bool DeviceWaits(View document) {
   return starved > 0 && starved > idle / 2;
 }
 
-std::string FullText(View document, View row) {
+std::string LadderFullText(View document, View row) {
   const std::string full = row.At("full").Text();
   std::string text = full == "yes"      ? "YES"
                      : full == "no"     ? "no"
@@ -114,7 +114,7 @@ std::string FullText(View document, View row) {
   return text;
 }
 
-std::string RowText(View document, View row) {
+std::string LadderRowText(View document, View row) {
   const std::string resource = row.At("resource").Text();
   if (resource == "GPU") return GpuText(document);
   if (!HasMeasurement(document)) return "n/a";
@@ -127,24 +127,32 @@ std::string RowText(View document, View row) {
 
 }  // namespace
 
+std::vector<LadderLine> LadderLines(View document) {
+  std::vector<LadderLine> lines;
+  if (!HasMeasurement(document)) return lines;
+  for (const View row : document.At("ladder").Items()) {
+    const std::string name = row.At("resource").Text();
+    const auto used = row.At("used").Number(), limit = row.At("limit").Number();
+    lines.push_back({name, LadderRowText(document, row), LadderFullText(document, row),
+                     name == "IO" ? DiskText(document) : "", row.At("is_limit").IsTrue()});
+    if (used && limit && *limit > 0) lines.back().share = *used / *limit;
+  }
+  return lines;
+}
+
 void AddLadder(const Sheet& sheet) {
-  const std::vector<View> rows = sheet.document.At("ladder").Items();
-  if (rows.empty() || !HasMeasurement(sheet.document)) return;
+  const std::vector<LadderLine> rows = LadderLines(sheet.document);
+  if (rows.empty()) return;
   sheet.page.AddBlank();
   sheet.page.Add(PadRight("Ladder", kFullColumn) + "full?", Style::kStrong);
-  for (const View row : rows) {
-    const std::string name = "  " + row.At("resource").Text() + " ";
+  for (const LadderLine& row : rows) {
     const std::vector<std::string> lines =
-        Wrap(PadRight(name, kTextColumn) + RowText(sheet.document, row), kFullColumn - 1,
+        Wrap(PadRight("  " + row.resource + " ", kTextColumn) + row.text, kFullColumn - 1,
              std::string(kTextColumn, ' '));
-    const bool limit = row.At("is_limit").IsTrue();
     for (std::size_t i = 0; i < lines.size(); ++i)
-      sheet.page.Add(
-          i == 0 ? PadRight(lines[i], kFullColumn) + FullText(sheet.document, row) : lines[i],
-          limit ? Style::kAttention : Style::kPlain);
-    if (row.At("resource").Text() != "IO") continue;
-    if (const std::string disk = DiskText(sheet.document); !disk.empty())
-      sheet.page.Add(std::string(kTextColumn, ' ') + disk);
+      sheet.page.Add(i == 0 ? PadRight(lines[i], kFullColumn) + row.full : lines[i],
+                     row.is_limit ? Style::kAttention : Style::kPlain);
+    if (!row.disk.empty()) sheet.page.Add(std::string(kTextColumn, ' ') + row.disk);
   }
 }
 

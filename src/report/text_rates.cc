@@ -34,11 +34,10 @@ std::string StepText(const Sheet& sheet) {
 }
 
 void AddRateLine(const Sheet& sheet) {
-  const auto au = sheet.document.At("result.accelerator_utilization").Number();
-  std::string line = RateText(sheet);
-  const std::string step = StepText(sheet);
-  if (!step.empty()) line = PadRight(line + "  ", kStepColumn) + step;
-  const std::string share = "AU " + (au ? Percent(*au) : "n/a");
+  const RateFigures figures = RateFiguresOf(sheet);
+  std::string line = figures.rate;
+  if (!figures.step.empty()) line = PadRight(line + "  ", kStepColumn) + figures.step;
+  const std::string share = figures.utilization;
   line = PadRight(line + "  ", kShareColumn);
   if (base::DisplayWidth(line) + share.size() > kColumns) {
     sheet.page.Add(line);
@@ -226,6 +225,11 @@ void AddAssumed(const Sheet& sheet) {
 
 }  // namespace
 
+RateFigures RateFiguresOf(const Sheet& sheet) {
+  const auto au = sheet.document.At("result.accelerator_utilization").Number();
+  return {RateText(sheet), StepText(sheet), "AU " + (au ? Percent(*au) : "n/a")};
+}
+
 void AddRate(const Sheet& sheet) {
   if (!HasMeasurement(sheet.document)) return;
   sheet.page.AddBlank();
@@ -234,6 +238,10 @@ void AddRate(const Sheet& sheet) {
 
 void AddRates(const Sheet& sheet) {
   AddRate(sheet);
+  AddConditions(sheet);
+}
+
+void AddConditions(const Sheet& sheet) {
   if (HasMeasurement(sheet.document)) {
     AddAccelerators(sheet);
     AddWindow(sheet);

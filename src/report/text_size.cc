@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/search_text.h"
 #include "report/size_report.h"
-#include "report/text_parts.h"
 
 namespace pipesim::report {
 namespace {
@@ -49,26 +49,13 @@ std::string Headline(View document) {
                      target, Reaches(best), Spaced(best.At("setting").Text()));
 }
 
-void AddRow(const Sheet& sheet, std::string_view what, View attempt) {
-  if (!attempt.IsPresent()) return;
-  sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", what,
-                             Spaced(attempt.At("setting").Text()), RateOfTry(attempt),
-                             AuText(attempt), attempt.At("meets").IsTrue() ? "met" : "missed"));
-}
-
 void AddTable(const Sheet& sheet) {
-  const View document = sheet.document;
-  const bool found = document.At("answer").IsPresent(), most = FindsMost(document);
   sheet.page.AddBlank();
   sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", "",
-                             document.At("solve.name").Text(), "samples/s", "AU", "target"));
-  if (sheet.full) {
-    for (const View attempt : document.At("tried").Items()) AddRow(sheet, "tried", attempt);
-  }
-  if (found && !most) AddRow(sheet, "one step less", document.At("neighbor"));
-  AddRow(sheet, found ? "answer" : "best", document.At(found ? "answer" : "best"));
-  if (found && most) AddRow(sheet, "one more", document.At("neighbor"));
-  AddRow(sheet, "now", document.At("present"));
+                             sheet.document.At("solve.name").Text(), "samples/s", "AU", "target"));
+  for (const SizeRow& row : SizeRows(sheet.document, sheet.full))
+    sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", row.what, row.setting, row.rate,
+                               row.utilization, row.met ? "met" : "missed"));
   sheet.page.AddBlank();
 }
 
@@ -108,16 +95,42 @@ void AddSizeNext(const Sheet& sheet) {
 
 }  // namespace
 
+std::vector<SizeRow> SizeRows(View document, bool all) {
+  const bool found = document.At("answer").IsPresent(), most = FindsMost(document);
+  std::vector<SizeRow> rows;
+  const auto add = [&](std::string_view what, View attempt) {
+    if (attempt.IsPresent())
+      rows.push_back({std::string(what), Spaced(attempt.At("setting").Text()), RateOfTry(attempt),
+                      AuText(attempt), attempt.At("meets").IsTrue(), attempt});
+  };
+  if (all)
+    for (const View attempt : document.At("tried").Items()) add("tried", attempt);
+  if (found && !most) add("one step less", document.At("neighbor"));
+  add(found ? "answer" : "best", document.At(found ? "answer" : "best"));
+  if (found && most) add("one more", document.At("neighbor"));
+  add("now", document.At("present"));
+  return rows;
+}
+
+void AddSizeAnswer(const Sheet& sheet) {
+  sheet.page.Add(Headline(sheet.document), sheet.document.At("answer").IsPresent()
+                                               ? Style::kGood
+                                               : Style::kAttention);
+}
+
+void AddSizeRest(const Sheet& sheet) {
+  AddBinds(sheet);
+  AddHeadroom(sheet);
+  AddSizeNext(sheet);
+}
+
 std::string SizeText(const Document& document, const TextOptions& options) {
   Page page(options.colour);
   const Sheet sheet{View(&document, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
-  page.Add(Headline(sheet.document),
-           sheet.document.At("answer").IsPresent() ? Style::kGood : Style::kAttention);
+  AddSizeAnswer(sheet);
   if (options.detail != Detail::kBrief) AddTable(sheet);
-  AddBinds(sheet);
-  AddHeadroom(sheet);
-  AddSizeNext(sheet);
+  AddSizeRest(sheet);
   return page.Take();
 }
 

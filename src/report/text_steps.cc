@@ -27,13 +27,14 @@ std::string TimeLine(const std::string& label, const std::string& value, std::st
 
 /// "forward 0.95, backward 1.55": parts that add up to the printed value above them.
 std::string PartsText(const TimeRow& row, std::int64_t ticks, const TimeScale& scale) {
+  if (row.parts.empty()) return {};
   std::vector<double> seconds;
   for (const auto& part : row.parts) seconds.push_back(std::max(part.second, 0.0));
   const std::vector<std::int64_t> split = Apportion(ticks, seconds);
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < split.size(); ++i)
     texts.push_back(row.parts[i].first + " " + scale.Text(split[i]));
-  return std::string(kGlossColumn, ' ') + base::Join(texts, ", ");
+  return base::Join(texts, ", ");
 }
 
 double Shown(const TimeRow& row) { return std::clamp(row.seconds.value_or(0), 0.0, kLongest); }
@@ -86,10 +87,27 @@ std::string ConsumerTitle(View document) {
                                     : "Where a step goes (host, the consumer)";
 }
 
+void AddTimeTable(const Sheet& sheet, const std::optional<TimeTable>& table) {
+  if (!table) return;
+  sheet.page.AddBlank();
+  sheet.page.Add(TimeLine(table->title, table->total, table->unit, "100 %", table->of),
+                 Style::kStrong);
+  for (const TimeTable::Row& row : table->rows) {
+    const std::string name = std::string(kNameColumn, ' ') + row.time.name;
+    const std::string label = PadRight(name, kGlossColumn) + row.time.gloss;
+    if (!row.time.seconds) {
+      sheet.page.Add(label, Style::kPlain, std::string(kGlossColumn, ' '));
+      continue;
+    }
+    sheet.page.Add(TimeLine(label, row.value, table->unit, row.percent, Bar(row.share)));
+    if (!row.parts.empty()) sheet.page.Add(std::string(kGlossColumn, ' ') + row.parts);
+  }
+}
+
 }  // namespace
 
-void AddTimeTable(const Sheet& sheet, const std::string& title, std::vector<TimeRow> rows,
-                  const TimeScale& scale, std::string_view tail) {
+TimeTable TimeTableOf(std::string title, std::vector<TimeRow> rows, const TimeScale& scale,
+                      std::string_view of) {
   std::erase_if(
       rows, [](const TimeRow& row) { return row.seconds && !row.always && !(*row.seconds > 0); });
   std::stable_sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
@@ -98,43 +116,36 @@ void AddTimeTable(const Sheet& sheet, const std::string& title, std::vector<Time
   });
   std::vector<double> seconds;
   for (const TimeRow& row : rows) seconds.push_back(Shown(row));
-  const std::int64_t total = scale.Ticks(std::accumulate(seconds.begin(), seconds.end(), 0.0));
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const std::int64_t total = scale.Ticks(sum);
   const std::vector<std::int64_t> ticks = Apportion(total, seconds);
   const std::vector<std::string> percents = WholePercents(seconds);
-  sheet.page.AddBlank();
-  sheet.page.Add(TimeLine(title, scale.Text(total), scale.unit, "100 %", tail), Style::kStrong);
-  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string name = std::string(kNameColumn, ' ') + rows[i].name;
-    const std::string label = PadRight(name, kGlossColumn) + rows[i].gloss;
-    if (!rows[i].seconds) {
-      sheet.page.Add(label, Style::kPlain, std::string(kGlossColumn, ' '));
-      continue;
-    }
-    const std::string bar = Bar(sum > 0 ? seconds[i] / sum : 0);
-    sheet.page.Add(TimeLine(label, scale.Text(ticks[i]), scale.unit, percents[i], bar));
-    if (!rows[i].parts.empty()) sheet.page.Add(PartsText(rows[i], ticks[i], scale));
-  }
+  TimeTable table{std::move(title), scale.Text(total), scale.unit, of, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    table.rows.push_back({rows[i], scale.Text(ticks[i]), percents[i],
+                          PartsText(rows[i], ticks[i], scale), sum > 0 ? seconds[i] / sum : 0});
+  return table;
 }
 
-void AddSteps(const Sheet& sheet) {
-  const View document = sheet.document;
-  if (!HasMeasurement(document)) return;
+std::optional<TimeTable> StepTable(View document) {
+  if (!HasMeasurement(document)) return std::nullopt;
   const TimeScale scale = StepScale(document);
-  if (!document.At("device").IsPresent()) {
-    AddTimeTable(sheet, ConsumerTitle(document), ConsumerRows(document), scale, "");
-    return;
-  }
+  if (!document.At("device").IsPresent())
+    return TimeTableOf(ConsumerTitle(document), ConsumerRows(document), scale, "");
   const bool gpu = DeviceWord(document) == "GPU";
-  AddTimeTable(sheet,
-               gpu ? "Where a step goes (GPU timeline)" : "Where a step goes (emulated device)",
-               DeviceRows(document), scale, "");
+  return TimeTableOf(
+      gpu ? "Where a step goes (GPU timeline)" : "Where a step goes (emulated device)",
+      DeviceRows(document), scale, "");
 }
 
-void AddHostSide(const Sheet& sheet) {
-  if (!HasMeasurement(sheet.document) || !sheet.document.At("device").IsPresent()) return;
-  AddTimeTable(sheet, "The same step on the host (consumer)", ConsumerRows(sheet.document),
-               StepScale(sheet.document), "");
+std::optional<TimeTable> HostSideTable(View document) {
+  if (!HasMeasurement(document) || !document.At("device").IsPresent()) return std::nullopt;
+  return TimeTableOf("The same step on the host (consumer)", ConsumerRows(document),
+                     StepScale(document), "");
 }
+
+void AddSteps(const Sheet& sheet) { AddTimeTable(sheet, StepTable(sheet.document)); }
+void AddHostSide(const Sheet& sheet) { AddTimeTable(sheet, HostSideTable(sheet.document)); }
+void AddWorkers(const Sheet& sheet) { AddTimeTable(sheet, WorkerTable(sheet.document)); }
 
 }  // namespace pipesim::report

@@ -21,14 +21,6 @@ std::string Short(std::string text) {
   return text;
 }
 
-/// "workers 8, batch 256".
-std::string PointName(const SweepTable& table, const SweepRow& row) {
-  std::vector<std::string> parts;
-  for (std::size_t axis = 0; axis < table.axes.size(); ++axis)
-    parts.push_back(table.axes[axis].name + " " + table.axes[axis].labels[row.position[axis]]);
-  return base::Join(parts, ", ");
-}
-
 std::string LongTime(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e9) + 0.5);
   if (whole < 60) return Seconds(seconds, 2);
@@ -36,7 +28,7 @@ std::string LongTime(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string EnoughText(const SweepTable& table, View document) {
+std::string SweepEnoughText(const SweepTable& table, View document) {
   const View enough = document.At("enough");
   const std::string share = Percent(enough.At("share_of_best").NumberOr(0));
   if (const SweepRow* row = table.RowOf(enough.At("point"))) {
@@ -50,59 +42,6 @@ std::string EnoughText(const SweepTable& table, View document) {
                      Count(enough.At("prefetch_factor").NumberOr(0)),
                      workers == 1 ? "reaches" : "reach", share);
 }
-
-void AddAnswer(const Sheet& sheet, const SweepTable& table) {
-  const View document = sheet.document, summary = document.At("summary");
-  const bool interrupted = summary.At("interrupted").IsTrue();
-  const SweepRow* best = table.RowOf(document.At("best"));
-  if (best == nullptr) {
-    sheet.page.Add(
-        interrupted ? "interrupted before any point was finished" : "no point ended with a result",
-        Style::kBad);
-    return;
-  }
-  sheet.page.Add(fmt::format("{}Best: {}: {} samples/s, {}",
-                             interrupted ? "interrupted; so far " : "", PointName(table, *best),
-                             Significant(best->rate, 4), best->main.At("bottleneck").Text()),
-                 Style::kGood);
-  if (document.At("enough").IsPresent()) sheet.page.Add(EnoughText(table, document));
-  const std::vector<std::string> argv = document.At("next.argv").Texts();
-  if (argv.empty()) return;
-  sheet.page.Add("Next  " + document.At("next.text").Text() + ":");
-  sheet.page.AddCommand(base::ShellJoin(argv));
-}
-
-void AddSweepSummary(const Sheet& sheet) {
-  const View document = sheet.document, summary = document.At("summary");
-  const double asked = summary.At("asked").NumberOr(0), done = summary.At("done").NumberOr(0);
-  std::string text = Count(done) + (done < asked ? " of " + Count(asked) : "") +
-                     (asked == 1 ? " point" : " points");
-  const double shards = document.At("sweep.shard.count").NumberOr(1);
-  if (shards > 1)
-    text = fmt::format("Shard {} of {}: {}", Count(document.At("sweep.shard.index").NumberOr(1)),
-                       Count(shards), text);
-  if (const double repeats = document.At("sweep.repeats").NumberOr(1); repeats > 1)
-    text += " x " + Count(repeats) + " repeats";
-  if (const auto wall = summary.At("wall_s").Number()) text += " in " + LongTime(*wall);
-  if (document.At("sweep.engine").Text() == "predict") text += ", predicted";
-  text += fmt::format("; {} ok, {} failed", Count(summary.At("ok").NumberOr(0)),
-                      Count(summary.At("failed").NumberOr(0)));
-  if (const View error = document.At("prediction_error"); error.IsPresent())
-    text += fmt::format(
-        "; predicted within {} of measured on average, {} at worst; verdicts agree on {} of {}",
-        Noise(error.At("mean").NumberOr(0)), Noise(error.At("worst").NumberOr(0)),
-        Count(error.At("verdicts_agree").NumberOr(0)), Count(error.At("compared").NumberOr(0)));
-  sheet.page.AddBlank();
-  sheet.page.Add(text, Style::kPlain, "");
-}
-
-/// One column of the table; `least` is dropped first where the table is too wide.
-struct SweepColumn {
-  std::string title;
-  bool left = false;
-  int least = 0;  ///< 0: never dropped
-  std::string (*cell)(const SweepRow&);
-};
 
 std::string NoiseCell(const SweepRow& row) {
   const auto low = row.main.At("samples_per_s_low").Number();
@@ -123,32 +62,6 @@ std::string UtilizationCell(const SweepRow& row) {
 std::string ErrorCell(const SweepRow& row) {
   const auto error = row.point.At("prediction_error").Number();
   return error ? Gain(*error) : "-";
-}
-
-std::vector<SweepColumn> FigureColumns(const Sheet& sheet) {
-  std::vector<SweepColumn> columns{
-      {"samples/s", false, 0, [](const SweepRow& row) { return Significant(row.rate, 4); }},
-      {sheet.utf8 ? "±" : "+-", false, 3, NoiseCell},
-      {"step ms", false, 1, StepCell},
-      {"AU", false, 4, UtilizationCell},
-      {"verdict", true, 0, [](const SweepRow& row) { return row.main.At("bottleneck").Text(); }},
-      {"queued", false, 2,
-       [](const SweepRow& row) { return Amount(row.main.At("queued_bytes").NumberOr(0)); }}};
-  if (sheet.document.At("sweep.engine").Text() == "both")
-    columns.push_back({"predict", false, 0, ErrorCell});
-  return columns;
-}
-
-/// The rows to show, and how many are left out.
-std::vector<const SweepRow*> ShownRows(const SweepTable& table, bool all) {
-  std::vector<const SweepRow*> shown;
-  const bool whole = all || table.rows.size() <= kShownWhole;
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const SweepRow& row = table.rows[i];
-    if (whole || i < kShownBest || row.point.At("pareto").IsTrue() || !row.ok)
-      shown.push_back(&row);
-  }
-  return shown;
 }
 
 std::size_t WidthOf(const std::string& text) { return base::DisplayWidth(text); }
@@ -223,13 +136,60 @@ void AddSweepTable(const Sheet& sheet, const SweepTable& table) {
     if (!row.ok) line += "  " + row.main.At("status").Text() + "  " + row.main.At("reason").Text();
     sheet.page.Add(line, Style::kPlain, "    ");
   }
-  if (marks) sheet.page.Add("* best for its workers and memory (differences below 2 % ignored)");
+  if (marks) sheet.page.Add(kParetoNote);
   if (shown.size() < table.rows.size())
     sheet.page.Add(
         fmt::format("{} more points; --full shows them", table.rows.size() - shown.size()));
 }
 
-void AddJournal(const Sheet& sheet) {
+}  // namespace
+
+void AddSweepAnswer(const Sheet& sheet, const SweepTable& table) {
+  const View document = sheet.document, summary = document.At("summary");
+  const bool interrupted = summary.At("interrupted").IsTrue();
+  const SweepRow* best = table.RowOf(document.At("best"));
+  if (best == nullptr) {
+    sheet.page.Add(
+        interrupted ? "interrupted before any point was finished" : "no point ended with a result",
+        Style::kBad);
+    return;
+  }
+  sheet.page.Add(fmt::format("{}Best: {}: {} samples/s, {}",
+                             interrupted ? "interrupted; so far " : "", PointName(table, *best),
+                             Significant(best->rate, 4), best->main.At("bottleneck").Text()),
+                 Style::kGood);
+  if (document.At("enough").IsPresent()) sheet.page.Add(SweepEnoughText(table, document));
+  const std::vector<std::string> argv = document.At("next.argv").Texts();
+  if (argv.empty()) return;
+  sheet.page.Add("Next  " + document.At("next.text").Text() + ":");
+  sheet.page.AddCommand(base::ShellJoin(argv));
+}
+
+void AddSweepSummary(const Sheet& sheet) {
+  const View document = sheet.document, summary = document.At("summary");
+  const double asked = summary.At("asked").NumberOr(0), done = summary.At("done").NumberOr(0);
+  std::string text = Count(done) + (done < asked ? " of " + Count(asked) : "") +
+                     (asked == 1 ? " point" : " points");
+  const double shards = document.At("sweep.shard.count").NumberOr(1);
+  if (shards > 1)
+    text = fmt::format("Shard {} of {}: {}", Count(document.At("sweep.shard.index").NumberOr(1)),
+                       Count(shards), text);
+  if (const double repeats = document.At("sweep.repeats").NumberOr(1); repeats > 1)
+    text += " x " + Count(repeats) + " repeats";
+  if (const auto wall = summary.At("wall_s").Number()) text += " in " + LongTime(*wall);
+  if (document.At("sweep.engine").Text() == "predict") text += ", predicted";
+  text += fmt::format("; {} ok, {} failed", Count(summary.At("ok").NumberOr(0)),
+                      Count(summary.At("failed").NumberOr(0)));
+  if (const View error = document.At("prediction_error"); error.IsPresent())
+    text += fmt::format(
+        "; predicted within {} of measured on average, {} at worst; verdicts agree on {} of {}",
+        Noise(error.At("mean").NumberOr(0)), Noise(error.At("worst").NumberOr(0)),
+        Count(error.At("verdicts_agree").NumberOr(0)), Count(error.At("compared").NumberOr(0)));
+  sheet.page.AddBlank();
+  sheet.page.Add(text, Style::kPlain, "");
+}
+
+void AddSweepJournal(const Sheet& sheet) {
   const std::string journal = sheet.document.At("journal").Text();
   if (journal.empty()) return;
   const View summary = sheet.document.At("summary");
@@ -239,7 +199,37 @@ void AddJournal(const Sheet& sheet) {
                  (whole ? ", complete" : "; --resume runs the other points"));
 }
 
-}  // namespace
+std::string PointName(const SweepTable& table, const SweepRow& row) {
+  std::vector<std::string> parts;
+  for (std::size_t axis = 0; axis < table.axes.size(); ++axis)
+    parts.push_back(table.axes[axis].name + " " + table.axes[axis].labels[row.position[axis]]);
+  return base::Join(parts, ", ");
+}
+
+std::vector<SweepColumn> FigureColumns(const Sheet& sheet) {
+  std::vector<SweepColumn> columns{
+      {"samples/s", false, 0, [](const SweepRow& row) { return Significant(row.rate, 4); }},
+      {sheet.utf8 ? "±" : "+-", false, 3, NoiseCell},
+      {"step ms", false, 1, StepCell},
+      {"AU", false, 4, UtilizationCell},
+      {"verdict", true, 0, [](const SweepRow& row) { return row.main.At("bottleneck").Text(); }},
+      {"queued", false, 2,
+       [](const SweepRow& row) { return Amount(row.main.At("queued_bytes").NumberOr(0)); }}};
+  if (sheet.document.At("sweep.engine").Text() == "both")
+    columns.push_back({"predict", false, 0, ErrorCell});
+  return columns;
+}
+
+std::vector<const SweepRow*> ShownRows(const SweepTable& table, bool all) {
+  std::vector<const SweepRow*> shown;
+  const bool whole = all || table.rows.size() <= kShownWhole;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const SweepRow& row = table.rows[i];
+    if (whole || i < kShownBest || row.point.At("pareto").IsTrue() || !row.ok)
+      shown.push_back(&row);
+  }
+  return shown;
+}
 
 const SweepRow* SweepTable::RowOf(View point) const {
   const auto number = point.Number();
@@ -279,13 +269,13 @@ std::string SweepText(const Document& document, const TextOptions& options) {
   const Sheet sheet{View(&document, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
   const SweepTable table = TableOf(sheet.document);
-  AddAnswer(sheet, table);
+  AddSweepAnswer(sheet, table);
   AddSweepSummary(sheet);
   if (options.detail != Detail::kBrief) {
     AddSweepTable(sheet, table);
     AddSweepMaps(sheet, table);
   }
-  AddJournal(sheet);
+  AddSweepJournal(sheet);
   return page.Take();
 }
 

@@ -10,22 +10,6 @@
 #include "report/sweep_text.h"
 
 namespace pipesim::report {
-namespace {
-
-using Block = std::vector<std::string>;  ///< lines of a map
-
-/// A plane through the sweep: two axes, the others as at the best point.
-struct Plane {
-  std::size_t down = 0;
-  std::optional<std::size_t> across;  ///< nullopt: only one axis has several values
-  std::map<std::pair<std::size_t, std::size_t>, const SweepRow*> rows;
-  std::string elsewhere;  ///< "prefetch 2": where the other axes are
-
-  const SweepRow* At(std::size_t y, std::size_t x) const {
-    const auto found = rows.find({y, x});
-    return found == rows.end() ? nullptr : found->second;
-  }
-};
 
 std::optional<Plane> PlaneOf(const SweepTable& table) {
   if (table.rows.empty() || !table.rows.front().ok) return std::nullopt;
@@ -52,7 +36,7 @@ std::optional<Plane> PlaneOf(const SweepTable& table) {
   return plane;
 }
 
-/// "loader" of "loader-bound"; a healthy pipeline stands out.
+// A healthy pipeline stands out.
 std::string VerdictWord(const SweepRow* row) {
   if (row == nullptr) return "-";
   if (!row->ok) return row->main.At("status").Text();
@@ -64,26 +48,29 @@ std::string VerdictWord(const SweepRow* row) {
   return word.empty() ? "-" : word;
 }
 
-/// A table with a title, the names of its axes and a cell for each row and column.
-Block Grid(const std::string& title, const std::string& down_name, const Block& down_labels,
-           const std::string& across_name, const Block& across_labels,
-           const std::vector<Block>& cells) {
-  std::size_t label = down_name.size();
-  for (const std::string& text : down_labels) label = std::max(label, text.size());
+namespace {
+
+using Block = std::vector<std::string>;  ///< lines of a map
+
+Block Grid(const SweepGrid& grid) {
+  std::size_t label = grid.down_name.size();
+  for (const std::string& text : grid.down_labels) label = std::max(label, text.size());
   std::vector<std::size_t> widths;
-  for (std::size_t x = 0; x < across_labels.size(); ++x) {
-    widths.push_back(across_labels[x].size());
-    for (const Block& row : cells) widths[x] = std::max(widths[x], row[x].size());
+  for (std::size_t x = 0; x < grid.across_labels.size(); ++x) {
+    widths.push_back(grid.across_labels[x].size());
+    for (const Block& row : grid.cells) widths[x] = std::max(widths[x], row[x].size());
   }
   const auto line = [&](const std::string& head, const Block& texts) {
     std::string text = "  " + PadLeft(head, label);
     for (std::size_t x = 0; x < texts.size(); ++x) text += "  " + PadRight(texts[x], widths[x]);
     return text.substr(0, text.find_last_not_of(' ') + 1);
   };
-  Block block{title};
-  if (!across_name.empty()) block.push_back("  " + std::string(label, ' ') + "  " + across_name);
-  block.push_back(line(down_name, across_labels));
-  for (std::size_t y = 0; y < cells.size(); ++y) block.push_back(line(down_labels[y], cells[y]));
+  Block block{grid.title};
+  if (!grid.across_name.empty())
+    block.push_back("  " + std::string(label, ' ') + "  " + grid.across_name);
+  block.push_back(line(grid.down_name, grid.across_labels));
+  for (std::size_t y = 0; y < grid.cells.size(); ++y)
+    block.push_back(line(grid.down_labels[y], grid.cells[y]));
   return block;
 }
 
@@ -160,7 +147,7 @@ Block VerdictMap(const SweepTable& table, const Plane& plane) {
   }
   const std::string title =
       "Where the bottleneck changes" + (plane.elsewhere.empty() ? "" : ", at " + plane.elsewhere);
-  Block words = Grid(title, down.name, down.labels, across.name, across.labels, cells);
+  Block words = Grid({title, down.name, down.labels, across.name, across.labels, cells});
   return WidthOfBlock(words) <= kColumns ? words : VerdictLetters(title, table, plane);
 }
 
@@ -178,7 +165,7 @@ Block StepLabels(const SweepAxisText& axis) {
 }
 
 /// The gains along one axis, for each value of the other.
-Block GainMap(const SweepTable& table, const Plane& plane, bool along_down) {
+SweepGrid GainMap(const SweepTable& table, const Plane& plane, bool along_down) {
   const std::size_t along = along_down || !plane.across ? plane.down : *plane.across;
   const SweepAxisText& axis = table.axes[along];
   SweepAxisText other{"", {"gain"}};
@@ -191,12 +178,11 @@ Block GainMap(const SweepTable& table, const Plane& plane, bool along_down) {
                                : GainCell(plane.At(x, at), plane.At(x, at + 1)));
     cells.push_back(std::move(row));
   }
-  return Grid("Gain of the next step", axis.name, StepLabels(axis), other.name, other.labels,
-              cells);
+  return {"Gain of the next step", axis.name, StepLabels(axis), other.name, other.labels, cells};
 }
 
 /// The gains along an axis that the plane does not show, from the best point.
-Block GainsFromBest(View document, const SweepTable& table, std::size_t axis) {
+SweepGrid GainsFromBest(View document, const SweepTable& table, std::size_t axis) {
   Block labels;
   std::vector<Block> cells;
   const Block all = StepLabels(table.axes[axis]);
@@ -209,8 +195,7 @@ Block GainsFromBest(View document, const SweepTable& table, std::size_t axis) {
     cells.push_back({Gain(step.At("gain").NumberOr(0))});
   }
   if (cells.empty()) return {};
-  return Grid("Gain of the next step at the best", table.axes[axis].name, labels, "", {"gain"},
-              cells);
+  return {"Gain of the next step at the best", table.axes[axis].name, labels, "", {"gain"}, cells};
 }
 
 Block HeatMap(const SweepTable& table, const Plane& plane) {
@@ -263,19 +248,38 @@ void AddBlocks(const Sheet& sheet, const Block& left, const Block& right) {
 
 /// Over the plane where that fits on the page, else from the best point only.
 Block FittingGains(View document, const SweepTable& table, const Plane& plane, bool along_down) {
-  Block map = GainMap(table, plane, along_down);
+  Block map = Grid(GainMap(table, plane, along_down));
   if (WidthOfBlock(map) <= kColumns) return map;
-  return GainsFromBest(document, table, along_down ? plane.down : *plane.across);
+  const SweepGrid best = GainsFromBest(document, table, along_down ? plane.down : *plane.across);
+  return best.cells.empty() ? Block{} : Grid(best);
+}
+
+/// The gains along the axes that the plane does not show.
+std::vector<SweepGrid> OtherGains(View document, const SweepTable& table, const Plane& plane) {
+  std::vector<SweepGrid> grids;
+  for (std::size_t axis = 0; axis < table.axes.size(); ++axis) {
+    if (axis == plane.down || axis == plane.across) continue;
+    SweepGrid grid = GainsFromBest(document, table, axis);
+    if (!grid.cells.empty()) grids.push_back(std::move(grid));
+  }
+  return grids;
 }
 
 }  // namespace
+
+std::vector<SweepGrid> GainGrids(View document, const SweepTable& table, const Plane& plane) {
+  std::vector<SweepGrid> grids{GainMap(table, plane, true)};
+  if (plane.across) grids.push_back(GainMap(table, plane, false));
+  for (SweepGrid& grid : OtherGains(document, table, plane)) grids.push_back(std::move(grid));
+  return grids;
+}
 
 void AddSweepMaps(const Sheet& sheet, const SweepTable& table) {
   constexpr std::size_t kHelps = 4;  // values on both axes from which a heat map says more
   const auto plane = PlaneOf(table);
   if (!plane) return;
   if (!plane->across) {
-    AddBlock(sheet, GainMap(table, *plane, true));
+    AddBlock(sheet, Grid(GainMap(table, *plane, true)));
     return;
   }
   const auto values = [&](std::size_t axis) { return table.axes[axis].labels.size(); };
@@ -283,9 +287,8 @@ void AddSweepMaps(const Sheet& sheet, const SweepTable& table) {
   AddBlocks(sheet, VerdictMap(table, *plane), heat ? HeatMap(table, *plane) : Block{});
   AddBlocks(sheet, FittingGains(sheet.document, table, *plane, true),
             FittingGains(sheet.document, table, *plane, false));
-  for (std::size_t axis = 0; axis < table.axes.size(); ++axis)
-    if (axis != plane->down && axis != *plane->across)
-      AddBlock(sheet, GainsFromBest(sheet.document, table, axis));
+  for (const SweepGrid& grid : OtherGains(sheet.document, table, *plane))
+    AddBlock(sheet, Grid(grid));
 }
 
 }  // namespace pipesim::report

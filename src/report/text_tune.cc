@@ -4,38 +4,17 @@
 #include <set>
 
 #include "base/text.h"
-#include "report/text_parts.h"
+#include "report/search_text.h"
 #include "report/tune_report.h"
 
 namespace pipesim::report {
 namespace {
 
-struct SettingColumn {
-  std::string_view key, title;
-  bool always = false;  ///< else only where the steps differ in it
-};
 constexpr SettingColumn kSettingColumns[] = {{"workers", "workers", true},
                                              {"prefetch_factor", "prefetch", true},
                                              {"compute_threads", "threads"},
                                              {"dispatch", "dispatch"},
                                              {"batch_size", "batch"}};
-
-std::string SettingOf(View settings, std::string_view key) {
-  const View value = settings.At(key);
-  if (const auto number = value.Number()) return Count(*number);
-  return value.Text();
-}
-
-std::vector<SettingColumn> ColumnsOf(View document) {
-  std::vector<SettingColumn> columns;
-  for (const SettingColumn& column : kSettingColumns) {
-    std::set<std::string> values;
-    for (const View step : document.At("steps").Items())
-      values.insert(SettingOf(step.At("settings"), column.key));
-    if (column.always || values.size() > 1) columns.push_back(column);
-  }
-  return columns;
-}
 
 std::string RateOr(View value, std::string_view otherwise) {
   const auto rate = value.Number();
@@ -44,7 +23,7 @@ std::string RateOr(View value, std::string_view otherwise) {
 
 std::string SettingsOf(View document, View settings) {
   std::vector<std::string> parts;
-  for (const SettingColumn& column : ColumnsOf(document)) {
+  for (const SettingColumn& column : SettingColumnsOf(document)) {
     const std::string value = SettingOf(settings, column.key);
     if (!value.empty()) parts.push_back(fmt::format("{} {}", column.title, value));
   }
@@ -85,7 +64,7 @@ std::string HowItEnded(View document) {
   return more;
 }
 
-void AddSummary(const Sheet& sheet) {
+void AddTuneSummary(const Sheet& sheet) {
   const View document = sheet.document;
   const std::size_t runs = document.At("steps").Items().size();
   const bool predicted = document.At("engine").Text() == "predicted";
@@ -113,7 +92,7 @@ void AddStep(const Sheet& sheet, std::size_t number, View step,
 }
 
 void AddTuneSteps(const Sheet& sheet) {
-  const std::vector<SettingColumn> columns = ColumnsOf(sheet.document);
+  const std::vector<SettingColumn> columns = SettingColumnsOf(sheet.document);
   std::string title = "run";
   for (const SettingColumn& column : columns)
     title += fmt::format("  {:>{}}", column.title, column.key == "dispatch" ? 11 : column.title.size());
@@ -136,7 +115,32 @@ void AddYaml(const Sheet& sheet) {
   for (const std::string& line : tuned.At("yaml").Texts()) sheet.page.AddCommand(line);
 }
 
-void AddTakeOver(const Sheet& sheet) {
+}  // namespace
+
+std::string SettingOf(View settings, std::string_view key) {
+  const View value = settings.At(key);
+  if (const auto number = value.Number()) return Count(*number);
+  return value.Text();
+}
+
+std::vector<SettingColumn> SettingColumnsOf(View document) {
+  std::vector<SettingColumn> columns;
+  for (const SettingColumn& column : kSettingColumns) {
+    std::set<std::string> values;
+    for (const View step : document.At("steps").Items())
+      values.insert(SettingOf(step.At("settings"), column.key));
+    if (column.always || values.size() > 1) columns.push_back(column);
+  }
+  return columns;
+}
+
+void AddTuneAnswer(const Sheet& sheet) {
+  sheet.page.Add(TuneHeadline(sheet.document),
+                 sheet.document.At("tuned").IsPresent() ? Style::kGood : Style::kBad);
+  AddTuneSummary(sheet);
+}
+
+void AddTuneTakeOver(const Sheet& sheet) {
   const View tuned = sheet.document.At("tuned");
   if (!tuned.IsPresent()) return;
   if (tuned.At("changes_training").IsTrue())
@@ -151,17 +155,13 @@ void AddTakeOver(const Sheet& sheet) {
   sheet.page.AddCommand(base::ShellJoin(argv));
 }
 
-}  // namespace
-
 std::string TuneText(const Document& document, const TextOptions& options) {
   Page page(options.colour);
   const Sheet sheet{View(&document, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
-  page.Add(TuneHeadline(sheet.document),
-           sheet.document.At("tuned").IsPresent() ? Style::kGood : Style::kBad);
-  AddSummary(sheet);
+  AddTuneAnswer(sheet);
   if (options.detail != Detail::kBrief) AddTuneSteps(sheet);
-  AddTakeOver(sheet);
+  AddTuneTakeOver(sheet);
   return page.Take();
 }
 

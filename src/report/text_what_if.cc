@@ -23,20 +23,6 @@ std::string TakesText(View change) {
   return feasible.IsPresent() && !feasible.IsTrue() ? takes + ", not here" : takes;
 }
 
-/// The change in its column; a longer one gets lines of its own above the row.
-std::string ChangeCell(const Sheet& sheet, const std::string& change, std::size_t width) {
-  std::vector<std::string> lines = Wrap("  " + change, width + 2, "    ");
-  for (std::size_t i = 0; i + 1 < lines.size(); ++i) sheet.page.Add(lines[i]);
-  return PadRight(lines.back(), width + 2);
-}
-
-std::size_t WidestChange(const std::vector<View>& changes) {
-  std::size_t widest = kShortestChange;
-  for (const View change : changes)
-    widest = std::max(widest, base::DisplayWidth(change.At("change").Text()));
-  return std::min(widest, kChangeWidth);
-}
-
 /// A gain that may be none, as far as this run shows.
 bool IsNoise(View change) {
   const auto low = change.At("gain_interval.low").Number();
@@ -44,15 +30,74 @@ bool IsNoise(View change) {
   return low && high && *low <= 0 && *high >= 0;
 }
 
-std::string TitleOf(const Sheet& sheet, const std::string& more) {
-  const bool differs = sheet.document.At("diagnosis.observed.differs").IsTrue();
+}  // namespace
+
+std::vector<ShownChange> ShownChanges(View document) {
+  // While the verdict is open, the interval of a gain says more than its estimate.
+  const bool open = IsOpen(document);
+  std::vector<ShownChange> changes;
+  for (const View change : document.At("diagnosis.what_if").Items()) {
+    ShownChange shown{change};
+    shown.as_interval = open && change.At("gain_interval").IsPresent();
+    const double gain =
+        change.At(shown.as_interval ? "gain_interval.high" : "gain").NumberOr(1);
+    const bool noise = !shown.as_interval && IsNoise(change);
+    shown.small =
+        (noise || std::abs(gain) < kShownAlone) && !change.At("tried").IsPresent();
+    shown.noise = noise && std::abs(gain) >= kShownAlone;
+    // It cannot reach the gain that counts.
+    const bool out = shown.as_interval && change.At("gain_interval.high").NumberOr(1) <
+                                              diagnose::Thresholds{}.gain_that_counts;
+    shown.takes = out ? "ruled out" : TakesText(change);
+    changes.push_back(std::move(shown));
+  }
+  return changes;
+}
+
+std::string SmallChangesText(const std::vector<ShownChange>& changes) {
+  std::vector<std::string> small;
+  bool noise = false;
+  for (const ShownChange& each : changes) {
+    noise |= each.noise;
+    if (each.small) small.push_back(each.change.At("change").Text());
+  }
+  if (small.empty()) return {};
+  return base::Join(small, ", ") + ": below 1 %" + (noise ? " or within the noise" : "") +
+         (small.size() > 1 ? " each" : "");
+}
+
+std::string WhatIfTitle(View document, const std::vector<ShownChange>& changes) {
+  const bool differs = document.At("diagnosis.observed.differs").IsTrue();
+  const auto any = [&](auto&& is) { return std::any_of(changes.begin(), changes.end(), is); };
+  const char* more = "";
+  if (any([](const ShownChange& each) { return each.as_interval && !each.small; }))
+    more = "; interval of the gain";
+  else if (any([](const ShownChange& each) { return each.change.At("tried").IsPresent(); }))
+    more = "; tried: measured after it";
   return "What if (predicted from this run's costs" +
          std::string(differs ? ", which are not your system's" : "") + more + ")";
 }
 
-bool AnyTried(const std::vector<View>& changes) {
-  return std::any_of(changes.begin(), changes.end(),
-                     [](View change) { return change.At("tried").IsPresent(); });
+namespace {
+
+/// The change in its column; a longer one gets lines of its own above the row.
+std::string ChangeCell(const Sheet& sheet, const std::string& change, std::size_t width) {
+  std::vector<std::string> lines = Wrap("  " + change, width + 2, "    ");
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) sheet.page.Add(lines[i]);
+  return PadRight(lines.back(), width + 2);
+}
+
+std::size_t WidestChange(const std::vector<ShownChange>& changes) {
+  std::size_t widest = kShortestChange;
+  for (const ShownChange& each : changes)
+    widest = std::max(widest, base::DisplayWidth(each.change.At("change").Text()));
+  return std::min(widest, kChangeWidth);
+}
+
+bool AnyTried(const std::vector<ShownChange>& changes) {
+  return std::any_of(changes.begin(), changes.end(), [](const ShownChange& each) {
+    return each.change.At("tried").IsPresent();
+  });
 }
 
 /// The measured gain beside the predicted one; the column is there if anything was tried.
@@ -62,36 +107,35 @@ std::string TriedCell(View change, bool column) {
   return fmt::format(" {:>8}", gain ? Gain(*gain) : "");
 }
 
-void AddRows(const Sheet& sheet, const std::vector<View>& changes) {
+void AddRows(const Sheet& sheet, const std::vector<ShownChange>& changes) {
   const bool tried = AnyTried(changes);
-  sheet.page.Add(TitleOf(sheet, tried ? "; tried: measured after it" : ""), Style::kStrong);
   const std::size_t width = WidestChange(changes);
   if (!changes.empty())
     sheet.page.Add(PadRight("  change", width + 2) + " samples/s    gain" +
                    (tried ? "    tried" : "") + "  then           takes");
-  for (const View change : changes) {
+  for (const ShownChange& each : changes) {
+    const View change = each.change;
     const std::string then = change.At("then").Text();
     const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
                    fmt::format("{:>10} {:>7}{}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
                                gain ? Gain(*gain) : "n/a", TriedCell(change, tried),
-                               then.empty() ? "n/a" : then, TakesText(change)));
+                               then.empty() ? "n/a" : then, each.takes));
   }
 }
 
-/// Rows with the interval of their gain. A change whose gain cannot reach 5 % is ruled out.
-void AddIntervals(const Sheet& sheet, const std::vector<View>& changes) {
-  sheet.page.Add(TitleOf(sheet, "; interval of the gain"), Style::kStrong);
+/// Rows with the interval of their gain.
+void AddIntervals(const Sheet& sheet, const std::vector<ShownChange>& changes) {
   const std::size_t width = WidestChange(changes);
-  for (const View change : changes) {
+  for (const ShownChange& each : changes) {
+    const View change = each.change;
     const auto low = change.At("gain_interval.low").Number();
     const auto high = change.At("gain_interval.high").Number();
     const auto gain = change.At("gain").Number();
     const std::string range = low && high ? fmt::format("{:>7} .. {:>7}", Gain(*low), Gain(*high))
                                           : fmt::format("{:>18}", gain ? Gain(*gain) : "n/a");
-    const bool out = high && *high < diagnose::Thresholds{}.gain_that_counts;
     sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) + range + "   " +
-                   (out ? "ruled out" : TakesText(change)));
+                   each.takes);
   }
 }
 
@@ -116,37 +160,23 @@ std::string EnoughText(const Sheet& sheet, View enough) {
 }  // namespace
 
 void AddWhatIf(const Sheet& sheet) {
-  const View diagnosis = sheet.document.At("diagnosis");
-  const std::vector<View> changes = diagnosis.At("what_if").Items();
+  const std::vector<ShownChange> changes = ShownChanges(sheet.document);
   if (changes.empty()) return;
-  // While the verdict is open, the interval of a gain says more than its estimate.
-  const bool open = IsOpen(sheet.document);
-  std::vector<View> shown;
-  std::vector<std::string> small;
-  bool intervals = false, noise = false;
-  for (const View change : changes) {
-    const bool as_interval = open && change.At("gain_interval").IsPresent();
-    const double gain = change.At(as_interval ? "gain_interval.high" : "gain").NumberOr(1);
-    const bool is_noise = !as_interval && IsNoise(change);
-    const bool is_small = (is_noise || std::abs(gain) < kShownAlone) &&
-                          !change.At("tried").IsPresent();
-    noise |= is_noise && std::abs(gain) >= kShownAlone;
-    intervals |= as_interval && !is_small;
-    if (is_small)
-      small.push_back(change.At("change").Text());
-    else
-      shown.push_back(change);
+  std::vector<ShownChange> shown;
+  bool intervals = false;
+  for (const ShownChange& each : changes) {
+    if (each.small) continue;
+    intervals |= each.as_interval;
+    shown.push_back(each);
   }
   sheet.page.AddBlank();
+  sheet.page.Add(WhatIfTitle(sheet.document, changes), Style::kStrong);
   if (intervals)
     AddIntervals(sheet, shown);
   else
     AddRows(sheet, shown);
-  if (!small.empty())
-    sheet.page.Add(
-        "  " + base::Join(small, ", ") + ": below 1 %" + (noise ? " or within the noise" : "") +
-            (small.size() > 1 ? " each" : ""),
-        Style::kPlain, "    ");
+  const std::string small = SmallChangesText(changes);
+  if (!small.empty()) sheet.page.Add("  " + small, Style::kPlain, "    ");
 }
 
 void AddEnough(const Sheet& sheet) {

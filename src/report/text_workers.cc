@@ -48,29 +48,25 @@ double Sum(const std::vector<TimeRow>& rows) {
 
 }  // namespace
 
-void AddWorkers(const Sheet& sheet) {
-  const View document = sheet.document, workers = document.At("workers");
-  if (!HasMeasurement(document)) return;
+std::optional<TimeTable> WorkerTable(View document) {
+  const View workers = document.At("workers");
+  if (!HasMeasurement(document)) return std::nullopt;
   const auto count = static_cast<std::int64_t>(workers.At("count").NumberOr(0));
   const auto rows = WorkerRows(document, workers, document.At("result.steps").NumberOr(0));
   const double total = Sum(rows);
-  if (total <= 0) return;
-  const std::string title = count == 0 ? "Where loading time goes (no workers)"
+  if (total <= 0) return std::nullopt;
+  std::string title = count == 0 ? "Where loading time goes (no workers)"
                             : count == 1
                                 ? "Where the worker's time goes"
                                 : fmt::format("Where a worker's time goes (mean of {})", count);
-  AddTimeTable(sheet, title, rows, StepScale(document).Fitting(total), "per batch");
+  return TimeTableOf(std::move(title), rows, StepScale(document).Fitting(total), "per batch");
 }
 
-void AddEachWorker(const Sheet& sheet) {
-  const View document = sheet.document;
-  const std::vector<View> each = document.At("workers.each").Items();
-  if (each.empty() || !HasMeasurement(document)) return;
-  sheet.page.AddBlank();
-  sheet.page.Add("Each worker, shares of its time", Style::kStrong);
-  sheet.page.Add("  worker   read  prepare  collate  contended  blocked  idle  other");
-  for (std::size_t i = 0; i < each.size(); ++i) {
-    const auto time = [&](const char* name) { return std::max(each[i].At(name).NumberOr(0), 0.0); };
+std::vector<std::vector<std::string>> EachWorkerShares(View document) {
+  std::vector<std::vector<std::string>> rows;
+  if (!HasMeasurement(document)) return rows;
+  for (const View worker : document.At("workers.each").Items()) {
+    const auto time = [&](const char* name) { return std::max(worker.At(name).NumberOr(0), 0.0); };
     const std::vector<double> parts = {time("read_s"),
                                        time("prepare_s"),
                                        time("collate_s"),
@@ -79,8 +75,21 @@ void AddEachWorker(const Sheet& sheet) {
                                        time("idle_s"),
                                        time("startup_s") + time("other_s")};
     std::vector<std::string> shares = WholePercents(parts);
-    if (IsUnmeasured(each[i], "contended") || IsUnmeasured(document.At("workers"), "contended"))
+    if (IsUnmeasured(worker, "contended") || IsUnmeasured(document.At("workers"), "contended"))
       shares[3] = "n/a";
+    rows.push_back(std::move(shares));
+  }
+  return rows;
+}
+
+void AddEachWorker(const Sheet& sheet) {
+  const auto rows = EachWorkerShares(sheet.document);
+  if (rows.empty()) return;
+  sheet.page.AddBlank();
+  sheet.page.Add("Each worker, shares of its time", Style::kStrong);
+  sheet.page.Add("  worker   read  prepare  collate  contended  blocked  idle  other");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<std::string>& shares = rows[i];
     sheet.page.Add(fmt::format("  {:>6} {:>6} {:>8} {:>8} {:>10} {:>8} {:>5} {:>6}", i, shares[0],
                                shares[1], shares[2], shares[3], shares[4], shares[5], shares[6]));
   }

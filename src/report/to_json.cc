@@ -1,4 +1,9 @@
 // The document of one run: context, what was asked for, what applied, and the sections in order.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+
 #include "report/json_parts.h"
 #include "report/report.h"
 #include "report/warning_texts.h"
@@ -100,6 +105,32 @@ Document NumbersArray(const std::vector<double>& numbers) {
   return array;
 }
 
+/// Four digits: a chart shows no more, and the lines are a large part of the document.
+Document LineArray(const measure::OverTime::Line& line) {
+  Document array = Document::array();
+  for (const std::optional<double>& value : line) array.push_back(NumberValue(value));
+  for (Document& value : array) {
+    if (value.is_null()) continue;
+    const std::string digits = fmt::format("{:.4g}", value.get<double>());
+    double rounded = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), rounded);
+    value = rounded;
+  }
+  return array;
+}
+
+Document OverTimeSection(const std::optional<measure::OverTime>& lines) {
+  if (!lines) return nullptr;
+  return {{"slice_s", NumberValue(lines->slice_s)},
+          {"samples_per_s", LineArray(lines->samples_per_s)},
+          {"device_busy", LineArray(lines->device_busy)},
+          {"starved", LineArray(lines->starved)},
+          {"occupancy", LineArray(lines->occupancy)},
+          {"cores_used", LineArray(lines->cores_used)},
+          {"storage_bytes_per_s", LineArray(lines->storage_bytes_per_s)},
+          {"epoch_begins_s", NumbersArray(lines->epoch_begins_s)}};
+}
+
 Document RepeatsSection(const std::vector<measure::Result>& repeats) {
   Document array = Document::array();
   for (const measure::Result& repeat : repeats) array.push_back(ResultSection(repeat));
@@ -188,6 +219,7 @@ Document ToJson(const RunReport& report) {
           {"samples",
            {{"step_time_s", NumbersArray(measured.step_time_samples_s)},
             {"occupancy", NumbersArray(measured.occupancy_samples)}}},
+          {"over_time", OverTimeSection(measured.over_time)},
           {"repeats", RepeatsSection(report.repeats)}};
 }
 

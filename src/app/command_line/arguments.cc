@@ -237,7 +237,8 @@ std::vector<std::string> WithChanges(
   if (arguments.command->name != "run") words.emplace_back(arguments.command->name);
   for (const std::string& word : arguments.positional) words.push_back(word);
   for (const Argument& argument : arguments.options) {
-    if (argument.option->name == "export") continue;  // pasted, it would overwrite this report
+    // How this report is shown; pasted, an export would overwrite it.
+    if (argument.option->name == "export" || argument.option->name == "open") continue;
     const bool is_set = argument.option->name == "set";
     const std::string path = is_set ? argument.value.substr(0, argument.value.find('='))
                                     : std::string(argument.option->path);

@@ -89,6 +89,7 @@ constexpr Option kOptions[] = {
     {"full", "", "", "add each worker, every setting, all warnings", kResult, kTextFlags},
     {"export", "FORMAT=FILE", "", "also write the report in a format below; - is stdout", kResult,
      kTextFlags},
+    {"open", "", "", "show the report in the browser, as a page with pictures", kResult, kTextFlags},
     {"observed", "FIGURES", "", "what the real system does: gpu=30%,samples_per_s=450", kResult,
      kJudgeFlags},
     {"expect", "VERDICT", "", "exit with 5 on another verdict, 6 when inconclusive", kResult,

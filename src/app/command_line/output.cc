@@ -11,8 +11,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "app/installation.h"
+#include "app/kept_runs.h"
+#include "app/open_page.h"
 #include "base/error.h"
+#include "base/standard_streams.h"
 #include "base/text.h"
+#include "report/html.h"
 #include "report/tensorboard.h"
 
 namespace pipesim::app {
@@ -85,6 +90,7 @@ Exports::Exports(const Arguments& arguments) { Open(arguments, KindOf(*arguments
 Exports::Exports(const Arguments& arguments, std::string_view kind) { Open(arguments, kind, true); }
 
 void Exports::Open(const Arguments& arguments, std::string_view kind, bool saved) {
+  opens_ = arguments.Has("open");
   for (const std::string& value : arguments.All("export")) {
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos || equals + 1 == value.size())
@@ -104,8 +110,12 @@ void Exports::Open(const Arguments& arguments, std::string_view kind, bool saved
       replaces_text_ = true;
     else
       target.file.emplace(path);
+    if (target.file && target.exporter->name == "html") page_ = path;
     targets_.push_back(std::move(target));
   }
+  if (opens_ && !page_ && !StateFolder())
+    throw base::EnvironmentError(
+        "--open has no place for its page: set HOME, or add --export html=FILE");
 }
 
 void Exports::WriteOne(Target& target, const report::Document& document, const SpansText& spans) {
@@ -138,6 +148,16 @@ void Exports::Write(const report::Document& document, const SpansText& spans) {
     }
   }
   if (!failures.empty()) throw base::EnvironmentError(failures);
+  if (opens_) Show(document);
+}
+
+void Exports::Show(const report::Document& document) const {
+  const std::filesystem::path page =
+      page_ ? *page_ : KeepPage(*StateFolder(), report::RenderHtml(document));
+  const std::string shown = base::Printable(page.string());
+  const std::string why = ShowPage(page);
+  base::PrintError(why.empty() ? fmt::format("shown in the browser: {}\n", shown)
+                               : fmt::format("--open: {}; the page is {}\n", why, shown));
 }
 
 report::TextOptions TextOptionsFor(const Arguments& arguments) {

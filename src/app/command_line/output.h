@@ -1,6 +1,7 @@
 // Where results go: the report's text on stdout, exports in files that are opened before the run.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,15 +32,17 @@ void WriteSpans(const trace::RunTrace& trace, const report::Document& document,
 class Exports {
  public:
   /// Throws base::UsageError for a format that is unknown or that the command's report does not
-  /// have, base::EnvironmentError for a bad path.
+  /// have, base::EnvironmentError for a bad path, or for --open where there is no place for its
+  /// page.
   explicit Exports(const Arguments& arguments);
   /// The same for a saved document of this kind.
   Exports(const Arguments& arguments, std::string_view kind);
 
   /// An export went to stdout ("json=-") in place of the text.
   bool replaces_text() const { return replaces_text_; }
-  /// Renders and writes all. Every export is tried; throws base::EnvironmentError with the reasons
-  /// of those that failed. `spans`: empty where the run ended without them.
+  /// Renders and writes all, then shows the page if --open asks for it. Every export is tried;
+  /// throws base::EnvironmentError with the reasons of those that failed. Where there is no browser,
+  /// says on stderr where the page is. `spans`: empty where the run ended without them.
   void Write(const report::Document& document, const SpansText& spans = {});
 
  private:
@@ -50,7 +53,11 @@ class Exports {
   };
   void Open(const Arguments& arguments, std::string_view kind, bool saved);
   void WriteOne(Target& target, const report::Document& document, const SpansText& spans);
+  void Show(const report::Document& document) const;
+
   std::vector<Target> targets_;
+  bool opens_ = false;
+  std::optional<std::filesystem::path> page_;  ///< the exported one, which --open shows
   bool replaces_text_ = false;
 };
 

@@ -66,7 +66,7 @@ TEST(Document, ListsItsSectionsInTheOrderOfTheDesign) {
                                              "result", "consumer", "device", "workers", "queue",
                                              "pin", "transfer", "memory", "resources", "demands",
                                              "ladder", "diagnosis", "warnings", "samples",
-                                             "repeats"));
+                                             "over_time", "repeats"));
 }
 
 TEST(Document, EveryEndHasItsStatus) {

@@ -1,0 +1,35 @@
+// A run in equal slices of time, warm-up included: what charts over time show. No verdict uses it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "trace/run_trace.h"
+
+namespace pipesim::measure {
+
+/// Points of a line that is as wide as a page; a report stays small.
+inline constexpr std::size_t kMostSlices = 120;
+/// More marks than this would hide the lines.
+inline constexpr std::size_t kMostEpochMarks = 40;
+
+/// Slice i covers [i, i + 1) × slice_s from the run's begin. One value a slice; nullopt where it is
+/// not known. With several accelerators, of the first one; cores and storage of all.
+struct OverTime {
+  using Line = std::vector<std::optional<double>>;
+
+  double slice_s = 0;
+  Line samples_per_s;  ///< trained on
+  Line device_busy;    ///< share of the slice; the CPU where it trains
+  Line starved;        ///< share of the slice that the consumer waited for a batch
+  Line occupancy;      ///< mean batches ready when one was taken
+  Line cores_used;     ///< by this process
+  Line storage_bytes_per_s;
+  /// Of the second epoch and later ones; empty with more than kMostEpochMarks.
+  std::vector<double> epoch_begins_s;
+};
+
+/// At most kMostSlices, and at most one a step. nullopt for a run without a step.
+std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace);
+
+}  // namespace pipesim::measure

@@ -1,0 +1,76 @@
+// Slices of a run: shares, rates and means that follow from a recurrence.
+#include <gtest/gtest.h>
+
+#include "measured.h"
+
+namespace pipesim::measure {
+namespace {
+
+using tests::Ms;
+
+/// The values of a line in the second half of the run, where the pipeline is in its steady state.
+std::vector<double> Steady(const OverTime::Line& line) {
+  std::vector<double> values;
+  for (std::size_t i = line.size() / 2; i + 1 < line.size(); ++i)
+    if (line[i]) values.push_back(*line[i]);
+  return values;
+}
+
+TEST(OverTime, SharesAndRatesOfASteadyPipelineAreItsOwn) {
+  // One worker of 4 ms and a step of 1 ms: the consumer trains 1/4 of the time and waits 3/4.
+  const tests::Pipeline pipeline{
+      .workers = 1, .steps = 4000, .batch_size = 64, .prepare = Ms(4), .forward = Ms(1)};
+  const auto lines = OverTimeOf(tests::TraceOf(pipeline));
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(lines->samples_per_s.size(), kMostSlices);
+  EXPECT_NEAR(lines->slice_s * kMostSlices, 16.0, 0.1);
+  for (const double share : Steady(lines->device_busy)) EXPECT_NEAR(share, 0.25, 0.01);
+  for (const double share : Steady(lines->starved)) EXPECT_NEAR(share, 0.75, 0.01);
+  for (const double rate : Steady(lines->samples_per_s)) EXPECT_NEAR(rate, 64 / 0.004, 300);
+  EXPECT_EQ(Steady(lines->starved).size(), kMostSlices / 2 - 1);
+}
+
+TEST(OverTime, ShowsWhenTheRunChanges) {
+  // Steps take 1 ms at first and 3 ms from the middle on.
+  const tests::Pipeline pipeline{.workers = 0,
+                                 .steps = 2000,
+                                 .batch_size = 10,
+                                 .prepare = Ms(1),
+                                 .forward = Ms(1),
+                                 .extra = [](std::int64_t k) { return k < 1000 ? Ms(0) : Ms(2); }};
+  const auto lines = OverTimeOf(tests::TraceOf(pipeline));
+  ASSERT_TRUE(lines);
+  EXPECT_NEAR(*lines->samples_per_s[5], 10 / 0.002, 50);
+  EXPECT_NEAR(*lines->samples_per_s[kMostSlices - 5], 10 / 0.004, 50);
+}
+
+TEST(OverTime, HasNoMoreSlicesThanSteps) {
+  const auto lines = OverTimeOf(tests::TraceOf({.workers = 1, .steps = 7, .prepare = Ms(1), .forward = Ms(1)}));
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(lines->device_busy.size(), 7u);
+}
+
+TEST(OverTime, MarksEpochsAfterTheFirstUnlessThereAreTooMany) {
+  const tests::Pipeline few{
+      .workers = 1, .steps = 30, .epoch_batches = 10, .prepare = Ms(2), .forward = Ms(1)};
+  const trace::RunTrace trace = tests::TraceOf(few);
+  const auto lines = OverTimeOf(trace);
+  ASSERT_EQ(lines->epoch_begins_s.size(), 2u);
+  EXPECT_DOUBLE_EQ(lines->epoch_begins_s[0], base::ToSeconds(trace.epochs[1].begin - trace.begin));
+  const tests::Pipeline many{
+      .workers = 1, .steps = 500, .epoch_batches = 10, .prepare = Ms(2), .forward = Ms(1)};
+  EXPECT_TRUE(OverTimeOf(tests::TraceOf(many))->epoch_begins_s.empty());
+}
+
+TEST(OverTime, WhatWasNotReadIsUnknown) {
+  const auto lines = OverTimeOf(tests::TraceOf({.workers = 1, .steps = 50, .prepare = Ms(1), .forward = Ms(1)}));
+  ASSERT_TRUE(lines);
+  for (const auto& cores : lines->cores_used) EXPECT_FALSE(cores);  // the trace has no counters
+}
+
+TEST(OverTime, ARunWithoutAStepHasNone) {
+  EXPECT_FALSE(OverTimeOf(trace::RunTrace{}));
+}
+
+}  // namespace
+}  // namespace pipesim::measure
