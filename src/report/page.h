@@ -25,7 +25,7 @@ enum class Style { kPlain, kStrong, kGood, kAttention, kBad };
 struct PageLine {
   std::string text;
   Style style = Style::kPlain;
-  std::string indent;
+  std::string indent = {};
   bool command = false;
 };
 

@@ -24,7 +24,7 @@ std::string ValueText(double value) { return Significant(value, 3); }
 std::string SpreadText(std::optional<double> spread) { return spread ? "+-" + Noise(*spread) : ""; }
 
 /// Steps of one training: a row a batch size, a column a number of threads.
-struct StepTable {
+struct StepTimesTable {
   std::set<int> threads;
   std::map<std::int64_t, std::map<int, Duration>> rows;
 };
@@ -36,7 +36,7 @@ std::string NameOf(const spec::ProfileStep& step) {
                      step.omp_wait == spec::OmpWait::kDefault ? "" : ", omp_wait passive");
 }
 
-std::string Rendered(const std::string& name, const StepTable& table) {
+std::string Rendered(const std::string& name, const StepTimesTable& table) {
   std::string text = fmt::format("\nStep of {}\n  {:>6}", name, "batch");
   for (const int threads : table.threads)
     text += fmt::format("{:>14}", fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
@@ -64,9 +64,9 @@ std::string ProfileText(const spec::MachineProfile& profile, const std::string& 
     text += fmt::format("  {:28} {:>12}  {}\n", key, ValueText(figure->value),
                         SpreadText(figure->spread));
   });
-  std::map<std::string, StepTable> tables;
+  std::map<std::string, StepTimesTable> tables;
   for (const spec::ProfileStep& step : profile.steps) {
-    StepTable& table = tables[NameOf(step)];
+    StepTimesTable& table = tables[NameOf(step)];
     table.threads.insert(step.threads);
     table.rows[step.batch][step.threads] = step.time.value;
   }

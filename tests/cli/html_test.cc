@@ -60,13 +60,13 @@ TEST(HtmlExport, EveryCommandThatReportsWritesAPage) {
 }
 
 TEST(HtmlExport, ASavedReportRendersAsAfterTheRun) {
-  const auto json = TestFolder() / "a.json", now = TestFolder() / "now.html",
+  const auto report = TestFolder() / "a.json", now = TestFolder() / "now.html",
              later = TestFolder() / "later.html";
-  ASSERT_EQ(RunPipesim(With(kSlowDisk, {"--export", "json=" + json.string(), "--export",
+  ASSERT_EQ(RunPipesim(With(kSlowDisk, {"--export", "json=" + report.string(), "--export",
                                         "html=" + now.string()}))
                 .exit_code,
             0);
-  ASSERT_EQ(RunPipesim({"report", json.string(), "--export", "html=" + later.string()}).exit_code, 0);
+  ASSERT_EQ(RunPipesim({"report", report.string(), "--export", "html=" + later.string()}).exit_code, 0);
   EXPECT_EQ(ReadAll(now), ReadAll(later));
   EXPECT_THAT(ReadAll(now), HasSubstr("over time: "));
 }
@@ -108,10 +108,10 @@ TEST(Open, WithoutADisplaySaysWhereThePageIs) {
 }
 
 TEST(Open, ShowsSavedReportsAndSweepsToo) {
-  const auto json = TestFolder() / "a.json";
-  ASSERT_EQ(RunPipesim(With(kSlowDisk, {"--export", "json=" + json.string()})).exit_code, 0);
+  const auto report = TestFolder() / "a.json";
+  ASSERT_EQ(RunPipesim(With(kSlowDisk, {"--export", "json=" + report.string()})).exit_code, 0);
   const std::vector<std::vector<std::string>> commands = {
-      {"report", json.string(), "--open"},
+      {"report", report.string(), "--open"},
       {"sweep", "--axis", "workers=0,1", "--engine", "predict", "--prepare", "1ms", "--device",
        "rtx-4060", "--cpus", "4", "--quiet", "--open"}};
   for (const auto& words : commands) {

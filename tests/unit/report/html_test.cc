@@ -81,7 +81,9 @@ TEST(Html, SaysEverythingThatTheFullTextSays) {
     const std::string text = " " + ReadMarkup(RenderHtml(document)).text + " ";
     for (const std::string& word :
          WordsOf(report::ToText(document, {.detail = report::Detail::kFull})))
-      if (!other_wording.contains(word)) EXPECT_THAT(text, HasSubstr(word));
+      if (!other_wording.contains(word)) {
+        EXPECT_THAT(text, HasSubstr(word));
+      }
   }
 }
 
@@ -181,8 +183,9 @@ TEST(Html, PicturesHaveALabelThatSaysWhatTheyShow) {
   EXPECT_THAT(page, HasSubstr("aria-label=\"Where a step goes (GPU timeline): starved 70 %, busy 28 %, "
                               "launch 1 %, transfer 1 %\""));
   for (const std::string& tag : ReadMarkup(page).tags)
-    if (tag.starts_with("svg ") && tag.find("role=\"img\"") != std::string::npos)
+    if (tag.starts_with("svg ") && tag.find("role=\"img\"") != std::string::npos) {
       EXPECT_THAT(tag, HasSubstr("aria-label=\""));
+    }
 }
 
 TEST(Html, TriedGainsStandBesideThePromisedOnes) {

@@ -128,11 +128,11 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
 
 // W workers of w each and a step of g: a batch every max(g, w / W).
 TEST(SkippingPeriods, MakesLongRunsShort) {
-  constexpr std::int64_t kSteps = 50'000'000;
-  const trace::RunTrace trace = Predict(Stages(4, 8ms, 3ms, kSteps));
-  EXPECT_EQ(trace.steps, kSteps);
-  EXPECT_NEAR(base::ToSeconds(trace.end - trace.begin), kSteps * 3e-3, 1);
-  EXPECT_EQ(trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].seen, kSteps - 1);
+  constexpr std::int64_t kManySteps = 50'000'000;
+  const trace::RunTrace trace = Predict(Stages(4, 8ms, 3ms, kManySteps));
+  EXPECT_EQ(trace.steps, kManySteps);
+  EXPECT_NEAR(base::ToSeconds(trace.end - trace.begin), kManySteps * 3e-3, 1);
+  EXPECT_EQ(trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].seen, kManySteps - 1);
 }
 
 // Epochs of 10 batches are too short to repeat themselves inside.
