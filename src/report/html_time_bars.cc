@@ -15,15 +15,15 @@ constexpr double kFitsNarrow = 0.36, kFitsWide = 0.17;
 
 /// The colour of a state, the same in all figures: states of a worker share those of like states.
 std::string_view StateColour(std::string_view state) {
-  struct Colour {
+  struct OfState {
     std::string_view state, css_class;
   };
-  constexpr Colour kColours[] = {
+  constexpr OfState kColours[] = {
       {"busy", "busy"},           {"compute", "busy"},       {"prepare", "busy"},
       {"starved", "starved"},     {"contended", "contended"}, {"blocked", "blocked"},
       {"transfer", "transfer"},   {"read", "transfer"},      {"launch", "launch"},
       {"host", "launch"},         {"sync", "sync"},          {"collate", "sync"}};
-  for (const Colour& each : kColours)
+  for (const OfState& each : kColours)
     if (each.state == state) return each.css_class;
   return "other";
 }

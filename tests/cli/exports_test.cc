@@ -184,7 +184,7 @@ TEST(ExportTrace, IsNotOfASavedReport) {
   const CommandResult result = RunPipesim({"report", "last", "--export", "trace=" + ExportFile("x")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("a saved report holds no spans"),
-                                HasSubstr("json, text, markdown, csv")));
+                                HasSubstr("json, text, html, markdown, csv")));
   EXPECT_FALSE(fs::exists(ExportFile("x")));
 }
 
@@ -281,10 +281,10 @@ TEST(Export, RefusesAFormatAndNamesThoseOfTheCommand) {
       RunPipesim({"sweep", kSweep, "--engine", "predict", "--export", "trace=" + ExportFile("t")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("kind 'sweep' has no format 'trace'"),
-                                HasSubstr("it has: json, text, markdown, csv")));
+                                HasSubstr("it has: json, text, html, markdown, csv")));
   const CommandResult unknown = Ask("predict", {"--export", "xlsx=a.xlsx"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("the formats are: json, text, markdown, csv"));
+  EXPECT_THAT(unknown.err, HasSubstr("the formats are: json, text, html, markdown, csv"));
 }
 
 TEST(Export, HelpListsTheFormatsOfTheCommand) {

@@ -32,9 +32,11 @@ const std::vector<std::string> kShortRun{"run", "--device", "emulated", "--worke
                                          "1",   "--steps",  "40",       "--quiet"};
 const std::vector<std::string> kShortPrediction{"predict", "--device", "emulated", "--duration",
                                                 "5s"};
-const std::vector<std::string> kLongPrediction{"predict",  "--device",   "emulated", "--workers",
-                                               "2",        "--duration", "10h",      "--no-save",
-                                               "--export", "json=-"};
+// Drawn costs: constant ones repeat themselves and are skipped.
+const std::vector<std::string> kLongPrediction{
+    "predict",    "--device", "emulated",  "--workers", "2",
+    "--duration", "10h",      "--no-save", "--export",  "json=-",
+    "--set",      "prepare={kind: wait, cost: {distribution: lognormal, mean: 1ms, stdev: 500us}}"};
 
 CommandOptions Closing(std::initializer_list<int> descriptors) {
   CommandOptions options;
