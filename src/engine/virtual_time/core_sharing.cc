@@ -45,8 +45,10 @@ double CoreSharing::HeldByPeers(double threads) const {
 /// From threads that do not wait for one another.
 double CoreSharing::HeldFromThreads(double threads) const {
   if (!(others_.beside > 0) || processors_ == 0) return Held(threads);
+  // No more than thread by thread, which leaves every thread something.
+  const double share = HeldByPeers(threads);
   const double taken =
-      others_.held * HeldByPeers(threads) / HeldByPeers(std::max(1.0, others_.beside));
+      std::min(share, others_.held * share / HeldByPeers(std::max(1.0, others_.beside)));
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }
 

@@ -89,6 +89,18 @@ TEST(OtherPrograms, OfTheRunsOwnGroupGetLessTheMoreThreadsItHas) {
   EXPECT_DOUBLE_EQ(5 * CoreSharing(machine, std::nullopt).RateOfEach(5), 1);
 }
 
+TEST(OtherPrograms, LeaveEveryThreadSomething) {
+  for (const double wanted : {1.0, 1.7, 2.0, 10.0}) {
+    for (const double beside : {0.0, 0.3, 1.0, 5.0, 40.0}) {
+      const cost::Machine machine{
+          .cores = 2, .others = {.wanted = wanted, .held = std::min(2.0, wanted), .beside = beside}};
+      for (int threads = 1; threads <= 8; ++threads)
+        EXPECT_GT(CoreSharing(machine, std::nullopt).RateOfEach(threads), 0.01)
+            << wanted << " beside " << beside << ", now " << threads;
+    }
+  }
+}
+
 TEST(Pool, IsSlowedBesideBurningThreadsAsMeasured) {
   // A small step of a pool of 2 on 2 cores was slowed 5.9, 11.6 and 53 times beside 1, 4 and 8
   // burning threads; processor sharing alone says 1.5, 3 and 5. Within a factor of two.
