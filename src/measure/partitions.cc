@@ -122,10 +122,8 @@ Consumer ConsumerTime(const trace::RunTrace& trace, const Window& window,
 
 std::optional<Device> DeviceTime(const trace::RunTrace& trace, const Window& window,
                                  const spec::Experiment& experiment) {
-  const bool recorded =
-      std::any_of(trace.threads.begin(), trace.threads.end(),
-                  [](const trace::ThreadTotals& t) { return t.role == Role::kDevice; });
-  if (!trace.effective.device_asynchronous || !recorded) return std::nullopt;
+  if (!trace.effective.device_asynchronous || !trace::Has(trace, Role::kDevice))
+    return std::nullopt;
   const auto in = [&](State state) { return Seconds(trace, Role::kDevice, state, window); };
   const bool emulated = trace.effective.device.IsEmulated();
   Device d;
@@ -166,10 +164,7 @@ Workers WorkersTime(const trace::RunTrace& trace, const Window& window,
 }
 
 std::optional<Pin> PinTime(const trace::RunTrace& trace, const Window& window) {
-  const bool present =
-      std::any_of(trace.threads.begin(), trace.threads.end(),
-                  [](const trace::ThreadTotals& t) { return t.role == Role::kPin; });
-  if (!present) return std::nullopt;
+  if (!trace::Has(trace, Role::kPin)) return std::nullopt;
   const auto in = [&](State state) { return Seconds(trace, Role::kPin, state, window); };
   Pin pin{.wall_s = Wall(window),
           .pin_s = in(State::kPin),

@@ -135,11 +135,8 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
   // A device with steps in flight works on while its host waits for a batch.
-  const bool own_clock =
-      std::any_of(trace.threads.begin(), trace.threads.end(),
-                  [](const trace::ThreadTotals& each) { return each.role == trace::Role::kDevice; });
   const double starved =
-      own_clock ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
+      trace::Has(trace, trace::Role::kDevice) ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
                 : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;

@@ -185,6 +185,13 @@ struct RunTrace {
   Probes probes;  ///< after the end of everything above
 };
 
+/// Some thread of the run had this role; the device has one where it has a clock of its own.
+inline bool Has(const RunTrace& trace, Role role) {
+  for (const ThreadTotals& thread : trace.threads)
+    if (thread.role == role) return true;
+  return false;
+}
+
 /// The time that a thread (or all threads of a role) spent in `state` during [from, to). Buckets at
 /// the edges count in proportion to the share of the thread's time in them that lies inside.
 base::Duration TimeIn(const RunTrace& trace, const ThreadTotals& thread, State state,

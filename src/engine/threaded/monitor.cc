@@ -23,10 +23,7 @@ double Share(Duration part, Duration whole) {
 
 /// Measured by the device's clock, or as the consumer's compute time where the device has none.
 Duration DeviceBusy(const trace::RunTrace& trace, Instant from, Instant to) {
-  const bool own_clock =
-      std::any_of(trace.threads.begin(), trace.threads.end(),
-                  [](const trace::ThreadTotals& each) { return each.role == Role::kDevice; });
-  if (own_clock) {
+  if (trace::Has(trace, Role::kDevice)) {
     return trace::TimeIn(trace, Role::kDevice, State::kBusy, from, to);
   }
   Duration busy{};
