@@ -30,8 +30,7 @@ double TrainerContendedShare(const measure::Measurement& measurement) {
 
 double ContentionLeftOut(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;
-  const double lost_s =
-      consumer.contended_s + (StepIsKnownAlone(measurement) ? LostInSteps(measurement) : 0);
+  const double lost_s = consumer.contended_s + LostInSteps(measurement);
   const double running_s = consumer.wall_s - lost_s;
   return running_s > 0 ? lost_s / running_s : 0;
 }

@@ -17,8 +17,7 @@ bool StepIsKnownAlone(const measure::Measurement& measurement);
 /// meanwhile.
 double TrainerContendedShare(const measure::Measurement& measurement);
 
-/// Upper bound of the gain if the training thread never waited for a core, beyond the waiting that
-/// its demands include.
+/// Upper bound of the gain if the training thread never waited for a core.
 double ContentionLeftOut(const measure::Measurement& measurement);
 
 /// The CPU trains with more threads than cores, and workers waited for cores: the step's demand may

@@ -13,6 +13,9 @@
 namespace pipesim::diagnose {
 namespace {
 
+/// A setting that makes training this many times as fast is worth saying, whatever else is open.
+constexpr double kDoubles = 2;
+
 void AddMissingDemands(const Question& q, Doubt& doubt) {
   const auto& d = q.measurement.demands;
   const auto& e = q.experiment;
@@ -72,7 +75,7 @@ bool Outweighs(const Decision& decision, double error, const Question& q) {
 
 /// However far the model is off, the verdict's setting makes training at least twice as fast.
 bool StillDoubles(const Decision& decision, double error) {
-  return decision.setting && (1 + decision.setting->gain) / FactorOf(error) >= 2;
+  return decision.setting && (1 + decision.setting->gain) / FactorOf(error) >= kDoubles;
 }
 
 std::string OffText(double error, const Question& q) {
@@ -125,11 +128,13 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
   }
 }
 
-/// Candidates whose gain overlaps the leader's; the leader first.
+/// The leader, and the candidates that could be it: those whose gain overlaps the leader's, unless the
+/// leader is a setting that at least doubles the rate.
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
   const auto lead = GainInterval(q, open.front().change);
+  if (decision.setting && lead && 1 + lead->low >= kDoubles) return open;
   for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
     const auto& other = decision.candidates[i];
     const auto range = GainInterval(q, other.change);

@@ -102,6 +102,29 @@ TEST(Inconclusive, ASettingThatDoublesTheRateAllTheSameIsSaidWithLowConfidence) 
   EXPECT_EQ(starving(0.1).bottleneck, Verdict::kInconclusive);
 }
 
+TEST(Inconclusive, ASettingThatDoublesTheRateForCertainNeedsNoNarrowInterval) {
+  // More workers and free prepare both reach the rate of the device, so their gains overlap.
+  const auto waiting = [](double batch_s) {
+    return RunBuilder::OnGpu(10 * kMs).Workers(1).Wait(batch_s).HalfWidth(0.3).Diagnose();
+  };
+  EXPECT_EQ(waiting(48 * kMs).bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(waiting(48 * kMs).confidence, Confidence::kLow);
+  EXPECT_EQ(waiting(16 * kMs).bottleneck, Verdict::kInconclusive);
+}
+
+TEST(Inconclusive, WaitingForCoresByTheKernelsCountExplainsAMiss) {
+  // The model is twice as fast as the run, whose training threads had a core half of the time.
+  const auto waiting = [](double share) {
+    MadeRun run =
+        RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(2).PoolContended(share).Build();
+    return run.DiagnoseBy([](const Variant& v) { return 2 * PredictByBounds(v); });
+  };
+  EXPECT_NE(waiting(0.6).bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(waiting(0.6).confidence, Confidence::kLow);
+  EXPECT_THAT(waiting(0.6).missing.front().reason, ::testing::HasSubstr("waits for cores longer"));
+  EXPECT_EQ(waiting(0.1).bottleneck, Verdict::kInconclusive);
+}
+
 TEST(Inconclusive, AModelThatMissesTheRunByAQuarterDecidesNothing) {
   const Diagnosis d = RunBuilder::OnGpu(15 * kMs).Efficiency(1 / 1.3).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
