@@ -2,7 +2,8 @@
 
 Each case is run as it is and with every change of a list, interleaved, several times. The truth is the class of the
 change that gains, in the order of docs/verdicts.md: loader settings first, then fewer threads, then each part made free
-for real (storage none, prepare none, a free emulated device). What the first report promises is made, too: the
+for real (storage none, prepare none, a free emulated device). A gain is known as well as its rounds agree: its slowest
+round against the fastest as it is, and the other way round. What the first report promises is made, too: the
 recommended settings, and every row of its what-ifs that a flag of this machine can make and that gains at least 5 %.
 """
 
@@ -21,12 +22,14 @@ import time
 from commands import Pipesim, changed, core_groups, recommended_settings, shell
 
 COUNTS = 0.05        # a gain below this is none (docs/verdicts.md)
-UNCLEAR = 0.03       # a measured gain this near to the threshold decides nothing
-POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain or 10 % of the rate
+UNCLEAR = 0.03       # a measured gain this near to the threshold, or to another gain, decides nothing
+POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain, or its rate within 10 % of the measured one
 MEDIAN_POINTS = 0.03          # and half of them within this
 AIM_KEPT = 0.95
 MOST_TRUTHS = 2      # a case whose measured gains allow more classes decides nothing
 AIM_RIGHT = 57 / 60
+# What a flag changes at no cost; limits.cpus is none: a case has no more.
+FLAGS = ("loader.", "limits.compute_threads", "limits.omp_wait", "model.cuda_graph", "model.sync_every", "transfer.")
 
 BURN = "while True: pass"
 
@@ -42,6 +45,7 @@ class Real:
     confidence: str = ""
     promises: list = dataclasses.field(default_factory=list)
     gains: dict = dataclasses.field(default_factory=dict)  # {words of a change: its measured gain}
+    rates: list = dataclasses.field(default_factory=list)  # samples/s as it is, of each round
     without_probes: float = 0                              # rate with run.probes=off / rate as it is - 1
     probes_share: float = 0                                # the most of the measured time that probes took
 
@@ -53,9 +57,11 @@ class Promise:
     change: str
     settings: dict
     gain: float
+    rate: float      # samples/s
     confidence: str  # of the verdict
     recommended: bool
     measured: float = None
+    measured_rate: float = None
 
     @property
     def off(self):
@@ -63,7 +69,7 @@ class Promise:
 
     @property
     def kept(self):
-        return self.off <= POINTS or self.off / (1 + self.gain) <= OF_RATE
+        return self.off <= POINTS or abs(self.rate / self.measured_rate - 1) <= OF_RATE
 
 
 def flags(**settings):
@@ -117,6 +123,7 @@ def gpu_case(draw, cores):
     changes = {"loader-bound": loader_changes(workers),
                "cpu-contention": [["--workers", str(workers // 2)]] if workers > cores else [],
                "cpu-bound": [["--prepare", "none"]] if cost else [],
+               "io-bound": [["--storage", "none"]],
                "h2d-bound": [flags(loader__pin_memory="true")] if pinned == "false" else [],
                "launch-bound": [flags(model__cuda_graph="true")],
                "sync-bound": [flags(model__sync_every=0)] if every else [],
@@ -166,14 +173,16 @@ def run_all(pipesim, case, arguments, device):
                 if number == 0:
                     case.promises = promises_of(answer)
                     commands.update({f"promise {p.change}": changed(base, p.settings) for p in case.promises})
+    as_it_is = rates["base"] + rates["no probes"]
     middle = {name: statistics.median(values) for name, values in rates.items()}
     gain = {name: rate / middle["base"] - 1 for name, rate in middle.items()}
     case.said, case.confidence = collections.Counter(verdicts).most_common(1)[0][0]
     for promise in case.promises:
-        promise.measured = gain[f"promise {promise.change}"]
+        promise.measured, promise.measured_rate = gain[f"promise {promise.change}"], middle[f"promise {promise.change}"]
+    case.rates = rates["base"]
     case.without_probes = gain["no probes"]
     case.gains = {name: gain[name] for name in kinds}
-    case.truths = allowed(kinds, gain)
+    case.truths = allowed(kinds, {name: Range.of(rates[name], as_it_is) for name in kinds})
     return case
 
 
@@ -182,36 +191,48 @@ def promises_of(answer):
     confidence, found = answer.diagnosis["confidence"], []
     recommended = answer.diagnosis.get("recommendation") or {}
     settings = recommended_settings(answer)
-    here = "limits.cpus" not in settings  # the case has no more
-    if settings and here and recommended["gain"] is not None:
-        found.append(Promise(recommended["text"], settings, recommended["gain"], confidence, True))
+    if settings and all(key.startswith(FLAGS) for key in settings) and recommended["gain"] is not None:
+        found.append(Promise(recommended["text"], settings, recommended["gain"], recommended["samples_per_s"], confidence,
+                             True))
     for row in answer.diagnosis["what_if"]:
         if row["takes"] == "flag" and row["set"] and row["feasible_here"] and row["gain"] >= COUNTS:
             if all(row["set"] != promise.settings for promise in found):
-                found.append(Promise(row["change"], row["set"], row["gain"], confidence, False))
+                found.append(Promise(row["change"], row["set"], row["gain"], row["samples_per_s"], confidence, False))
     return found
 
 
+@dataclasses.dataclass
+class Range:
+    """What a change gains at least and at most, by its rounds."""
+
+    low: float = 0.0
+    high: float = 0.0
+
+    @staticmethod
+    def of(changed_rates, as_it_is):
+        return Range(min(changed_rates) / max(as_it_is) - 1 - UNCLEAR, max(changed_rates) / min(as_it_is) - 1 + UNCLEAR)
+
+    def or_more(self, other):
+        return Range(max(self.low, other.low), max(self.high, other.high))
+
+
 def allowed(kinds, gain):
-    """The classes that the measured gains allow: more than one where a gain lies near the threshold or two tie."""
-    best = collections.defaultdict(float)
+    """The classes that the measured gains allow: more than one where a gain is not known well or two tie."""
+    best = {verdict: Range() for verdict in ["loader-bound", "cpu-contention", *kinds.values()]}
     for name, verdict in kinds.items():
-        best[verdict] = max(best[verdict], gain[name])
+        best[verdict] = best[verdict].or_more(gain[name])
+    settings = {verdict: best.pop(verdict) for verdict in ["loader-bound", "cpu-contention"]}
     # Of the settings that gain, the one that gains more (docs/verdicts.md).
-    settings = sorted(["loader-bound", "cpu-contention"], key=lambda verdict: -best[verdict])
-    lead = best[settings[0]]
-    found = [verdict for verdict in settings if best[verdict] >= max(COUNTS - UNCLEAR, lead - 2 * UNCLEAR)]
-    if lead >= COUNTS + UNCLEAR:
+    surely = max(each.low for each in settings.values())
+    found = [verdict for verdict, each in settings.items() if each.high >= max(COUNTS, surely)]
+    if surely >= COUNTS:
         return tuple(found)
-    parts = {verdict: g for verdict, g in best.items() if verdict not in settings}
-    if parts.get("launch-bound", 0) >= COUNTS:
-        del parts["compute-bound"]  # an emulated device frees the launches with the step
-    most = max(parts.values())
-    if most < COUNTS + UNCLEAR:
+    if best.get("launch-bound", Range()).high >= COUNTS:
+        del best["compute-bound"]  # an emulated device frees the launches with the step
+    surely = max(each.low for each in best.values())
+    if surely < COUNTS:
         found.append("balanced")
-    if most >= COUNTS - UNCLEAR:
-        found += [verdict for verdict, g in parts.items() if g >= most - 2 * UNCLEAR]
-    return tuple(found)
+    return tuple(found + [verdict for verdict, each in best.items() if each.high >= max(COUNTS, surely)])
 
 
 def trains_here(pipesim):
@@ -305,8 +326,9 @@ def line(case):
     mark = ("undecided" if len(case.truths) > MOST_TRUTHS else "right" if case.said in case.truths else "WRONG")
     text = f"{mark} {case.said} ({case.confidence}), true: {' or '.join(case.truths)}; {case.name}\n  {shell(case.words)}"
     made = ", ".join(f"{shell(words)[8:]} {case.gains[shell(words)]:+.1%}" for each in case.changes.values() for words in each)
-    text += f"\n    measured: {made}"
+    text += f"\n    as it is: {', '.join(f'{rate:.5g}' for rate in case.rates)} samples/s; measured: {made}"
     for promise in case.promises:
         text += (f"\n    {'kept' if promise.kept else 'NOT KEPT'}: promised {promise.gain:+.1%}, measured "
-                 f"{promise.measured:+.1%}: {'recommended, ' if promise.recommended else ''}{promise.change}")
+                 f"{promise.measured:+.1%} ({promise.rate:.5g}, {promise.measured_rate:.5g} samples/s): "
+                 f"{'recommended, ' if promise.recommended else ''}{promise.change}")
     return text
