@@ -78,9 +78,18 @@ bool StillDoubles(const Decision& decision, double error) {
   return decision.setting && (1 + decision.setting->gain) / FactorOf(error) >= kDoubles;
 }
 
+/// The training threads had no core for most of the time that they wanted one: that is contention,
+/// however much more of it there is than the model says.
+bool MostlyWaitsForCores(const Decision& decision, const Question& q) {
+  constexpr double kMost = 0.5;
+  return decision.verdict == Verdict::kCpuContention &&
+         TrainerContendedShare(q.measurement) > kMost;
+}
+
 std::string OffText(double error, const Question& q) {
-  std::string text = fmt::format("the model of this run is {} off what was measured ({} is allowed)",
-                                 base::Gain(error), base::Percent(q.thresholds.model_error));
+  std::string text =
+      fmt::format("the model of this run is {} off what was measured ({} is allowed)",
+                  base::Gain(error), base::Percent(q.thresholds.model_error));
   const auto foreign = q.measurement.resources.foreign_cores;
   if (foreign && *foreign > 0.05 * q.now.cores())
     text += fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.now.cores());
@@ -94,6 +103,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const LeftOut left = LeftOutOf(q);
   const double unexplained = Unexplained(*error, left);
   const bool waits = *error > 0 && left.contention > 0 && !(std::abs(unexplained) > allowed);
+  const bool contended = MostlyWaitsForCores(decision, q);
   doubt.missing.push_back(
       {"diagnosis.model_error",
        waits ? fmt::format("the training thread waits for cores longer than the model of this run "
@@ -103,7 +113,7 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   const bool outweighed = Outweighs(decision, *error, q) &&
                           (FactorOf(unexplained) <= 1 + q.thresholds.model_error_outweighed ||
                            StillDoubles(decision, *error));
-  (waits || outweighed ? doubt.weak : doubt.undecided) = true;
+  (waits || contended || outweighed ? doubt.weak : doubt.undecided) = true;
 }
 
 /// Launch gaps inside a measured step last at most as long as the host's own time per step. If the
@@ -128,8 +138,8 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
   }
 }
 
-/// The leader, and the candidates that could be it: those whose gain overlaps the leader's, unless the
-/// leader is a setting that at least doubles the rate.
+/// The leader, and the candidates that could be it: those whose gain overlaps the leader's, unless
+/// the leader is a setting that at least doubles the rate.
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
@@ -148,9 +158,9 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
   const auto half_width = measure::RelativeHalfWidth(q.measurement.result);
   if (!half_width) {
     const std::int64_t steps = q.measurement.result.steps;
-    doubt.missing.push_back({"result.samples_per_s_interval",
-                             fmt::format("{} measured step{} no interval", steps,
-                                         steps == 1 ? " shows" : "s show")});
+    doubt.missing.push_back(
+        {"result.samples_per_s_interval",
+         fmt::format("{} measured step{} no interval", steps, steps == 1 ? " shows" : "s show")});
     doubt.undecided = doubt.needs_steps = true;
     return;
   }

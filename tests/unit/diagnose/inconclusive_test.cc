@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "diagnose/doubt.h"
 #include "diagnose/timeline.h"
 #include "unit/diagnose/run_builder.h"
@@ -115,14 +117,35 @@ TEST(Inconclusive, ASettingThatDoublesTheRateForCertainNeedsNoNarrowInterval) {
 TEST(Inconclusive, WaitingForCoresByTheKernelsCountExplainsAMiss) {
   // The model is twice as fast as the run, whose training threads had a core half of the time.
   const auto waiting = [](double share) {
-    MadeRun run =
-        RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(2).PoolContended(share).Build();
+    MadeRun run = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(2).PoolContended(share).Build();
     return run.DiagnoseBy([](const Variant& v) { return 2 * PredictByBounds(v); });
   };
   EXPECT_NE(waiting(0.6).bottleneck, Verdict::kInconclusive);
   EXPECT_EQ(waiting(0.6).confidence, Confidence::kLow);
   EXPECT_THAT(waiting(0.6).missing.front().reason, ::testing::HasSubstr("waits for cores longer"));
   EXPECT_EQ(waiting(0.1).bottleneck, Verdict::kInconclusive);
+}
+
+TEST(Inconclusive, ATrainerThatMostlyWaitsForCoresNeedsNoExactModel) {
+  // The model is `off` times the run, and one thread `faster` times the model.
+  const auto waiting = [](double share, double off, double faster) {
+    MadeRun run = RunBuilder::OnCpu(10 * kMs, 2)
+                      .Cores(2)
+                      .Workers(2)
+                      .PoolContended(share)
+                      .Efficiency(0.01)
+                      .Build();
+    auto& consumer = run.measurement.consumer;
+    consumer.compute_s += std::exchange(consumer.starved_s, 0);
+    const double model = off * *run.measurement.result.samples_per_s;
+    return run.DiagnoseBy(
+        [=](const Variant& v) { return v.ComputeThreads() < 2 ? faster * model : model; });
+  };
+  EXPECT_EQ(waiting(0.6, 10, 1.5).bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(waiting(0.6, 10, 1.5).confidence, Confidence::kLow);
+  EXPECT_EQ(waiting(0.3, 10, 1.5).bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(waiting(0.6, 0.2, 7.5).bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(waiting(0.3, 0.2, 7.5).bottleneck, Verdict::kInconclusive);
 }
 
 TEST(Inconclusive, AModelThatMissesTheRunByAQuarterDecidesNothing) {
@@ -159,11 +182,9 @@ TEST(Inconclusive, AStepThatWasNotMeasured) {
 TEST(Inconclusive, ReadsThatWereNotMeasuredMatterOnlyWhereThereAreReads) {
   MadeRun run = RunBuilder::OnGpu(15 * kMs).Build();
   run.measurement.demands.read_s = std::nullopt;
-  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck,
-            Verdict::kComputeBound);
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck, Verdict::kComputeBound);
   run.experiment.storage.kind = spec::StorageKind::kFiles;
-  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck,
-            Verdict::kInconclusive);
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).bottleneck, Verdict::kInconclusive);
 }
 
 TEST(Inconclusive, UnknownLaunchMattersOnlyWhereItCouldBeTheLimit) {
