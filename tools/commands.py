@@ -47,7 +47,8 @@ class Pipesim:
         self.binary, self.limit_s = str(binary), limit_s
 
     def __call__(self, words):
-        command = [self.binary, *words, "--quiet", "--no-save", "--export", "json=-"]
+        save = ["--no-save"] if words[0] in ("run", "predict") else []
+        command = [self.binary, *words, "--quiet", *save, "--export", "json=-"]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
             # A group of its own to end it by, but the session of this program: schedulers share cores between sessions.
             process = subprocess.Popen(command, stdout=out, stderr=errors, process_group=0)
