@@ -26,6 +26,7 @@ UNCLEAR = 0.03       # a measured gain this near to the threshold, or to another
 POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain, or its rate within 10 % of the measured one
 MEDIAN_POINTS = 0.03          # and half of them within this
 AIM_KEPT = 0.95
+NAMED_WITHIN = 1.3            # a factor: the rate without a stranger
 MOST_TRUTHS = 2      # a case whose measured gains allow more classes decides nothing
 AIM_RIGHT = 57 / 60
 # What a flag changes at no cost; limits.cpus is none: a case has no more.
@@ -44,6 +45,7 @@ class Real:
     said: str = ""
     confidence: str = ""
     promises: list = dataclasses.field(default_factory=list)
+    alone: tuple = ()    # samples/s without the stranger: predicted by the first report, measured
     gains: dict = dataclasses.field(default_factory=dict)  # {words of a change: its measured gain}
     rates: list = dataclasses.field(default_factory=list)  # samples/s as it is, of each round
     without_probes: float = 0                              # rate with run.probes=off / rate as it is - 1
@@ -171,8 +173,10 @@ def run_all(pipesim, case, arguments, device):
                 probes_s = answer.diagnosis.get("probes_s") or 0
                 case.probes_share = max(case.probes_share, probes_s / answer.report["result"]["measured_s"])
                 if number == 0:
-                    case.promises = promises_of(answer)
+                    case.promises, alone = promises_of(answer), rate_alone(answer)
                     commands.update({f"promise {p.change}": changed(base, p.settings) for p in case.promises})
+    if case.stranger and alone:
+        case.alone = alone, statistics.median(pipesim(base).rate for _ in range(arguments.rounds))
     as_it_is = rates["base"] + rates["no probes"]
     middle = {name: statistics.median(values) for name, values in rates.items()}
     gain = {name: rate / middle["base"] - 1 for name, rate in middle.items()}
@@ -184,6 +188,12 @@ def run_all(pipesim, case, arguments, device):
     case.gains = {name: gain[name] for name in kinds}
     case.truths = allowed(kinds, {name: Range.of(rates[name], as_it_is) for name in kinds})
     return case
+
+
+def rate_alone(answer):
+    """What the report says of training without the other programs."""
+    return next((row["samples_per_s"] for row in answer.diagnosis["what_if"]
+                 if row["change"] == "without the other programs"), None)
 
 
 def promises_of(answer):
@@ -286,6 +296,7 @@ def measure(arguments):
         done.append(case)
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
     print(probes_line(done))
+    print(alone_line([case.alone[0] / case.alone[1] for case in done if case.alone]))
     decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
     right = sum(case.said in case.truths for case in decided)
     wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
@@ -303,6 +314,15 @@ def probes_line(done):
     return (f"\nwithout probes the rate differs by {statistics.mean(change):+.2%} ± {1.96 * error:.2%} (mean of {len(change)} "
             f"cases, 95 % interval), median {statistics.median(change):+.2%}; probes took at most "
             f"{max(case.probes_share for case in done):.0%} of the measured time")
+
+
+def alone_line(ratios):
+    """How well reports know what the stranger takes."""
+    if not ratios:
+        return "no case ran beside another program"
+    near = sum(1 / NAMED_WITHIN <= ratio <= NAMED_WITHIN for ratio in ratios)
+    return (f"without the other programs: {near} of {len(ratios)} predicted within a factor of {NAMED_WITHIN}, median "
+            f"{statistics.median(ratios):.2f} of the measured rate")
 
 
 def judged_promises(promises):
@@ -327,6 +347,8 @@ def line(case):
     text = f"{mark} {case.said} ({case.confidence}), true: {' or '.join(case.truths)}; {case.name}\n  {shell(case.words)}"
     made = ", ".join(f"{shell(words)[8:]} {case.gains[shell(words)]:+.1%}" for each in case.changes.values() for words in each)
     text += f"\n    as it is: {', '.join(f'{rate:.5g}' for rate in case.rates)} samples/s; measured: {made}"
+    if case.alone:
+        text += f"\n    without the stranger: predicted {case.alone[0]:.5g}, measured {case.alone[1]:.5g} samples/s"
     for promise in case.promises:
         text += (f"\n    {'kept' if promise.kept else 'NOT KEPT'}: promised {promise.gain:+.1%}, measured "
                  f"{promise.measured:+.1%} ({promise.rate:.5g}, {promise.measured_rate:.5g} samples/s): "
