@@ -9,11 +9,12 @@ namespace {
 double LostInSteps(const measure::Measurement& measurement) {
   const double compute_s = measurement.consumer.compute_s;
   if (measurement.effective.device_asynchronous) return 0;
-  if (StepIsKnownAlone(measurement)) {
-    const double alone_s = measurement.demands.step_s.value_or(0);
-    return std::max(0.0, compute_s - alone_s * static_cast<double>(measurement.result.steps));
-  }
-  return compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
+  const double waiting_s =
+      compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
+  if (!StepIsKnownAlone(measurement)) return waiting_s;
+  // Alone is without the run's own workers; other programs were there all the same.
+  const double alone_s = measurement.demands.step_s.value_or(0);
+  return std::max(waiting_s, compute_s - alone_s * static_cast<double>(measurement.result.steps));
 }
 
 }  // namespace

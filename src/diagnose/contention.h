@@ -11,10 +11,10 @@ namespace pipesim::diagnose {
 bool StepIsKnownAlone(const measure::Measurement& measurement);
 
 /// Share of the training thread's wall time that was lost waiting for a core: its waiting between
-/// steps and, on a CPU, the time of its steps beyond the isolated step. Without an isolated step,
-/// the waiting of the pool's threads by the kernel's count (resources.trainer_contended_fraction),
-/// which is a lower bound: a step takes as long as its slowest thread, and the others may spin
-/// meanwhile.
+/// steps and, on a CPU, the time of its steps beyond the isolated step, or the waiting of the pool's
+/// threads by the kernel's count (resources.trainer_contended_fraction), whichever is more. Both are
+/// lower bounds: other programs slow the isolated step, too, and a step takes as long as its slowest
+/// thread while the others may spin.
 double TrainerContendedShare(const measure::Measurement& measurement);
 
 /// Upper bound of the gain if the training thread never waited for a core.
