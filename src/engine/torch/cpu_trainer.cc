@@ -18,7 +18,8 @@ namespace pipesim::engine {
 
 namespace {
 
-/// Total time spent repeating steps for one figure, and the longest step that is repeated.
+/// Total time spent repeating steps for one figure, and the longest step that is repeated: by the
+/// run's shortest, since beside other programs any one may take many times as long.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
 /// The longest pause between repeated steps, and the fewest of them where pauses are long.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
@@ -72,13 +73,12 @@ class CpuTrainer final : public Trainer {
   void UseComputeThreads(int threads) override { threads_.Use(threads); }
 
   std::optional<StepAlone> MeasureStepAlone() override {
-    const double step_s = base::ToSeconds(last_);
-    if (step_s <= 0 || step_s > kLongest_s) return std::nullopt;
-    const Steps all = TimeSteps(step_s);
+    if (trained_count_ == 0 || base::ToSeconds(shortest_) > kLongest_s) return std::nullopt;
+    const Steps all = TimeSteps(base::ToSeconds(trained_) / static_cast<double>(trained_count_));
     StepAlone alone{.time = MeanOf(all.took), .cpu = all.cpu, .on_one_thread = {}};
     // No longer than all threads' CPU time together, which holds the work and their spinning.
-    const double one_s = std::min(base::ToSeconds(alone.time) * threads_.effective(),
-                                  base::ToSeconds(*alone.cpu));
+    const double one_s =
+        std::min(base::ToSeconds(alone.time) * threads_.effective(), base::ToSeconds(*alone.cpu));
     if (threads_.effective() > 1 && one_s <= kLongest_s) {
       const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
@@ -101,8 +101,8 @@ class CpuTrainer final : public Trainer {
   }
 
   /// Steps that are expected to take `expected_s`, after an untimed one, with the run's pauses
-  /// between them: a step finds the caches as the time since the last one leaves them. Measured on a
-  /// virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
+  /// between them: a step finds the caches as the time since the last one leaves them. Measured on
+  /// a virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
   /// loading in the same thread, 2.38 ms after 13 ms.
   Steps TimeSteps(double expected_s) {
     const auto data =
@@ -112,8 +112,9 @@ class CpuTrainer final : public Trainer {
       step_.Backward(step_.Forward(data, labels));
       step_.Update();
     };
-    const base::Duration pause = paused_count_ == 0 ? base::Duration::zero()
-                                                    : std::min(paused_ / paused_count_, kLongestPause);
+    const base::Duration pause = trained_count_ < 2
+                                     ? base::Duration::zero()
+                                     : std::min(paused_ / (trained_count_ - 1), kLongestPause);
     const double each_s = expected_s + base::ToSeconds(pause);
     const int fewest = expected_s * kFewestSteps > kMeasure_s ? 1 : kFewestSteps;
     const int times = std::clamp(static_cast<int>(kMeasure_s / each_s), fewest, 200);
@@ -150,10 +151,7 @@ class CpuTrainer final : public Trainer {
     const auto labels = torch::from_blob(batch.labels.data(), {batch.samples}, torch::kLong);
     StepDone done;
     done.begin = clock_.Now();
-    if (last_ > base::Duration::zero()) {
-      paused_ += done.begin - last_end_;
-      ++paused_count_;
-    }
+    if (trained_count_ > 0) paused_ += done.begin - last_end_;
     timer.Enter(trace::State::kForward);
     torch::Tensor loss = step_.Forward(data, labels);
     timer.Enter(trace::State::kBackward);
@@ -162,7 +160,10 @@ class CpuTrainer final : public Trainer {
     timer.Enter(trace::State::kOptimizer);
     step_.Update();
     done.end = clock_.Now();
-    last_ = done.end - done.begin;
+    const base::Duration took = done.end - done.begin;
+    shortest_ = trained_count_ == 0 ? took : std::min(shortest_, took);
+    trained_ += took;
+    ++trained_count_;
     last_end_ = done.end;
     if (read_back) {
       timer.Enter(trace::State::kSync);
@@ -181,10 +182,10 @@ class CpuTrainer final : public Trainer {
   bool loads_;  ///< the training thread loads the batches itself
   ComputeThreads threads_;
   TrainingStep step_;
-  base::Duration last_{};  ///< time of the last step
+  std::int64_t trained_count_ = 0;         ///< steps of the run
+  base::Duration trained_{}, shortest_{};  ///< all of them, and the shortest
+  base::Duration paused_{};                ///< between them, in all
   base::Instant last_end_{};
-  base::Duration paused_{};  ///< between steps, in all
-  std::int64_t paused_count_ = 0;
   std::vector<std::pair<std::int64_t, StepDone>> done_;  ///< of the last in_flight steps
 };
 
