@@ -14,13 +14,16 @@ std::string Headline(const Findings& found) {
                      Training(q), base::Percent(TrainerContendedShare(q.measurement)));
 }
 
-/// The effect of shared cores on the CPU's steps.
+/// The effect of shared cores on the CPU's steps: the measurement that shows more of it.
 void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
   if (m.effective.device_asynchronous) return;
   const auto& alone_s = m.demands.step_s;
-  const double steps = static_cast<double>(m.result.steps);
-  if (StepIsKnownAlone(m) && alone_s && steps > 0) {
-    const double beside_s = m.consumer.compute_s / steps;
+  const auto& waits = m.resources.trainer_contended_fraction;
+  const double beside_s =
+      m.result.steps > 0 ? m.consumer.compute_s / static_cast<double>(m.result.steps) : 0;
+  const double longer =
+      StepIsKnownAlone(m) && alone_s && beside_s > 0 ? 1 - *alone_s / beside_s : 0;
+  if (longer > waits.value_or(0)) {
     clauses.push_back({fmt::format("a step takes {:.3g} ms beside the workers, {:.3g} ms alone",
                                    1e3 * beside_s, 1e3 * *alone_s),
                        "consumer.compute_s",
@@ -28,7 +31,6 @@ void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
                        {}});
     return;
   }
-  const auto& waits = m.resources.trainer_contended_fraction;
   if (!waits) return;
   clauses.push_back(
       {fmt::format("the trainer's threads wait for a core {} of the time they want one",
