@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "app/command_line/arguments.h"
@@ -69,9 +68,8 @@ std::optional<std::size_t> ReadRounds(const Arguments& arguments) {
   const auto text = arguments.Last("repeats");
   if (!text) return std::nullopt;
   constexpr std::size_t kMost = 1000;
-  std::size_t rounds = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), rounds);
-  if (error != std::errc() || end != text->data() + text->size() || rounds < 2 || rounds > kMost)
+  const auto rounds = base::WholeNumber<std::size_t>(*text);
+  if (!rounds || *rounds < 2 || *rounds > kMost)
     throw base::UsageError(
         fmt::format("--repeats takes the number of runs a side, 2 to {}, not '{}'", kMost,
                     base::Printable(*text)));

@@ -5,7 +5,9 @@
 #include <cstdio>
 
 namespace pipesim::app {
+namespace {
 
+/// "12 s   4680 samples/s   step 219   device 28 % busy   starved 70 %   queue 0/8"
 std::string ProgressText(const engine::Progress& progress) {
   std::string text =
       fmt::format("{:.0f} s   {:.{}f} samples/s   step {}", base::ToSeconds(progress.elapsed),
@@ -17,6 +19,8 @@ std::string ProgressText(const engine::Progress& progress) {
     text += fmt::format("   queue {}/{}", progress.occupancy, progress.capacity);
   return text;
 }
+
+}  // namespace
 
 ProgressLine::ProgressLine(std::FILE* out, bool terminal) : out_(out), terminal_(terminal) {
   if (!terminal_) next_ = std::chrono::seconds(10);

@@ -8,9 +8,6 @@
 
 namespace pipesim::app {
 
-/// "12 s   4,680 samples/s   step 219   GPU 28 % busy   starved 70 %   queue 0/8"
-std::string ProgressText(const engine::Progress& progress);
-
 /// Not thread-safe: the engine calls from one thread.
 class ProgressLine {
  public:

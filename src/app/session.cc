@@ -123,6 +123,16 @@ report::Reality StorageReality(const Experiment& experiment) {
                                                               : report::Reality::kEmulated;
 }
 
+/// The empty trace of a run that ended at `at` before its first event.
+trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {}) {
+  trace::RunTrace trace;
+  trace.begin = trace.end = trace.bucket_origin = at;
+  trace.bucket_width = std::chrono::milliseconds(1);
+  trace.end_reason = why;
+  trace.failure = std::move(failure);
+  return trace;
+}
+
 /// A run refused for lack of memory still gets a report: it names the memory needed and free.
 trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
   return TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, why);
@@ -228,15 +238,6 @@ report::RunReport ReportOf(const Experiment& experiment, const cost::Pipeline& p
 
 bool NeedsTorch(const Experiment& experiment) {
   return experiment.device.kind != DeviceKind::kEmulated;
-}
-
-trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure) {
-  trace::RunTrace trace;
-  trace.begin = trace.end = trace.bucket_origin = at;
-  trace.bucket_width = std::chrono::milliseconds(1);
-  trace.end_reason = why;
-  trace.failure = std::move(failure);
-  return trace;
 }
 
 void CountSamples(Experiment& experiment) {

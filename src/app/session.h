@@ -15,9 +15,6 @@ namespace pipesim::app {
 /// The training step is LibTorch's: the device is a real one, or `auto`.
 bool NeedsTorch(const spec::Experiment& experiment);
 
-/// The empty trace of a run that ended at `at` before its first event.
-trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {});
-
 /// Counts the samples and classes of a folder of real files; does nothing for other storage. Throws
 /// base::ConfigError, base::EnvironmentError.
 void CountSamples(spec::Experiment& experiment);

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "spec/read.h"
+#include "spec/keys.h"
 
 namespace pipesim::app {
 

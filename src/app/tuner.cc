@@ -1,13 +1,13 @@
 #include "app/tuner.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "advise/axis.h"
 #include "advise/candidates.h"
 #include "app/measured_run.h"
 #include "app/process/supervisor.h"
+#include "base/text.h"
 #include "measure/repeats.h"
 #include "predict/predict.h"
 #include "report/view.h"
@@ -50,8 +50,10 @@ bool Apply(const std::string& key, const std::string& value, Configuration& conf
                      : key == kPrefetchKey ? &configuration.prefetch_factor
                      : key == kThreadsKey  ? &configuration.compute_threads
                                            : nullptr;
-  return count != nullptr &&
-         std::from_chars(value.data(), value.data() + value.size(), *count).ec == std::errc();
+  const auto number = base::WholeNumber<int>(value);
+  if (count == nullptr || !number) return false;
+  *count = *number;
+  return true;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -17,6 +16,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/proc.h"
 #include "base/text.h"
 
 namespace pipesim::base {
@@ -62,20 +62,6 @@ std::unique_ptr<hwloc_topology, TopologyFree> LoadTopology() {
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(raw) != 0) return nullptr;
   return topology;
-}
-
-// Thread ids of this process.
-std::vector<pid_t> Threads() {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc/self/task", error)) {
-    const std::string name = entry.path().filename().string();
-    pid_t id = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), id).ec == std::errc()) {
-      threads.push_back(id);
-    }
-  }
-  return threads;
 }
 
 }  // namespace
@@ -143,7 +129,7 @@ void PinProcess(const std::vector<int>& cpus) {
   std::set<pid_t> pinned;
   for (bool found = true; found;) {
     found = false;
-    for (const pid_t thread : Threads()) {
+    for (const pid_t thread : IdsIn("/proc/self/task")) {
       if (!pinned.insert(thread).second) continue;
       found = true;
       if (sched_setaffinity(thread, size, set.get()) == 0 || errno == ESRCH) continue;

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
 
 #include "base/cgroup.h"
+#include "base/proc.h"
 
 namespace pipesim::base {
 namespace fs = std::filesystem;
@@ -38,14 +38,9 @@ std::optional<CpuUse> ReadUse(const fs::path& process) {
 
 std::map<pid_t, CpuUse> ReadOthers(const fs::path& root) {
   std::map<pid_t, CpuUse> uses;
-  std::error_code failed;
-  fs::directory_iterator processes(root / "proc", failed);
-  for (; !failed && processes != fs::directory_iterator(); processes.increment(failed)) {
-    const std::string name = processes->path().filename().string();
-    pid_t id = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (parsed.ec != std::errc() || id == getpid()) continue;
-    if (const auto use = ReadUse(processes->path())) uses[id] = *use;
+  for (const pid_t id : IdsIn(root / "proc")) {
+    if (id == getpid()) continue;
+    if (const auto use = ReadUse(root / "proc" / std::to_string(id))) uses[id] = *use;
   }
   return uses;
 }

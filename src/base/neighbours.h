@@ -13,10 +13,11 @@
 
 namespace pipesim::base {
 
-/// Programs whose threads the kernel gives equal shares of a core have equal names here: those in one
-/// cgroup of the CPU controller and, where that is the root cgroup and autogrouping is on, of one session.
-/// Others share by group, whatever their number of threads. Empty: cannot be read. Source: Linux,
-/// sched(7), "The autogroup feature"; Documentation/admin-guide/cgroup-v2.rst (cpu.weight).
+/// Programs whose threads the kernel gives equal shares of a core have equal names here: those in
+/// one cgroup of the CPU controller and, where that is the root cgroup and autogrouping is on, of
+/// one session. Others share by group, whatever their number of threads. Empty: cannot be read.
+/// Source: Linux, sched(7), "The autogroup feature"; Documentation/admin-guide/cgroup-v2.rst
+/// (cpu.weight).
 std::string SchedulingGroup(pid_t process, const std::filesystem::path& root = "/");
 
 /// Watches the other programs from its construction on. Thread-safe after that.

@@ -1,6 +1,7 @@
 // Small text tools: nearest spelling, shell quoting, splitting, UTF-8 as a terminal shows it.
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,16 @@ std::string ShellJoin(std::span<const std::string> words);
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string Join(std::span<const std::string> parts, std::string_view separator);
 std::string_view Trim(std::string_view text);
+
+/// All of `text` as a whole number; nullopt for other text and for numbers out of range.
+template <class Whole>
+std::optional<Whole> WholeNumber(std::string_view text) {
+  Whole number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
 
 /// Replaces control characters and invalid UTF-8, so that text from a file or the user is safe to
 /// print.

@@ -1,11 +1,13 @@
 #include "diagnose/demands.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 
 #include "cost/rates.h"
 
 namespace pipesim::diagnose {
+
 Verdict VerdictOf(Demand demand) {
   const auto found = std::find_if(kVerdicts.begin(), kVerdicts.end(),
                                   [&](const auto& row) { return row.demand == demand; });
@@ -73,17 +75,24 @@ bool IsThere(const Variant& v, Demand demand) {
   throw std::logic_error("unknown demand");
 }
 
+namespace {
+/// Without the demands whose time these sides show.
+Variant WithoutSides(Variant v, std::initializer_list<Side> sides) {
+  for (const VerdictRow& row : kVerdicts)
+    if (row.demand && std::find(sides.begin(), sides.end(), row.side) != sides.end())
+      v = Free(v, *row.demand);
+  return v;
+}
+}  // namespace
+
 Variant FreeData(const Variant& variant) {
-  Variant free = Free(Free(Free(variant, Demand::kStorage), Demand::kLoadingCpu), Demand::kTransfer);
+  Variant free = WithoutSides(variant, {Side::kInput, Side::kTransfer});
   free.settings.loader.workers = 0;  // nobody to start, to wake up or to share cores with
   return free;
 }
 
 Variant FreeCompute(const Variant& variant) {
-  Variant free = variant;
-  for (const Demand demand : {Demand::kStep, Demand::kLaunch, Demand::kSync, Demand::kOtherHost})
-    free = Free(free, demand);
-  return free;
+  return WithoutSides(variant, {Side::kHost, Side::kCompute});
 }
 
 }  // namespace pipesim::diagnose

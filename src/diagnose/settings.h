@@ -38,8 +38,8 @@ std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict,
 /// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
 /// others.
 std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict, double share);
-/// Fewer workers (CountsToTry), most first; fewer compute threads, or ones that sleep at barriers, where the CPU
-/// trains.
+/// Fewer workers (CountsToTry), most first; fewer compute threads, or ones that sleep at barriers,
+/// where the CPU trains.
 std::vector<Setting> FewerThreads(const Variant& now);
 
 struct SettingGain {

@@ -12,6 +12,10 @@ namespace pipesim::measure {
 /// interval of whole steps, and the first interval starts at the run's begin.
 std::vector<trace::Checkpoint> Marks(const trace::RunTrace& trace);
 
+/// The first of `marks` with `steps` steps or more; marks.end() if none has.
+std::vector<trace::Checkpoint>::const_iterator FirstMarkFrom(
+    const std::vector<trace::Checkpoint>& marks, std::int64_t steps);
+
 /// The steps after which the pipeline repeats itself: an epoch where at least ten are among `steps`
 /// (the loader restarts at each border), else one batch of every worker.
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps);

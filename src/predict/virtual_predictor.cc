@@ -10,6 +10,7 @@
 #include "diagnose/settings.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/rates.h"
+#include "measure/window.h"
 #include "predict/effort.h"
 
 namespace pipesim::predict {
@@ -150,9 +151,7 @@ class VirtualPredictor {
   /// The share of the time that is left when every epoch loses what the first lost until `start`.
   static double ShareBesideStarts(const trace::RunTrace& trace, const Experiment& experiment,
                                   std::int64_t start, double samples_per_s) {
-    const auto begun =
-        std::find_if(trace.progress.begin(), trace.progress.end(),
-                     [start](const trace::Checkpoint& mark) { return mark.steps >= start; });
+    const auto begun = measure::FirstMarkFrom(trace.progress, start);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;
     const double step_s = static_cast<double>(experiment.run.accelerators *

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -124,11 +123,10 @@ std::vector<ExportedFile> RunFiles(View document, const Document& report, double
 
 // ---- sweeps
 
-std::optional<std::int64_t> WholeNumber(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+/// The step of a point on an axis of whole numbers.
+std::optional<std::int64_t> StepOf(std::string_view label) {
+  const auto number = base::WholeNumber<std::int64_t>(label);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 struct SeriesAxis {
@@ -140,7 +138,7 @@ struct SeriesAxis {
 std::size_t DrawnAxis(const std::vector<SeriesAxis>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i)
     if (std::all_of(axes[i].labels.begin(), axes[i].labels.end(),
-                    [](const std::string& label) { return WholeNumber(label).has_value(); }))
+                    [](const std::string& label) { return StepOf(label).has_value(); }))
       return i;
   return 0;
 }
@@ -171,7 +169,7 @@ SweepPosition PositionOf(View point, const std::vector<SeriesAxis>& axes, std::s
     if (index < 0 || index >= static_cast<double>(axes[i].labels.size())) continue;
     const std::string& label = axes[i].labels[static_cast<std::size_t>(index)];
     if (i == drawn)
-      at.step = WholeNumber(label).value_or(static_cast<std::int64_t>(index));
+      at.step = StepOf(label).value_or(static_cast<std::int64_t>(index));
     else
       at.series += (at.series.empty() ? "" : ",") + axes[i].name + "=" + label;
   }

@@ -26,6 +26,42 @@ constexpr std::uintmax_t kLargestBytes = 32 << 20;
                                            base::Printable(source), why));
 }
 
+/// Common symbols by their usual spelling, others as '?'.
+std::string ToAscii(std::string_view text) {
+  struct Spelling {
+    std::string_view sign, ascii;
+  };
+  static constexpr std::array<Spelling, 12> kSpellings = {{{"±", "+-"},
+                                                           {"µ", "u"},
+                                                           {"μ", "u"},
+                                                           {"×", "x"},
+                                                           {"–", "-"},
+                                                           {"—", "-"},
+                                                           {"−", "-"},
+                                                           {"…", "..."},
+                                                           {"→", "->"},
+                                                           {"≤", "<="},
+                                                           {"≥", ">="},
+                                                           {"½", "1/2"}}};
+  std::string ascii;
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ascii += text[at++];
+      continue;
+    }
+    std::string_view spelling = "?";
+    std::size_t length = 1;
+    while (at + length < text.size() &&
+           (static_cast<unsigned char>(text[at + length]) & 0xC0) == 0x80)
+      ++length;
+    for (const Spelling& known : kSpellings)
+      if (text.substr(at, length) == known.sign) spelling = known.ascii;
+    ascii += spelling;
+    at += length;
+  }
+  return ascii;
+}
+
 }  // namespace
 
 View View::At(std::string_view path) const {
@@ -129,41 +165,6 @@ Document ReadReport(const std::filesystem::path& path) {
 
 std::string Setting(View document, std::string_view path) {
   return document.At("experiment").Member(path).At("value").Text();
-}
-
-std::string ToAscii(std::string_view text) {
-  struct Spelling {
-    std::string_view sign, ascii;
-  };
-  static constexpr std::array<Spelling, 12> kSpellings = {{{"±", "+-"},
-                                                           {"µ", "u"},
-                                                           {"μ", "u"},
-                                                           {"×", "x"},
-                                                           {"–", "-"},
-                                                           {"—", "-"},
-                                                           {"−", "-"},
-                                                           {"…", "..."},
-                                                           {"→", "->"},
-                                                           {"≤", "<="},
-                                                           {"≥", ">="},
-                                                           {"½", "1/2"}}};
-  std::string ascii;
-  for (std::size_t at = 0; at < text.size();) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      ascii += text[at++];
-      continue;
-    }
-    std::string_view spelling = "?";
-    std::size_t length = 1;
-    while (at + length < text.size() &&
-           (static_cast<unsigned char>(text[at + length]) & 0xC0) == 0x80)
-      ++length;
-    for (const Spelling& known : kSpellings)
-      if (text.substr(at, length) == known.sign) spelling = known.ascii;
-    ascii += spelling;
-    at += length;
-  }
-  return ascii;
 }
 
 }  // namespace pipesim::report

@@ -57,7 +57,4 @@ Document ReadReport(const std::filesystem::path& path);
 /// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);
 
-/// `text` in ASCII: common symbols by their usual spelling, others as '?'.
-std::string ToAscii(std::string_view text);
-
 }  // namespace pipesim::report

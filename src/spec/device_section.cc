@@ -3,8 +3,11 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "spec/drawn_text.h"
+#include "spec/key_rule.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
+#include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
 namespace {
@@ -13,6 +16,25 @@ constexpr std::string_view kDefaultPreset = "rtx-4060";
 constexpr std::array<std::string_view, 8> kPresetKeys{
     "source", "fp32_tflops",   "bf16_tflops", "memory_bandwidth",
     "memory", "h2d_bandwidth", "launch",      "efficiency"};
+
+constexpr auto kDeviceKeys = std::to_array<KeyRule>({
+    {{"device", "auto|cpu|cuda:N|emulated|preset|map", "auto", "short for device.name"}},
+    {{"device.name", "auto|cpu|cuda:N|emulated|preset", "auto", "auto: cuda:0 if there is one"},
+     [](const Experiment& e) { return ToText(e.device.Id()); }},
+    {{"device.in_flight", "count", "2", "maximum steps in flight"},
+     [](const Experiment& e) { return CountText(e.device.in_flight); }},
+    {{"device.emulated.preset", "preset", "rtx-4060",
+      "device for the roofline: configs/devices/*.yaml or a file"},
+     [](const Experiment& e) { return QuoteYaml(e.device.preset->name); },
+     [](const Experiment& e) { return e.device.preset.has_value(); }},
+    {{"device.emulated.base", "duration or distribution", "0", "stated step cost: fixed part"},
+     [](const Experiment& e) { return ToText(*e.device.step_base); },
+     [](const Experiment& e) { return e.device.step_base.has_value(); }},
+    {{"device.emulated.per_sample", "duration or distribution", "0",
+      "stated step cost: per sample"},
+     [](const Experiment& e) { return ToText(e.device.step_per_sample); },
+     [](const Experiment& e) { return e.device.step_base.has_value(); }},
+});
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
                                        const std::string& name, const Place& place) {
@@ -89,6 +111,8 @@ void ReadEmulated(Reading& reading, const DataFiles& files, const Node& node, De
 }
 
 }  // namespace
+
+std::span<const KeyRule> DeviceKeys() { return kDeviceKeys; }
 
 void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, Device& out) {
   const Node expanded = Expanded("device", section);

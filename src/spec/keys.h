@@ -6,12 +6,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spec/experiment.h"
 #include "spec/map_reader.h"
-#include "spec/read.h"
 
 namespace pipesim::spec {
+
+/// One key of the experiment file, for help, completion and flags.
+struct Key {
+  std::string_view path;  ///< "loader.workers"
+  std::string_view type;  ///< "count", "duration", "bytes or distribution", "true|false", "a|b|c"
+  std::string_view fallback;  ///< the default as text; "auto", "the model's"
+  std::string_view help;      ///< one line
+};
+/// All keys, in the file's order.
+const std::vector<Key>& Keys();
 
 /// The value at `path` as YAML; nullopt where the key does not apply to this experiment
 /// (loader.timeout without workers, storage.path of an emulated disk).

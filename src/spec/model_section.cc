@@ -1,13 +1,36 @@
 // The `model:` section and its model file.
+#include "spec/key_rule.h"
 #include "spec/model_layers.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
 #include "spec/words.h"
+#include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
 namespace {
 
 constexpr std::string_view kDefaultModel = "mlp";
+
+constexpr auto kModelKeys = std::to_array<KeyRule>({
+    {{"model", "name|FILE.yaml|map", "mlp", "short for model.name"}},
+    {{"model.name", "name|FILE.yaml", "mlp", "models/*.yaml, or your own file"},
+     [](const Experiment& e) {
+       return QuoteYaml(e.model.reference.empty() ? e.model.name : e.model.reference);
+     }},
+    {{"model.layers", "list of layers", "the model file's", "layers instead of a model file"},
+     [](const Experiment& e) { return LayersText(e.model.layers); },
+     [](const Experiment& e) { return e.model.reference.empty(); }},
+    {{"model.precision", "fp32|bf16", "fp32", "precision of forward and backward"},
+     [](const Experiment& e) { return WordOf(kPrecisions, e.training.precision); }},
+    {{"model.optimizer", "sgd|momentum|adam", "sgd", "optimizer of the training step"},
+     [](const Experiment& e) { return WordOf(kOptimizers, e.training.optimizer); }},
+    {{"model.learning_rate", "number", "0.01", "learning rate of the optimizer"},
+     [](const Experiment& e) { return NumberText(e.training.learning_rate); }},
+    {{"model.sync_every", "count", "0", "read the loss back every n steps; 0: never"},
+     [](const Experiment& e) { return CountText(e.training.sync_every); }},
+    {{"model.cuda_graph", "true|false", "false", "replay the step as one CUDA graph"},
+     [](const Experiment& e) { return YesNo(e.training.cuda_graph); }},
+});
 
 Node TakeOr(MapReader& reader, std::string_view key) {
   const Node* node = reader.Take(key);
@@ -42,6 +65,8 @@ ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::st
 }
 
 }  // namespace
+
+std::span<const KeyRule> ModelKeys() { return kModelKeys; }
 
 ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& section,
                      Experiment& out) {

@@ -5,6 +5,7 @@
 
 #include "spec/checks.h"
 #include "spec/data_files.h"
+#include "spec/key_rule.h"
 #include "spec/keys.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
@@ -12,6 +13,13 @@
 
 namespace pipesim::spec {
 namespace {
+
+constexpr auto kHeadKeys = std::to_array<KeyRule>({
+    {{"version", "count", "1", "version of this format"},
+     [](const Experiment& e) { return CountText(e.version); }},
+    {{"name", "text", "the file's name", "name of the experiment, for reports"},
+     [](const Experiment& e) { return QuoteYaml(e.name); }},
+});
 
 void ThrowProblems(Reading& reading) {
   if (reading.HasProblems()) throw base::ConfigError(reading.TakeProblems());
@@ -85,6 +93,8 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
 }
 
 }  // namespace
+
+std::span<const KeyRule> HeadKeys() { return kHeadKeys; }
 
 ReadResult ReadExperiment(const Request& request, const DataFolders& folders) {
   if (!request.file) return ReadTree({}, {}, request, "", folders);

@@ -59,14 +59,4 @@ std::vector<Override> OverridesAt(const Sweep& sweep, std::size_t point);
 ReadResult ReadExperimentText(std::string_view yaml, const std::string& source,
                               const std::vector<Override>& overrides, const DataFolders& folders);
 
-/// One key of the experiment file, for help, completion and flags.
-struct Key {
-  std::string_view path;  ///< "loader.workers"
-  std::string_view type;  ///< "count", "duration", "bytes or distribution", "true|false", "a|b|c"
-  std::string_view fallback;  ///< the default as text; "auto", "the model's"
-  std::string_view help;      ///< one line
-};
-/// All keys, in the file's order.
-const std::vector<Key>& Keys();
-
 }  // namespace pipesim::spec

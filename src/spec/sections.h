@@ -1,11 +1,14 @@
-// One function per section of the experiment file, from its merged tree into the experiment. Each
-// checks its own values; checks.h has the checks across sections.
+// A table of keys and a reader per section of the experiment file, both in NAME_section.cc. A reader
+// goes from the merged tree into the experiment and checks its own values; checks.h has the checks
+// across sections.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "spec/data_files.h"
 #include "spec/experiment.h"
+#include "spec/key_rule.h"
 #include "spec/map_reader.h"
 #include "spec/node.h"
 
@@ -32,5 +35,17 @@ void ReadLimits(Reading& reading, const Node& section, Limits& out);
 void ReadTransfer(Reading& reading, const Node& section, Transfer& out);
 void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, Device& out);
 void ReadRun(Reading& reading, const Node& section, Run& out);
+
+std::span<const KeyRule> HeadKeys();  ///< version and name; read.cc
+std::span<const KeyRule> DatasetKeys();
+std::span<const KeyRule> StorageKeys();
+std::span<const KeyRule> PrepareKeys();
+std::span<const KeyRule> LoaderKeys();
+std::span<const KeyRule> LimitsKeys();
+std::span<const KeyRule> TransferKeys();
+std::span<const KeyRule> ModelKeys();
+std::span<const KeyRule> DeviceKeys();
+std::span<const KeyRule> RunKeys();
+std::span<const KeyRule> SweepKeys();  ///< sweep.cc
 
 }  // namespace pipesim::spec

@@ -1,26 +1,89 @@
 // The `storage:` section: a preset, single figures, or a folder of real files.
 #include <array>
 
+#include "spec/drawn_text.h"
+#include "spec/key_rule.h"
 #include "spec/overrides.h"
 #include "spec/sections.h"
 #include "spec/words.h"
+#include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
 namespace {
 
-constexpr std::array<std::string_view, 6> kEmulatedKeys{"preset", "latency",     "bandwidth",
-                                                        "iops",   "queue_depth", "open_cost"};
-constexpr std::array<std::string_view, 3> kFileKeys{"path", "direct", "on_error"};
+constexpr auto kStorageKeys = std::to_array<KeyRule>({
+    {{"storage", "preset|none|map", "the model's",
+      "where samples come from: a preset or its parts"}},
+    {{"storage.kind", "none|emulated|files", "emulated", "none: the data is in memory"},
+     [](const Experiment& e) { return WordOf(kStorageKinds, e.storage.kind); }},
+    {{"storage.preset", "preset", "none",
+      "figures to start from: configs/storage/*.yaml or a file"},
+     [](const Experiment& e) { return QuoteYaml(e.storage.preset); },
+     [](const Experiment& e) { return !e.storage.preset.empty(); }},
+    {{"storage.latency", "duration or distribution", "0", "latency of each read"},
+     [](const Experiment& e) { return ToText(e.storage.latency); },
+     IsEmulated},
+    {{"storage.bandwidth", "rate", "unlimited", "total over all readers"},
+     [](const Experiment& e) { return OrWord(e.storage.bandwidth, "unlimited"); },
+     IsEmulated},
+    {{"storage.iops", "count per second", "unlimited", "reads per second over all readers"},
+     [](const Experiment& e) { return OrWord(e.storage.iops_per_s, "unlimited"); },
+     IsEmulated},
+    {{"storage.queue_depth", "count", "unlimited", "maximum outstanding reads"},
+     [](const Experiment& e) { return OrWord(e.storage.queue_depth, "unlimited"); },
+     IsEmulated},
+    {{"storage.open_cost", "duration or distribution", "0", "cost of opening each sample's file"},
+     [](const Experiment& e) { return ToText(e.storage.open_cost); },
+     IsEmulated},
+    {{"storage.cache", "as_is|cold|warm or map", "as_is",
+      "files: the page cache at the start; emulated: size, policy, warm, hit_bandwidth"},
+     [](const Experiment& e) { return WordOf(kFileCacheStates, e.storage.file_cache); },
+     HasRealFiles},
+    {{"storage.cache.policy", "none|lru|random", "lru with a size, else none", "eviction policy"},
+     [](const Experiment& e) { return WordOf(kCachePolicies, e.storage.cache.policy); },
+     IsEmulated},
+    {{"storage.cache.size", "bytes", "0", "cache capacity"},
+     [](const Experiment& e) { return ToText(e.storage.cache.size); },
+     IsEmulated},
+    {{"storage.cache.warm", "share", "0", "share of the cache filled at the start"},
+     [](const Experiment& e) { return NumberText(e.storage.cache.warm); },
+     IsEmulated},
+    {{"storage.cache.hit_bandwidth", "rate", "unlimited", "bandwidth of cache hits"},
+     [](const Experiment& e) { return OrWord(e.storage.cache.hit_bandwidth, "unlimited"); },
+     IsEmulated},
+    {{"storage.path", "folder", "required for files",
+      "folder of JPEG files, one subfolder per class"},
+     [](const Experiment& e) { return QuoteYaml(e.storage.path.string()); },
+     HasRealFiles},
+    {{"storage.direct", "true|false", "false", "files: bypass the page cache (O_DIRECT)"},
+     [](const Experiment& e) { return YesNo(e.storage.direct); },
+     HasRealFiles},
+    {{"storage.on_error", "fail|skip", "fail", "files: fail the run or skip a bad file"},
+     [](const Experiment& e) { return WordOf(kOnBadFile, e.storage.on_bad_file); },
+     HasRealFiles},
+});
+
+/// The keys directly below `storage` that only storage of `kind` has, but `cache` and `preset`.
+std::vector<std::string_view> KeysOf(bool (*kind)(const Experiment&)) {
+  constexpr std::string_view kAbove = "storage.";
+  std::vector<std::string_view> keys;
+  for (const KeyRule& rule : kStorageKeys) {
+    if (rule.applies != kind) continue;
+    const std::string_view key = rule.key.path.substr(kAbove.size());
+    if (key != "cache" && key.find('.') == std::string_view::npos) keys.push_back(key);
+  }
+  return keys;
+}
 
 /// The preset's figures, overridden by the user's own.
 Node WithPreset(Reading& reading, const DataFiles& files, const Node& section, Storage& out) {
   const Node* preset = section.IsMap() ? section.Find("preset") : nullptr;
   if (preset == nullptr || preset->IsNull()) return section;
   if (preset->kind != NodeKind::kScalar) {
-    reading.Problem(preset->place,
-                    std::string("storage.preset must be one name, not a ") +
-                        (preset->IsMap() ? "map" : "list"),
-                    "storage: hdd");
+    reading.Problem(
+        preset->place,
+        std::string("storage.preset must be one name, not a ") + (preset->IsMap() ? "map" : "list"),
+        "storage: hdd");
     return section;
   }
   auto loaded = files.Load(reading, DataKind::kStorage, preset->text, preset->place);
@@ -55,6 +118,7 @@ void ReadCache(Reading& reading, const Node* node, Cache& out) {
 }
 
 void ReadEmulated(Reading& reading, MapReader& reader, Storage& out) {
+  reader.Take("preset");  // read already
   reader.Drawn("latency", out.latency);
   reader.Rate("bandwidth", out.bandwidth, "unlimited");
   reader.PerSecond("iops", out.iops_per_s, "unlimited");
@@ -78,6 +142,8 @@ void ReadFiles(Reading& reading, const DataFiles& files, MapReader& reader, Stor
 
 }  // namespace
 
+std::span<const KeyRule> StorageKeys() { return kStorageKeys; }
+
 void ReadStorage(Reading& reading, const DataFiles& files, const Node& section, const Node& natural,
                  Storage& out) {
   const Node chosen = Expanded("storage", section.IsNull() ? natural : section);
@@ -96,12 +162,12 @@ void ReadStorage(Reading& reading, const DataFiles& files, const Node& section, 
                       key == "path" ? "kind: files" : "kind: emulated");
     }
   };
-  for (const std::string_view key : kEmulatedKeys) {
-    if (emulated) reader.Take(key);
-    if (!emulated) refuse(key);
+  if (!emulated) {
+    refuse("preset");
+    for (const std::string_view key : KeysOf(IsEmulated)) refuse(key);
   }
-  for (const std::string_view key : kFileKeys) {
-    if (!real) refuse(key);
+  if (!real) {
+    for (const std::string_view key : KeysOf(HasRealFiles)) refuse(key);
   }
   if (!emulated && !real) refuse("cache");
   if (emulated) ReadEmulated(reading, reader, out);

@@ -5,11 +5,18 @@
 #include <memory>
 
 #include "base/text.h"
+#include "spec/key_rule.h"
 #include "spec/keys.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
 namespace {
+
+constexpr auto kSweepKeys = std::to_array<KeyRule>({
+    {{"sweep.axes", "map of keys and values", "none", "pipesim sweep: what to vary"}},
+    {{"sweep.repeats", "count", "run.repeats", "pipesim sweep: repeats of each point"}},
+    {{"sweep.point_limit", "duration", "auto", "pipesim sweep: longest real run of a point"}},
+});
 
 /// A key as the user named it.
 struct AxisKey {
@@ -183,6 +190,8 @@ std::size_t Sweep::PointAt(std::span<const std::size_t> position) const {
   for (std::size_t i = 0; i < axes.size(); ++i) point = point * axes[i].values.size() + position[i];
   return point;
 }
+
+std::span<const KeyRule> SweepKeys() { return kSweepKeys; }
 
 void ReadSweep(Reading& reading, const Node& section, Sweep& out) {
   MapReader reader(reading, section, "sweep");

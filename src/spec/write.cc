@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "spec/read.h"
+#include "spec/keys.h"
 
 namespace pipesim::spec {
 

@@ -122,10 +122,8 @@ class TraceBuilder final : public SpanSink {
   }
   void Note(const Span& span);
   /// visit(keeper, its offers of `period`) for each reservoir.
-  template <class Visit>
-  void ForEachReservoir(Period& period, const Visit& visit);
-  template <class Visit>
-  void ForEachReservoir(const Period& period, const Visit& visit);
+  template <class MaybeConstPeriod, class Visit>
+  void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
   void RepeatBySlices(const Period& period, base::Duration later);
   void AddTimes(const PeriodSlice& slice, base::Duration later, std::int64_t times);

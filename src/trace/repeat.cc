@@ -60,18 +60,8 @@ EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
 
 }  // namespace
 
-template <class Visit>
-void TraceBuilder::ForEachReservoir(Period& period, const Visit& visit) {
-  visit(step_times_, period.step_times);
-  visit(losses_, period.losses);
-  visit(device_steps_, period.device_steps);
-  visit(transfers_, period.transfers);
-  visit(steps_, period.taken);
-  visit(batches_, period.batches);
-}
-
-template <class Visit>
-void TraceBuilder::ForEachReservoir(const Period& period, const Visit& visit) {
+template <class MaybeConstPeriod, class Visit>
+void TraceBuilder::ForEachReservoir(MaybeConstPeriod& period, const Visit& visit) {
   visit(step_times_, period.step_times);
   visit(losses_, period.losses);
   visit(device_steps_, period.device_steps);

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "support/command.h"
@@ -17,17 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using support::CommandOptions;
 using support::CommandResult;
+using support::ContentOf;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string ContentOf(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 TEST(CalibratedProfile, IsReadByPredict) {
   if (support::kSanitized) GTEST_SKIP() << "nobody asks what a sanitized build's parts cost";

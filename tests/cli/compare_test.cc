@@ -6,14 +6,13 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "support/command.h"
+#include "support/golden.h"
 #include "support/schema.h"
 
 namespace pipesim {
@@ -24,6 +23,7 @@ using namespace std::chrono_literals;
 using nlohmann::ordered_json;
 using support::CommandOptions;
 using support::CommandResult;
+using support::ContentOf;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
@@ -40,13 +40,6 @@ const std::string kExperiment =
     "loader: {workers: 1, batch_size: 16}\n"
     "model: mlp\n"
     "device: {emulated: {base: 8ms}}\n";
-
-std::string BytesOf(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::string Written(const std::string& name, const std::string& text) {
   std::ofstream(TestFolder() / name) << text;
@@ -121,14 +114,12 @@ TEST(Compare, PrintsAnAnswerForAPairAndForSweeps) {
   const std::string main = PredictedSweep("main.json", {"--axis", "workers=1,2,4"});
   const std::string branch =
       PredictedSweep("branch.json", {"--axis", "workers=1,2,8", "--set", "prepare.cost=1200us"});
-  const std::string folder = PIPESIM_SOURCE_DIR "/tests/golden/";
   for (const auto& [golden, words] :
-       {std::pair{folder + "compare_pair.txt", std::vector{a, b}},
-        std::pair{folder + "compare_sweeps.txt", std::vector{main, branch}}}) {
+       {std::pair{"compare_pair.txt", std::vector{a, b}},
+        std::pair{"compare_sweeps.txt", std::vector{main, branch}}}) {
     const CommandResult result = Compare(words, {.environment = {"LC_ALL=C.UTF-8"}});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << result.out;
-    EXPECT_EQ(result.out, BytesOf(golden));
+    support::ExpectGolden(golden, result.out);
   }
 }
 
@@ -200,12 +191,12 @@ TEST(CompareErrors, SayWhatIsWrongWhereAndWhatToDo) {
                     b = PredictedReport("b.json", {"--workers", "2"});
   fs::remove(TestFolder() / "link.json");
   fs::create_symlink(TestFolder() / a, TestFolder() / "link.json");
-  Written("broken.json", BytesOf(TestFolder() / a).substr(0, 1000));
+  Written("broken.json", ContentOf(TestFolder() / a).substr(0, 1000));
   Written("notes.json", "{\"title\": \"shopping\"}");
-  ordered_json old = ordered_json::parse(BytesOf(TestFolder() / a));
+  ordered_json old = ordered_json::parse(ContentOf(TestFolder() / a));
   old["result"].erase("accelerators");
   Written("older.json", old.dump());
-  ordered_json cut = ordered_json::parse(BytesOf(TestFolder() / a));
+  ordered_json cut = ordered_json::parse(ContentOf(TestFolder() / a));
   cut["result"]["status"] = "interrupted";
   Written("cut.json", cut.dump());
   Experiment("experiment.yaml");

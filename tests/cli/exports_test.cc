@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "support/chrome_trace.h"
@@ -25,6 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 using support::CommandResult;
+using support::ContentOf;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
@@ -53,13 +53,6 @@ CommandResult Ask(const std::string& command, const std::vector<std::string>& mo
 }
 
 std::string ExportFile(const std::string& name) { return (TestFolder() / name).string(); }
-
-std::string Content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  return content.str();
-}
 
 std::vector<std::string> Exporting(const std::vector<std::string>& formats,
                                    const std::string& name) {
@@ -102,7 +95,7 @@ ReadBack ReadBackBy(const std::string& reader, const std::string& file) {
 
 // ---- the trace
 
-json TraceIn(const std::string& file) { return json::parse(Content(file), nullptr, false); }
+json TraceIn(const std::string& file) { return json::parse(ContentOf(file), nullptr, false); }
 
 std::size_t CountSlices(const json& trace, const std::string& name) {
   std::size_t count = 0;
@@ -119,7 +112,7 @@ TEST(ExportTrace, OfAPredictionHoldsEveryBatchOfEveryThread) {
   EXPECT_THAT(tests::TraceCheck(trace).problems(), IsEmpty());
   EXPECT_EQ(CountSlices(trace, "busy: computes"), 30u);
   EXPECT_EQ(CountSlices(trace, "measured"), 1u);
-  EXPECT_THAT(Content(file), AllOf(HasSubstr("\"worker 1\""), HasSubstr("\"queue\"")));
+  EXPECT_THAT(ContentOf(file), AllOf(HasSubstr("\"worker 1\""), HasSubstr("\"queue\"")));
 }
 
 TEST(ExportTrace, OfARunComesFromItsProcess) {
@@ -221,7 +214,7 @@ TEST(ExportCsv, OfARunHasTheNumbersOfTheDocument) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const ReadBack read = ReadBackBy("pandas", ExportFile("numbers.csv"));
   if (!read.skipped.empty()) GTEST_SKIP() << read.skipped;
-  const json document = json::parse(Content(ExportFile("numbers.json")));
+  const json document = json::parse(ContentOf(ExportFile("numbers.json")));
   const json& columns = read.value["columns"];
   EXPECT_EQ(columns["samples_per_s"][0], document["result"]["samples_per_s"]);
   EXPECT_EQ(columns["device_busy_s"][0], document["device"]["busy_s"]);
@@ -236,7 +229,7 @@ TEST(ExportTensorBoard, OfARunIsReadBackWithTheSameNumbers) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const ReadBack read = ReadBackBy("tensorboard", ExportFile("board.tensorboard"));
   if (!read.skipped.empty()) GTEST_SKIP() << read.skipped;
-  const json document = json::parse(Content(ExportFile("board.json")));
+  const json document = json::parse(ContentOf(ExportFile("board.json")));
   const json& scalars = read.value["."]["scalars"];
   const auto as_float = [](const json& number) { return static_cast<float>(number.get<double>()); };
   const json& rate = scalars["result/samples_per_s"];
@@ -301,7 +294,7 @@ TEST(Export, OfTuneAndSizeAreTablesToo) {
       RunPipesim({"tune", "--prepare", "2ms", "--device", "rtx-4060", "--cpus", "8", "--engine",
                   "predict", "--quiet", "--export", "csv=" + ExportFile("tune.csv")});
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
-  EXPECT_THAT(Content(ExportFile("tune.csv")),
+  EXPECT_THAT(ContentOf(ExportFile("tune.csv")),
               AllOf(StartsWith("name,date,"), HasSubstr(",run,phase,status,samples_per_s,")));
   const CommandResult sized = RunPipesim({"size", "--prepare", "2ms", "--device", "rtx-4060",
                                           "--target", "samples_per_s>=900", "--solve",
@@ -320,8 +313,8 @@ TEST(Report, RendersASavedReportInEachFormatAsTheCommandDid) {
   const CommandResult again = RunPipesim(words);
   ASSERT_EQ(again.exit_code, 0) << again.err;
   for (const char* format : {"json", "csv", "markdown", "text"})
-    EXPECT_EQ(Content(ExportFile(std::string("first.") + format)),
-              Content(ExportFile(std::string("again.") + format)))
+    EXPECT_EQ(ContentOf(ExportFile(std::string("first.") + format)),
+              ContentOf(ExportFile(std::string("again.") + format)))
         << format;
 }
 
@@ -335,7 +328,7 @@ TEST(Report, RendersTheLastSweep) {
 
 TEST(Report, SaysWhyAnOlderReportCannotBeRead) {
   ASSERT_EQ(Ask("predict", Exporting({"json"}, "older")).exit_code, 0);
-  ordered_json document = ordered_json::parse(Content(ExportFile("older.json")));
+  ordered_json document = ordered_json::parse(ContentOf(ExportFile("older.json")));
   document["result"].erase("accelerators");  // written before there were any
   std::ofstream(ExportFile("older.json")) << document.dump(2);
   const CommandResult result = RunPipesim({"report", ExportFile("older.json")});
@@ -356,7 +349,7 @@ TEST(Export, KeepsTheOthersWhereOneCannotBeWritten) {
     EXPECT_EQ(result.exit_code, 3) << command;
     EXPECT_THAT(result.err, HasSubstr("cannot write /dev/full: No space left on device"));
     EXPECT_THAT(result.out, Not(IsEmpty())) << "the text is still printed";
-    EXPECT_THAT(Content(ExportFile("kept.csv")), StartsWith("name,"));
+    EXPECT_THAT(ContentOf(ExportFile("kept.csv")), StartsWith("name,"));
     fs::remove(ExportFile("kept.csv"));
   }
   const CommandResult sized = RunPipesim({"size", "--prepare", "2ms", "--device", "rtx-4060",

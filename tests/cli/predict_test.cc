@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "support/command.h"
+#include "support/golden.h"
 #include "support/schema.h"
 
 namespace pipesim {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 using support::CommandOptions;
 using support::CommandResult;
+using support::ExpectGolden;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::HasSubstr;
@@ -76,15 +78,6 @@ TEST(Predict, FindsTheIntendedBottleneckOfEachExperiment) {
   }
   const std::string eight = (kExperiments / "eight-accelerators.yaml").string();
   EXPECT_EQ(Predict({eight, "--expect", "io-bound", "--quiet"}).exit_code, 0);
-}
-
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string golden = PIPESIM_SOURCE_DIR "/tests/golden/" + name;
-  if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << text;
-  std::ifstream file(golden);
-  std::stringstream recorded;
-  recorded << file.rdbuf();
-  EXPECT_EQ(text, recorded.str());
 }
 
 std::string TextOf(const std::string& experiment) {

@@ -11,10 +11,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 #include <thread>
 
 #include "support/command.h"
+#include "support/experiments.h"
+#include "support/golden.h"
 #include "support/schema.h"
 
 namespace pipesim {
@@ -25,6 +26,8 @@ using namespace std::chrono_literals;
 using nlohmann::ordered_json;
 using support::CommandOptions;
 using support::CommandResult;
+using support::ContentOf;
+using support::kWaitingLoader;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
@@ -32,12 +35,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 const std::string kShipped = PIPESIM_SOURCE_DIR "/configs/sweeps/workers_by_batch.yaml";
-
-// Workers wait 2 ms a sample and hold no core: 32 ms for a batch of 16, of which a step takes 8.
-const std::vector<std::string> kWaiting = {"--batch",   "16",
-                                           "--storage", "none",
-                                           "--set",     "prepare={kind: wait, cost: 2ms}",
-                                           "--set",     "device={emulated: {base: 8ms}}"};
 
 /// In a folder of the test, so that journals lie there.
 CommandResult Sweep(std::vector<std::string> words, CommandOptions options = {}) {
@@ -47,7 +44,7 @@ CommandResult Sweep(std::vector<std::string> words, CommandOptions options = {})
 }
 
 std::vector<std::string> Waiting(std::vector<std::string> words) {
-  words.insert(words.end(), kWaiting.begin(), kWaiting.end());
+  words.insert(words.end(), kWaitingLoader.begin(), kWaitingLoader.end());
   return words;
 }
 
@@ -63,13 +60,6 @@ std::string WithoutContext(const std::string& text) {
   document.erase("journal");
   document["sweep"].erase("shard");
   return document.dump(2);
-}
-
-std::string Content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
 }
 
 TEST(Sweep, AnswersWithTheBestTheSmallestAndWhereTheBottleneckChanges) {
@@ -103,14 +93,12 @@ TEST(Sweep, APredictedPointIsWhatPredictSays) {
 }
 
 TEST(Sweep, ItsTextIsAsRecorded) {
-  const std::string golden = PIPESIM_SOURCE_DIR "/tests/golden/sweep_predicted.txt";
   // The shipped file by its name in the repository, so that the commands in the text are the same.
   const CommandResult result =
       Sweep({"configs/sweeps/workers_by_batch.yaml", "--engine", "predict", "--cpus", "8"},
             {.folder = PIPESIM_SOURCE_DIR});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  if (std::getenv("PIPESIM_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << result.out;
-  EXPECT_EQ(result.out, Content(golden));
+  support::ExpectGolden("sweep_predicted.txt", result.out);
 }
 
 TEST(Sweep, ReportShowsItAgain) {
@@ -196,7 +184,7 @@ TEST(SweepJournal, ATornLastLineIsPredictedAgain) {
       Waiting({"--engine", "predict", "--axis", "workers=1,2,4", "--journal", file, "--resume",
                "--export", "json=-"});
   const std::string whole = Sweep(words).out;
-  const std::string journal = Content(file);
+  const std::string journal = ContentOf(file);
   for (const std::size_t cut : {1u, 30u, 400u}) {
     fs::resize_file(file, journal.size() - cut);
     EXPECT_EQ(WithoutContext(Sweep(words).out), WithoutContext(whole)) << cut;
@@ -208,7 +196,7 @@ TEST(SweepJournal, OfAnotherExperimentIsRefusedWithTheDifference) {
   ASSERT_EQ(
       Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2", "--journal", file})).exit_code,
       0);
-  const std::string before = Content(file);
+  const std::string before = ContentOf(file);
   const CommandResult axis = Sweep(
       Waiting({"--engine", "predict", "--axis", "workers=1,4", "--journal", file, "--resume"}));
   EXPECT_EQ(axis.exit_code, 3);
@@ -217,7 +205,7 @@ TEST(SweepJournal, OfAnotherExperimentIsRefusedWithTheDifference) {
   const CommandResult setting = Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2",
                                                "--journal", file, "--resume", "--seed", "7"}));
   EXPECT_THAT(setting.err, HasSubstr("run.seed: '1' there, '7' here"));
-  EXPECT_EQ(Content(file), before);
+  EXPECT_EQ(ContentOf(file), before);
 }
 
 TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
@@ -317,7 +305,7 @@ TEST(SweepReal, CtrlCDropsThePointAndReportsTheOthers) {
   CommandOptions options;
   options.while_running = [&](int pid) {
     // Until the first point is in the journal, and the second one runs.
-    for (int i = 0; i < 6000 && Content(file).find("\"point\"") == std::string::npos; ++i)
+    for (int i = 0; i < 6000 && ContentOf(file).find("\"point\"") == std::string::npos; ++i)
       std::this_thread::sleep_for(5ms);
     support::RunProcessOf(pid);
     kill(pid, SIGINT);

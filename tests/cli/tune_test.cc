@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/command.h"
+#include "support/experiments.h"
 #include "support/schema.h"
 
 namespace pipesim {
@@ -19,18 +20,15 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 using support::CommandOptions;
 using support::CommandResult;
+using support::kWaitingLoader;
 using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Workers wait 2 ms a sample and hold no core: 32 ms for a batch of 16, of which a step takes 8.
-const std::vector<std::string> kWaitingLoader = {
-    "--batch", "16", "--storage", "none", "--set", "prepare={kind: wait, cost: 2ms}", "--set",
-    "device={emulated: {base: 8ms}}", "--workers", "1"};
-
 CommandResult Tune(std::vector<std::string> words, const CommandOptions& options = {}) {
   words.insert(words.begin(), "tune");
+  words.insert(words.end(), {"--workers", "1"});
   words.insert(words.end(), kWaitingLoader.begin(), kWaitingLoader.end());
   return RunPipesim(words, options);
 }

@@ -19,13 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 /// Waits for the child; kills it after `most`.
 int Wait(pid_t pid, std::chrono::seconds most) {
   const auto limit = std::chrono::steady_clock::now() + most;
@@ -42,6 +35,13 @@ int Wait(pid_t pid, std::chrono::seconds most) {
 }
 
 }  // namespace
+
+std::string ContentOf(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
 
 fs::path TestFolder() {
   static const TemporaryFolder folder;
@@ -82,8 +82,8 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   if (options.while_running) options.while_running(pid);
   CommandResult result;
   result.exit_code = Wait(pid, options.limit);
-  result.out = Slurp(out);
-  result.err = Slurp(err);
+  result.out = ContentOf(out);
+  result.err = ContentOf(err);
   return result;
 }
 
@@ -91,7 +91,7 @@ int RunProcessOf(int pid) {
   const fs::path children = fs::path("/proc") / std::to_string(pid) / "task" / std::to_string(pid);
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < limit) {
-    std::istringstream list(Slurp(children / "children"));
+    std::istringstream list(ContentOf(children / "children"));
     if (int child = 0; list >> child) return child;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

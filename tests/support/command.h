@@ -29,6 +29,9 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
 /// The child in which the pipesim of process `pid` runs its experiment; waits until it exists.
 int RunProcessOf(int pid);
 
+/// The whole file, as bytes; empty if it cannot be read.
+std::string ContentOf(const std::filesystem::path& file);
+
 /// A temporary folder of this test, empty at first use, removed when the program ends.
 std::filesystem::path TestFolder();
 

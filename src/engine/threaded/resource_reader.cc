@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <sstream>
 #include <string>
 
 #include "base/clock.h"
+#include "base/proc.h"
 
 namespace pipesim::engine::threaded {
 
@@ -103,14 +102,8 @@ std::optional<ResourceReader::Scheduled> ResourceReader::ReadScheduled(pid_t thr
 void ResourceReader::WatchNewThreads() {
   // Registered threads first, so that none is counted as a pool thread.
   std::vector<ThreadIds::Entry> threads = threads_.all();
-  std::error_code failed;
-  std::filesystem::directory_iterator tasks("/proc/self/task", failed);
-  for (; !failed && tasks != std::filesystem::directory_iterator(); tasks.increment(failed)) {
-    const std::string name = tasks->path().filename().string();
-    pid_t id = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (parsed.ec == std::errc()) threads.push_back({trace::Role::kConsumer, id});
-  }
+  for (const pid_t id : base::IdsIn("/proc/self/task"))
+    threads.push_back({trace::Role::kConsumer, id});
   for (const ThreadIds::Entry& thread : threads) {
     const auto same = [&](const Watched& watched) { return watched.thread.id == thread.id; };
     const auto known = std::find_if(watched_.begin(), watched_.end(), same);

@@ -69,6 +69,13 @@ TEST(TrimTest, RemovesWhitespace) {
   EXPECT_EQ(Trim(" \n"), "");
 }
 
+TEST(WholeNumberTest, TakesTheWholeTextOrNothing) {
+  EXPECT_EQ(WholeNumber<int>("42"), 42);
+  EXPECT_EQ(WholeNumber<int>("-3"), -3);
+  for (const char* text : {"", "4 ", "4x", "4.0", "+4", "99999999999"})
+    EXPECT_EQ(WholeNumber<int>(text), std::nullopt) << text;
+}
+
 TEST(PrintableTest, ReplacesControlCharactersAndInvalidUtf8) {
   EXPECT_EQ(Printable("\x1b[31mred"), "\uFFFD[31mred");
   EXPECT_EQ(Printable("a\nb"), "a\uFFFDb");

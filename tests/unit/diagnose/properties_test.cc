@@ -116,6 +116,12 @@ RC_GTEST_PROP(AnyVariant, LosesNothingByAFreeDemand, ()) {
   }
 }
 
+RC_GTEST_PROP(AnyVariant, HasEachDemandInItsDataOrInItsCompute, ()) {
+  const Variant s = AnyRun().Now();
+  const Variant neither = FreeCompute(FreeData(s));
+  for (const Demand demand : kDemands) RC_ASSERT(!IsThere(neither, demand));
+}
+
 RC_GTEST_PROP(AnyVariant, GainsNothingByFewerCoresOrWorkers, ()) {
   const MadeRun run = AnyRun();
   Variant s = run.Now();

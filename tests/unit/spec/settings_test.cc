@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/files.h"
@@ -120,6 +121,22 @@ TEST(Settings, EveryKeyIsKnownToTheReader) {
     for (const auto& problem : ProblemsOf("", {Set(std::string(key.path), "auto")})) {
       EXPECT_THAT(problem.what, testing::Not(testing::HasSubstr("unknown key"))) << key.path;
     }
+  }
+}
+
+TEST(Settings, AStorageKeyIsRefusedWithEveryKindButItsOwn) {
+  for (const Key& key : Keys()) {
+    if (!key.path.starts_with("storage.") || key.path.find('.') != key.path.rfind('.')) continue;
+    if (key.path == "storage.kind") continue;
+    int accepting = 0;
+    for (const char* kind : {"none", "emulated", "files"}) {
+      const auto problems =
+          ProblemsOf("", {Set("storage.kind", kind), Set(std::string(key.path), "auto")});
+      accepting += std::none_of(problems.begin(), problems.end(), [&](const auto& problem) {
+        return problem.what == std::string(key.path) + " has no effect with kind " + kind;
+      });
+    }
+    EXPECT_EQ(accepting, key.path == "storage.cache" ? 2 : 1) << key.path;
   }
 }
 

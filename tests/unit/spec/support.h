@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "spec/keys.h"
 #include "spec/read.h"
 
 namespace pipesim::spec {

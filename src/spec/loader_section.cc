@@ -1,0 +1,74 @@
+// The `loader:` section: workers, batches and their queue.
+#include <array>
+
+#include "spec/drawn_text.h"
+#include "spec/key_rule.h"
+#include "spec/sections.h"
+#include "spec/words.h"
+
+namespace pipesim::spec {
+namespace {
+
+constexpr int kMostWorkers = 4096;
+constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
+
+bool HasWorkers(const Experiment& e) { return e.loader.workers > 0; }
+
+constexpr auto kLoaderKeys = std::to_array<KeyRule>({
+    {{"loader.workers", "count", "0", "worker threads; 0: load in the trainer's thread"},
+     [](const Experiment& e) { return CountText(e.loader.workers); }},
+    {{"loader.batch_size", "count", "64", "samples per batch"},
+     [](const Experiment& e) { return CountText(e.loader.batch_size); }},
+    {{"loader.prefetch_factor", "count", "2", "batches prefetched per worker"},
+     [](const Experiment& e) { return CountText(e.loader.prefetch_factor); },
+     HasWorkers},
+    {{"loader.shuffle", "true|false", "true", "new random order each epoch"},
+     [](const Experiment& e) { return YesNo(e.loader.shuffle); }},
+    {{"loader.drop_last", "true|false", "false", "drop a partial last batch"},
+     [](const Experiment& e) { return YesNo(e.loader.drop_last); }},
+    {{"loader.in_order", "true|false", "true", "train batches in the order they were dealt"},
+     [](const Experiment& e) { return YesNo(e.loader.in_order); }},
+    {{"loader.persistent_workers", "true|false", "false", "keep workers alive between epochs"},
+     [](const Experiment& e) { return YesNo(e.loader.persistent_workers); },
+     HasWorkers},
+    {{"loader.pin_memory", "true|false", "false", "copy batches to page-locked memory"},
+     [](const Experiment& e) { return YesNo(e.loader.pin_memory); }},
+    {{"loader.timeout", "duration", "0", "longest wait for a batch; 0: no limit"},
+     [](const Experiment& e) { return ToText(e.loader.timeout); },
+     HasWorkers},
+    {{"loader.dispatch", "round_robin|shared", "round_robin", "how batches are dealt to workers"},
+     [](const Experiment& e) { return WordOf(kDispatches, e.loader.dispatch); }},
+    {{"loader.queue", "tbb|lockfree|mutex", "tbb", "the queue between workers and trainer"},
+     [](const Experiment& e) { return WordOf(kQueueKinds, e.loader.queue); }},
+    {{"loader.queue_capacity", "count", "auto", "batches; auto: workers x prefetch_factor"},
+     [](const Experiment& e) { return OrWord(e.loader.queue_capacity, "auto"); }},
+    {{"loader.buffers", "recycled|fresh", "recycled", "fresh: page faults for every batch"},
+     [](const Experiment& e) { return WordOf(kBuffers, e.loader.buffers); }},
+    {{"loader.worker_startup", "duration or distribution", "0", "time to start a worker"},
+     [](const Experiment& e) { return ToText(e.loader.worker_startup); }},
+});
+
+}  // namespace
+
+std::span<const KeyRule> LoaderKeys() { return kLoaderKeys; }
+
+void ReadLoader(Reading& reading, const Node& section, Loader& out) {
+  MapReader reader(reading, section, "loader");
+  reader.Count("workers", out.workers, 0, kMostWorkers);
+  reader.Count("batch_size", out.batch_size, 1, kMostBatch);
+  reader.Count("prefetch_factor", out.prefetch_factor, 1, 1'000'000);
+  reader.Flag("shuffle", out.shuffle);
+  reader.Flag("drop_last", out.drop_last);
+  reader.Flag("in_order", out.in_order);
+  reader.Flag("persistent_workers", out.persistent_workers);
+  reader.Flag("pin_memory", out.pin_memory);
+  reader.Time("timeout", out.timeout);
+  ReadWord(reader, "dispatch", kDispatches, out.dispatch);
+  ReadWord(reader, "queue", kQueueKinds, out.queue);
+  reader.Count("queue_capacity", out.queue_capacity, 1, std::int64_t{1} << 31, "auto");
+  ReadWord(reader, "buffers", kBuffers, out.buffers);
+  reader.Drawn("worker_startup", out.worker_startup);
+  reader.Finish();
+}
+
+}  // namespace pipesim::spec
