@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "spec/keys.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::spec {
@@ -17,20 +18,21 @@ struct ShortForm {
   std::string_view other_key;  ///< ... unless it is one of:
   std::array<std::string_view, 4> other_words;
 };
-constexpr std::array<ShortForm, 12> kShortForms{{
+constexpr std::array<ShortForm, 6> kShortForms{{
     {"storage", "preset", "kind", {"none"}},
     {"storage.cache", "policy", "", {}},
-    {"storage.latency", "mean", "", {}},
-    {"storage.open_cost", "mean", "", {}},
     {"model", "name", "", {}},
     {"device", "name", "", {}},
     {"device.emulated", "preset", "", {}},
-    {"device.emulated.base", "mean", "", {}},
-    {"device.emulated.per_sample", "mean", "", {}},
     {"prepare", "cost", "kind", {"none", "burn", "wait", "decode"}},
-    {"prepare.cost", "mean", "", {}},
-    {"dataset.sample_bytes", "mean", "", {}},
 }};
+
+/// A word for these is their mean.
+bool IsDrawn(std::string_view path) {
+  return std::any_of(Keys().begin(), Keys().end(), [&](const Key& key) {
+    return key.path == path && key.type.ends_with("or distribution");
+  });
+}
 
 /// The flag as typed, with the places of its path and value.
 struct Typed {
@@ -77,6 +79,7 @@ Node EmptyMap(const Place& place) {
 
 Node Expanded(std::string_view path, const Node& node) {
   if (node.kind != NodeKind::kScalar) return node;
+  if (IsDrawn(path)) return MapOf("mean", node);
   for (const ShortForm& form : kShortForms) {
     if (form.path != path) continue;
     const auto& words = form.other_words;

@@ -124,6 +124,14 @@ TEST(Settings, EveryKeyIsKnownToTheReader) {
   }
 }
 
+TEST(Settings, APartOfADrawnKeyIsSetBesideItsMean) {
+  const std::vector<Override> stdev{Set("loader.worker_startup.distribution", "normal"),
+                                    Set("loader.worker_startup.stdev", "1ms")};
+  const Experiment e = Read("loader: {workers: 1, worker_startup: 10ms}", stdev);
+  EXPECT_EQ(e.loader.worker_startup.Mean(), std::chrono::milliseconds(10));
+  EXPECT_FALSE(e.loader.worker_startup.IsFixed());
+}
+
 TEST(Settings, AStorageKeyIsRefusedWithEveryKindButItsOwn) {
   for (const Key& key : Keys()) {
     if (!key.path.starts_with("storage.") || key.path.find('.') != key.path.rfind('.')) continue;
