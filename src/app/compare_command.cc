@@ -111,11 +111,6 @@ ComparePlan ComparePlanOf(const Arguments& arguments) {
 
 Side ReadSide(const std::string& which) {
   const std::string file = ReportFile(which, StateFolder()).string();
-  if (file.ends_with(".jsonl"))
-    throw base::EnvironmentError(
-        fmt::format("{}: the journal of a sweep; compare takes its report: the same `pipesim "
-                    "sweep` with --resume --export json=FILE writes it",
-                    base::Printable(file)));
   return report::SideOf(report::ReadReport(file), which);
 }
 

@@ -10,16 +10,29 @@
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "spec/units_text.h"
 
 namespace pipesim::app {
 namespace {
 
 constexpr const char* kDefaultProfile = "default";
 
+std::optional<double> PrecisionOf(const Arguments& arguments) {
+  const auto text = arguments.Last("precision");
+  if (!text) return std::nullopt;
+  const auto share = spec::ParseShare(*text);
+  const double* const value = std::get_if<double>(&share);
+  if (value == nullptr || !(*value > 0) || *value >= 1)
+    throw base::UsageError(
+        fmt::format("--precision takes a share such as 0.5%, not '{}'", base::Printable(*text)));
+  return *value;
+}
+
 }  // namespace
 
 predict::Basis BasisOf(const Arguments& arguments) {
   predict::Basis basis;
+  basis.precision = PrecisionOf(arguments);
   const auto named = arguments.Last("profile");
   basis.profile_is_named = named.has_value();
   basis.profile =

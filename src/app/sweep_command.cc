@@ -74,16 +74,17 @@ void TakePoints(const std::string& file, const std::vector<std::string>& records
   }
 }
 
-/// Opens the journal, if there is one, and takes the points that it holds.
+/// Opens the journal, if there is one, and takes the points that it holds. `empty`: the report before
+/// the first point.
 std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const SweepPlan& plan,
-                                            PointResults& done) {
+                                            const report::SweepReport& empty, PointResults& done) {
   std::unique_ptr<sweep::Journal> journal;
   if (!plan.journal) return journal;
   journal = std::make_unique<sweep::Journal>(*plan.journal);
   const std::string file = plan.journal->string();
   const sweep::Identity identity = IdentityOf(points, plan);
   if (journal->records().empty()) {
-    journal->Append(report::IdentityRecord(identity));
+    journal->Append(report::IdentityRecord(identity, empty));
     return journal;
   }
   CheckIdentity(file, journal->records().front(), identity, false);
@@ -246,6 +247,11 @@ report::SweepReport ReportOf(const Arguments& arguments, const SweepPoints& poin
   report.points_asked = asked;
   for (const auto& [point, result] : done) report.results.push_back(result);
   report.analysis = sweep::Analyse(report.sweep, report.results);
+  if (const auto best = report.analysis.best; best && plan.engine == Engine::kPredict) {
+    PointResult& result = report.results[*best];
+    points.FindEnough(result.point, *result.predicted);
+    report.analysis = sweep::Analyse(report.sweep, report.results);
+  }
   report.interrupted = interrupted;
   if (plan.journal) report.journal = plan.journal->string();
   AddNext(arguments, points, report);
@@ -281,7 +287,10 @@ bool AnyNeedsTorch(const SweepPoints& points) {
 report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPoints& points,
                                        const SweepPlan& plan) {
   PointResults done;
-  const std::unique_ptr<sweep::Journal> journal = OpenJournal(points, plan, done);
+  const std::size_t asked =
+      sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard).size();
+  const std::unique_ptr<sweep::Journal> journal = OpenJournal(
+      points, plan, ReportOf(arguments, points, plan, done, asked, false), done);
   if (plan.merge) {
     MergeShards(points, plan, *journal, done);
     return ReportOf(arguments, points, plan, done, points.sweep().Points(), false);

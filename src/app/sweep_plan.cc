@@ -112,6 +112,10 @@ sweep::Engine EngineOf(const Arguments& arguments) {
       if (each != sweep::Engine::kPredict && arguments.Has("from"))
         throw base::UsageError(
             "--from takes the experiment from a report, which only --engine predict can use");
+      if (each == sweep::Engine::kRun && arguments.Has("precision"))
+        throw base::UsageError(
+            "--precision ends predictions, so it needs --engine predict or both; --max-noise ends "
+            "runs");
       return each;
     }
   throw base::UsageError(
@@ -187,6 +191,7 @@ sweep::Identity IdentityOf(const SweepPoints& points, const SweepPlan& plan) {
   if (plan.engine == sweep::Engine::kRun) return identity;
   const predict::Basis& basis = points.basis();
   identity["profile"] = basis.profile.reference;
+  if (basis.precision) identity["precision"] = spec::NumberText(*basis.precision);
   if (basis.run) identity["from"] = basis.run->source;
   // A prediction for this machine differs on another one.
   if (!basis.profile_is_named)

@@ -75,14 +75,9 @@ PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
   if (result.step_time) outcome.step_time_s = result.step_time->mean_s;
   outcome.accelerator_utilization = result.accelerator_utilization;
   outcome.queued_bytes = measured.memory.queued_bytes;
-  const diagnose::Diagnosis& diagnosis = point.prediction->diagnosis;
-  outcome.bottleneck = diagnose::ToText(diagnosis.bottleneck);
-  outcome.confidence = ToText(diagnosis.confidence);
-  if (diagnosis.enough) {
-    outcome.enough_workers = diagnosis.enough->workers;
-    outcome.enough_prefetch_factor = diagnosis.enough->prefetch_factor;
-    outcome.enough_share = diagnosis.enough->share_of_best;
-  }
+  const diagnose::Judgement& judgement = point.prediction->judgement;
+  outcome.bottleneck = diagnose::ToText(judgement.bottleneck);
+  outcome.confidence = ToText(judgement.confidence);
   return outcome;
 }
 
@@ -204,6 +199,15 @@ void SweepPoints::Predict(const std::vector<std::size_t>& points, const base::St
         // A stop may have cut the diagnosis short.
         if (!stop.IsSet()) done(points[i], OutcomeOfPrediction(prediction));
       });
+}
+
+void SweepPoints::FindEnough(std::size_t point, PointOutcome& predicted) const {
+  const predict::Prediction prediction = predict::Predict(At(point), basis_, nullptr);
+  const auto& enough = prediction.diagnosis.enough;
+  if (!enough) return;
+  predicted.enough_workers = enough->workers;
+  predicted.enough_prefetch_factor = enough->prefetch_factor;
+  predicted.enough_share = enough->share_of_best;
 }
 
 }  // namespace pipesim::app

@@ -38,6 +38,8 @@ class SweepPoints {
   /// that `stop` cut short.
   void Predict(const std::vector<std::size_t>& points, const base::StopFlag& stop,
                const std::function<void(std::size_t, const sweep::Outcome&)>& done) const;
+  /// Adds to a predicted point what Predict leaves out: which workers are enough there.
+  void FindEnough(std::size_t point, sweep::Outcome& predicted) const;
 
  private:
   std::vector<spec::Override> OverridesAt(std::size_t point) const;

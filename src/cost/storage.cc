@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "cost/rates.h"
 #include "spec/drawn_text.h"
@@ -94,20 +93,6 @@ std::vector<std::pair<std::string, std::string>> StatedChanges(const Storage& fr
   return changes;
 }
 
-Instant ServiceClock::Serve(Instant at, std::int64_t amount) {
-  const double exact_ns = static_cast<double>(amount) * ns_each_ + carried_ns_;
-  const double whole_ns = std::floor(exact_ns);
-  carried_ns_ = exact_ns - whole_ns;
-  const Duration time(static_cast<Duration::rep>(whole_ns));
-  free_ = std::max(free_, at) + time;
-  busy_ += time;
-  return free_;
-}
-
-Instant ServiceClock::LastStart(Instant at, std::int64_t amount) {
-  return Serve(at, amount) - Duration(static_cast<Duration::rep>(ns_each_));
-}
-
 StorageServer::StorageServer(const Storage& storage) {
   if (storage.bandwidth) bandwidth_.emplace(storage.bandwidth->per_s);
   if (storage.iops_per_s) iops_.emplace(*storage.iops_per_s);
@@ -120,21 +105,37 @@ Instant StorageServer::Serve(const ReadRequest& request) {
   last_request_ = std::max(last_request_, request.at);
   Instant served = last_request_;
   if (bandwidth_) served = std::max(served, bandwidth_->Serve(last_request_, request.bytes.count));
-  if (!slots_.empty()) {
-    std::pop_heap(slots_.begin(), slots_.end(), std::greater<>());
-    served = std::max(served, slots_.back());
-    slots_.back() = served + request.latency;
-    std::push_heap(slots_.begin(), slots_.end(), std::greater<>());
-  }
+  if (!slots_.empty()) served = TakeSlot(served, request.latency);
   Instant done = served + request.latency;
   if (iops_) {
     done = std::max(done, iops_->LastStart(last_request_, request.reads) + request.latency / request.reads);
   }
   use_.reads += request.reads;
   use_.bytes += request.bytes;
-  if (bandwidth_) use_.bandwidth_busy = bandwidth_->busy();
-  if (iops_) use_.iops_busy = iops_->busy();
   return done;
+}
+
+/// Holds the slot that is free first for `latency` from the moment that it returns. The slot sinks in
+/// the heap until no other below it is free earlier.
+Instant StorageServer::TakeSlot(Instant served, Duration latency) {
+  served = std::max(served, slots_.front());
+  const Instant free = served + latency;
+  std::size_t place = 0;
+  for (std::size_t below = 1; below < slots_.size(); below = 2 * place + 1) {
+    if (below + 1 < slots_.size() && slots_[below + 1] < slots_[below]) ++below;
+    if (slots_[below] >= free) break;
+    slots_[place] = slots_[below];
+    place = below;
+  }
+  slots_[place] = free;
+  return served;
+}
+
+StorageUse StorageServer::UseOf(std::int64_t reads, base::Bytes bytes) const {
+  StorageUse use{.reads = reads, .bytes = bytes};
+  if (bandwidth_) use.bandwidth_busy = bandwidth_->TimeOf(bytes.count);
+  if (iops_) use.iops_busy = iops_->TimeOf(reads);
+  return use;
 }
 
 }  // namespace pipesim::cost

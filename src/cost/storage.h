@@ -14,6 +14,7 @@
 //       W × size / (latency + size / bandwidth)).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 
 #include "base/drawn.h"
 #include "base/units.h"
+#include "cost/service_clock.h"
 #include "spec/experiment.h"
 
 namespace pipesim::cost {
@@ -82,31 +84,6 @@ struct StorageUse {
   base::Duration iops_busy{};
 };
 
-/// One server, first in first out. Fractions of a nanosecond are carried over, so that many small
-/// services add up to the stated rate.
-class ServiceClock {
- public:
-  explicit ServiceClock(double per_s) : ns_each_(1e9 / per_s) {}
-  /// When `amount` requested at `at` is served. `at` never goes back.
-  base::Instant Serve(base::Instant at, std::int64_t amount);
-  /// When the last of `amount` services begins if they come one after another.
-  base::Instant LastStart(base::Instant at, std::int64_t amount);
-  base::Duration busy() const { return busy_; }
-  /// `visitor`: see engine/state_visitor.h.
-  template <class Visitor>
-  void Visit(Visitor& visitor) {
-    visitor.Pending(free_);
-    visitor.Same(carried_ns_);
-    visitor.Total(busy_);
-  }
-
- private:
-  double ns_each_;
-  double carried_ns_ = 0;
-  base::Instant free_{base::Duration::min()};
-  base::Duration busy_{};
-};
-
 /// Serves a Storage. Not thread-safe: the threaded engine holds a lock around it.
 class StorageServer {
  public:
@@ -114,26 +91,39 @@ class StorageServer {
   /// When the request is done. Requests are served in call order; one with an earlier time than the
   /// last is served as if it came at the same time.
   base::Instant Serve(const ReadRequest& request);
-  const StorageUse& use() const { return use_; }
+  StorageUse use() const { return UseOf(use_.reads, use_.bytes); }
+  /// After so many reads of so many bytes in all.
+  StorageUse UseOf(std::int64_t reads, base::Bytes bytes) const;
   /// `visitor`: see engine/state_visitor.h.
   template <class Visitor>
   void Visit(Visitor& visitor) {
     if (bandwidth_) bandwidth_->Visit(visitor);
     if (iops_) iops_->Visit(visitor);
-    for (base::Instant& slot : slots_) visitor.Pending(slot);
+    VisitSlots(visitor);
     visitor.Pending(last_request_);
     visitor.Total(use_.reads);
     visitor.Total(use_.bytes);
-    visitor.Total(use_.bandwidth_busy);
-    visitor.Total(use_.iops_busy);
   }
 
  private:
+  /// Slots are alike: only when they are free matters, not their places in the heap.
+  template <class Visitor>
+  void VisitSlots(Visitor& visitor) {
+    if (visitor.moves()) {
+      for (base::Instant& slot : slots_) visitor.Pending(slot);
+      return;
+    }
+    std::vector<base::Instant> sorted = slots_;
+    std::sort(sorted.begin(), sorted.end());
+    for (base::Instant& slot : sorted) visitor.Pending(slot);
+  }
+  base::Instant TakeSlot(base::Instant served, base::Duration latency);
+
   std::optional<ServiceClock> bandwidth_, iops_;
   /// Min-heap of when each queue slot is free; empty: unlimited.
   std::vector<base::Instant> slots_;
   base::Instant last_request_{base::Duration::min()};
-  StorageUse use_;
+  StorageUse use_;  ///< without the busy times, which UseOf knows
 };
 
 }  // namespace pipesim::cost

@@ -14,6 +14,17 @@ bool IsTie(double larger, double smaller, double tie) {
   return larger - smaller < tie;
 }
 
+/// Its gain is not known yet.
+Candidate Freeing(Demand demand) {
+  return {VerdictOf(demand), 0, [demand](const Variant& v) { return Free(v, demand); }};
+}
+
+/// Equal ones stay in their order.
+void LargestFirst(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+}
+
 double BestPairGain(const Variant& now, const Predictor& predict) {
   const double rate = predict(now);
   double best = 0;
@@ -33,6 +44,49 @@ Variant WithAmpleWorkers(const Variant& enough, const Predictor& predict) {
   return predict(ample) >= predict(enough) ? ample : enough;
 }
 
+/// Whether no gain exceeds that of the bounds. The rates of a CPU that trains on several threads are
+/// anchored to what was measured, which bounds are not.
+bool IsBounded(const Variant& now, double rate) {
+  constexpr double kRounding = 0.001;  // of predicted rates
+  return !now.on_cpu() && PredictByBounds(now) >= (1 - kRounding) * rate;
+}
+
+/// FreedDemands without those that by their bounds neither gain enough to count nor tie with the
+/// largest gain. Most pipelines have one limit, and freeing anything else is not worth a prediction.
+std::vector<Candidate> FreedThatMayCount(const Variant& now, const Predictor& predict,
+                                         const Thresholds& thresholds) {
+  const double rate = predict(now);
+  if (!IsBounded(now, rate)) return FreedDemands(now, predict);
+  struct Freed {
+    Candidate candidate;
+    Variant after;
+    double most = 0;  ///< gain, by bounds
+    bool predicted = false;
+  };
+  std::vector<Freed> all;
+  double largest = 0;
+  const auto predict_gain = [&](Freed& freed) {
+    freed.candidate.gain = Gain(rate, predict(freed.after));
+    freed.predicted = true;
+    largest = std::max(largest, freed.candidate.gain);
+  };
+  for (const Demand demand : kDemands) {
+    Freed freed{.candidate = Freeing(demand), .after = Free(now, demand)};
+    freed.most = Gain(rate, PredictByBounds(freed.after));
+    all.push_back(std::move(freed));
+    if (all.back().most >= thresholds.gain_that_counts) predict_gain(all.back());
+  }
+  std::vector<Candidate> kept;
+  for (Freed& freed : all) {
+    const bool counts = largest >= thresholds.gain_that_counts;
+    if (counts && !freed.predicted && IsTie(largest, freed.most, thresholds.tie))
+      predict_gain(freed);
+    if (freed.predicted) kept.push_back(std::move(freed.candidate));
+  }
+  LargestFirst(kept);
+  return kept;
+}
+
 void Lead(Decision& decision, Verdict verdict, const SettingGain& best) {
   decision.verdict = verdict;
   decision.gain = best.gain;
@@ -47,11 +101,10 @@ std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict
   const double rate = predict(now);
   std::vector<Candidate> freed;
   for (const Demand demand : kDemands) {
-    const Change change = [demand](const Variant& v) { return Free(v, demand); };
-    freed.push_back({VerdictOf(demand), Gain(rate, predict(change(now))), change});
+    freed.push_back(Freeing(demand));
+    freed.back().gain = Gain(rate, predict(Free(now, demand)));
   }
-  std::stable_sort(freed.begin(), freed.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+  LargestFirst(freed);
   return freed;
 }
 
@@ -59,13 +112,12 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   Decision decision;
   const double rate = predict(now);
   if (std::isinf(rate) || !(rate > 0)) return decision;
-  const std::vector<Candidate> freed = FreedDemands(now, predict);
+  const std::vector<Candidate> freed = FreedThatMayCount(now, predict, thresholds);
   for (const auto& candidate : freed) {
     if (candidate.gain >= thresholds.gain_that_counts) decision.candidates.push_back(candidate);
   }
   const auto loader =
-      SmallestNearBest(LoaderSettings(now, predict, thresholds.enough_share), now, predict,
-                       thresholds);
+      SmallestNearBest(LoaderSettings(now, predict, thresholds), now, predict, thresholds);
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
   // Beside a device of its own, fewer threads gain no more than the loader does.
   std::optional<SettingGain> fewer;
@@ -82,7 +134,7 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   if (!decision.candidates.empty()) {
     decision.verdict = freed.front().verdict;
     decision.gain = freed.front().gain;
-    decision.tie = IsTie(freed[0].gain, freed[1].gain, thresholds.tie);
+    decision.tie = freed.size() > 1 && IsTie(freed[0].gain, freed[1].gain, thresholds.tie);
     return decision;
   }
   decision.gain = BestPairGain(now, predict);

@@ -48,25 +48,64 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
                       base::Percent(q.thresholds.gain_that_counts))};
 }
 
+/// What is decided first, and all else explains.
+struct Judged {
+  Decision decision;
+  Doubt doubt;
+  Judgement judgement;
+};
+
+Judged JudgedOf(const Question& q) {
+  Decision decision = WithTried(Decide(q.now, q.predict, q.thresholds), q);
+  Doubt doubt = DoubtsAbout(decision, q);
+  SettleByTried(decision, q, doubt);
+  AddContradictions(decision, q, doubt);
+  const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
+  const Judgement judgement{verdict, ConfidenceOf(verdict, doubt)};
+  return {std::move(decision), std::move(doubt), judgement};
+}
+
+/// A question with the values that it refers to.
+struct Asked {
+  Asked(const spec::Experiment& experiment, const measure::Measurement& measurement,
+        const cost::Pipeline& pipeline, const Predictor& model, const Thresholds& thresholds,
+        const Predictor& quick_model, const Offers& offers)
+      : now(VariantOf(experiment, pipeline)),
+        predict(Anchored(model, now, measurement.result.samples_per_s)),
+        quick(quick_model ? Anchored(quick_model, now, measurement.result.samples_per_s)
+                          : predict),
+        question{experiment, measurement, now, model, predict, quick, thresholds, offers} {}
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  Variant now;
+  Predictor predict, quick;
+  Question question;
+};
+
 }  // namespace
+
+Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& measurement,
+                const cost::Pipeline& pipeline, const Predictor& predict,
+                const Thresholds& thresholds, const Predictor& quick) {
+  const Offers none;
+  const Asked asked(experiment, measurement, pipeline, predict, thresholds, quick, none);
+  return JudgedOf(asked.question).judgement;
+}
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
                    const cost::Pipeline& pipeline, const Predictor& model,
                    const Thresholds& thresholds, const Predictor& quick_model,
                    const Offers& offers) {
-  const Variant now = VariantOf(experiment, pipeline);
-  const std::optional<double> measured = measurement.result.samples_per_s;
-  const Predictor predict = Anchored(model, now, measured);
-  const Predictor quick = quick_model ? Anchored(quick_model, now, measured) : predict;
-  const Question q{experiment, measurement, now, model, predict, quick, thresholds, offers};
-  const Decision decision = WithTried(Decide(now, predict, thresholds), q);
-  Doubt doubt = DoubtsAbout(decision, q);
-  SettleByTried(decision, q, doubt);
-  AddContradictions(decision, q, doubt);
-  const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
+  const Asked asked(experiment, measurement, pipeline, model, thresholds, quick_model, offers);
+  const Question& q = asked.question;
+  Judged judged = JudgedOf(q);
+  const Decision& decision = judged.decision;
+  Doubt& doubt = judged.doubt;
+  const Verdict verdict = judged.judgement.bottleneck;
   Diagnosis d;
   d.bottleneck = verdict;
-  d.confidence = ConfidenceOf(verdict, doubt);
+  d.confidence = judged.judgement.confidence;
   d.side = verdict == Verdict::kInconclusive
                ? CertainSide(TimelineOf(measurement), thresholds.side_share)
                : RowOf(verdict).side;
@@ -84,7 +123,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
-    d.second = SecondVerdict(decision, now, predict, thresholds);
+    d.second = SecondVerdict(decision, q.now, q.predict, thresholds);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);
   if (!measurement.tried.empty()) d.probes_s = measurement.probes_s;

@@ -131,6 +131,13 @@ struct Offers {
   std::optional<base::Bytes> free_memory;  ///< of this machine; nullopt: unknown, or another one
 };
 
+/// What a diagnosis comes to, without its reasons and remedies.
+struct Judgement {
+  Verdict bottleneck = Verdict::kInconclusive;
+  Confidence confidence = Confidence::kNone;
+  bool operator==(const Judgement&) const = default;
+};
+
 /// `pipeline`: what the run's parts cost, which `predict` runs again with changes.
 /// `quick` answers the hundreds of predictions that do not decide the verdict (the limit after each
 /// change, the interval of each gain); if empty, `predict` does.
@@ -138,5 +145,10 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
                    const cost::Pipeline& pipeline, const Predictor& predict,
                    const Thresholds& thresholds = {}, const Predictor& quick = {},
                    const Offers& offers = {});
+
+/// The verdict of Diagnose with the same arguments, for about a third of its predictions.
+Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& measurement,
+                const cost::Pipeline& pipeline, const Predictor& predict,
+                const Thresholds& thresholds = {}, const Predictor& quick = {});
 
 }  // namespace pipesim::diagnose

@@ -11,6 +11,15 @@
 
 namespace pipesim::diagnose {
 
+namespace {
+
+/// The rate of settings that gain enough to count. Those whose bounds are lower are not predicted.
+double LeastThatCounts(const Variant& now, const Predictor& predict, const Thresholds& thresholds) {
+  return predict(now) * (1 + thresholds.gain_that_counts);
+}
+
+}  // namespace
+
 int MostWorkers(const Variant& s) {
   const double cores = std::clamp(std::floor(s.cores() / s.settings.accelerators), 1.0, 1e6);
   return std::max(static_cast<int>(cores), 4 * s.settings.loader.workers);
@@ -93,9 +102,15 @@ std::optional<Setting> MoreWorkers(const Variant& s, const Predictor& predict, d
   return Workers(s, found->workers);
 }
 
-std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict, double share) {
+std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
+                                    const Thresholds& thresholds) {
   std::vector<Setting> settings;
-  if (auto more = MoreWorkers(s, predict, share)) settings.push_back(*std::move(more));
+  // More workers never have a lower bound.
+  const double most = PredictByBounds(Workers(s, MostWorkers(s)).change(s));
+  if (most >= LeastThatCounts(s, predict, thresholds)) {
+    if (auto more = MoreWorkers(s, predict, thresholds.enough_share))
+      settings.push_back(*std::move(more));
+  }
   for (const int factor : {2, 4}) {
     if (auto deeper = Prefetch(s, s.settings.loader.prefetch_factor * factor)) settings.push_back(*deeper);
   }
@@ -122,7 +137,7 @@ std::optional<SettingGain> SmallestNearBest(const std::vector<Setting>& settings
                                             const Variant& now, const Predictor& predict,
                                             const Thresholds& thresholds) {
   const double share = thresholds.enough_share;
-  const double least = predict(now) * (1 + thresholds.gain_that_counts);
+  const double least = LeastThatCounts(now, predict, thresholds);
   std::vector<double> rates;
   rates.reserve(settings.size());
   for (const auto& setting : settings) {

@@ -35,9 +35,10 @@ std::vector<Setting> OtherLoaderSettings(const Variant& now);
 
 /// The fewest additional workers that reach `share` of the best rate; nullopt without any to try.
 std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict, double share);
-/// All loader settings to try, the smallest change first: more workers, deeper prefetch, the
-/// others.
-std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict, double share);
+/// All loader settings to try, the smallest change first: more workers where they can gain enough to
+/// count, deeper prefetch, the others.
+std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict,
+                                    const Thresholds& thresholds);
 /// Fewer workers (CountsToTry), most first; fewer compute threads, or ones that sleep at barriers,
 /// where the CPU trains.
 std::vector<Setting> FewerThreads(const Variant& now);

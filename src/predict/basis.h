@@ -48,6 +48,9 @@ struct Basis {
   std::vector<base::MemoryBound> memory_here;
   /// Of one core, for one repeat of automatic length; a search of many predictions takes less.
   double longest_s = 0.5;
+  /// A prediction ends once its throughput is this exact (95 % half-width over the mean), whatever
+  /// length it was asked for; nullopt: only at its length.
+  std::optional<double> precision = {};
 };
 
 }  // namespace pipesim::predict

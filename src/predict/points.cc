@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "engine/virtual_time/virtual_executor.h"
-#include "predict/on_executor.h"
 #include "predict/parallel.h"
 
 namespace pipesim::predict {
@@ -13,7 +12,7 @@ namespace {
 PointPrediction PredictPoint(engine::Executor& executor, const spec::Experiment& experiment,
                              const Basis& basis, const base::StopFlag* stop) {
   try {
-    return {PredictOn(executor, experiment, basis, stop), ""};
+    return {JudgeOn(executor, experiment, basis, stop), ""};
   } catch (const base::ConfigError& error) {
     const base::Problem& first = error.problems().front();
     return {std::nullopt, first.what + (first.suggestion.empty() ? "" : "; " + first.suggestion)};

@@ -6,7 +6,7 @@
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
-#include "predict/on_executor.h"
+#include "predict/judge.h"
 #include "predict/parallel.h"
 #include "predict/virtual_predictor.h"
 
@@ -26,8 +26,10 @@ std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
   return bound;
 }
 
-/// The experiment on the device that was chosen for it.
-Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved) {
+/// The experiment on the device that was chosen for it; of the noise that was asked for, no more is
+/// warned of.
+Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved, const Basis& basis) {
+  if (basis.precision) experiment.run.max_noise = *basis.precision;
   experiment.device = resolved.device;
   if (resolved.compute_threads > 0)
     experiment.limits.compute_threads = resolved.compute_threads;
@@ -84,12 +86,24 @@ std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::I
 }
 
 /// The experiment with the limits of a prediction of automatic length.
-Experiment WithOwnLimits(Experiment experiment) {
+Experiment WithOwnLimits(Experiment experiment, const std::optional<double>& precision) {
+  const auto is_default = [&](const char* path) {
+    return experiment.settings[path].origin == spec::Origin::kDefault;
+  };
   spec::Run& run = experiment.run;
-  run.max_noise = std::min(run.max_noise, kNoise);
-  if (experiment.settings["run.max_duration"].origin == spec::Origin::kDefault)
-    run.max_duration = base::Duration::max();
+  run.max_noise = precision.value_or(std::min(run.max_noise, kNoise));
+  if (precision && is_default("run.min_duration")) run.min_duration = {};
+  if (is_default("run.max_duration")) run.max_duration = base::Duration::max();
   return experiment;
+}
+
+/// Of a prediction of stated length that may end before, as one of automatic length would.
+Experiment UntilPrecise(Experiment experiment, double precision) {
+  spec::Run& run = experiment.run;
+  run.duration.reset();
+  run.steps.reset();
+  run.epochs.reset();
+  return WithOwnLimits(std::move(experiment), precision);
 }
 
 trace::RunTrace Execute(engine::Executor& executor, const Experiment& chosen,
@@ -101,11 +115,20 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& chosen,
   control.keep_spans = keep_spans;
   const spec::Run& run = chosen.run;
   const bool automatic = !run.duration && !run.steps && !run.epochs;
-  const Experiment exact = automatic ? WithOwnLimits(chosen) : chosen;
+  const std::optional<double>& precision = basis.precision;
+  const Experiment exact = automatic   ? WithOwnLimits(chosen, precision)
+                           : precision ? UntilPrecise(chosen, *precision)
+                                       : chosen;
   const StepRange steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s);
-  control.enough = [&](const trace::RunTrace& trace, base::Instant now) {
-    return automatic ? LongEnough(trace, now, exact, steps)
-                     : measure::StopReason(trace, now, exact);
+  // Steps and epochs end a run by themselves.
+  if (!automatic && !run.duration && !precision)
+    return executor.Run(chosen, resolved.pipeline, control);
+  control.enough = [&](const trace::RunTrace& trace,
+                       base::Instant now) -> std::optional<trace::EndReason> {
+    if (automatic) return LongEnough(trace, now, exact, steps);
+    const bool precise = precision && trace.steps >= steps.least &&
+                         measure::StopReason(trace, now, exact) == trace::EndReason::kEnough;
+    return precise ? trace::EndReason::kEnough : measure::StopReason(trace, now, chosen);
   };
   return executor.Run(chosen, resolved.pipeline, control);
 }
@@ -120,7 +143,7 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
 measure::Measurement RunOnce(engine::Executor& executor, const Experiment& experiment,
                              const Resolved& resolved, const Basis& basis,
                              const base::StopFlag* stop, trace::RunTrace* kept) {
-  const Experiment chosen = OnChosenDevice(experiment, resolved);
+  const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   trace::RunTrace trace = Execute(executor, chosen, resolved, basis, stop, kept != nullptr);
   measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
@@ -167,16 +190,12 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
   prediction.repeats = std::move(repeats.slowest_first);
 }
 
-void Diagnose(const Experiment& experiment, const Resolved& resolved, const Basis& basis,
-              const base::StopFlag* stop, Prediction& prediction) {
-  const Experiment chosen = OnChosenDevice(experiment, resolved);
-  const measure::Measurement& measurement = prediction.measurement;
-  diagnose::Predictor predict = diagnose::PredictByBounds;
-  if (measure::Finished(measurement.result))
-    predict = PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
-  prediction.diagnosis = diagnose::Diagnose(chosen, measurement, resolved.pipeline, predict, {},
-                                            diagnose::PredictByBounds,
-                                            {.presets = basis.presets, .free_memory = {}});
+/// For the what-ifs of a prediction.
+diagnose::Predictor PredictorOf(const Experiment& chosen, const Resolved& resolved,
+                                const measure::Measurement& measurement,
+                                const base::StopFlag* stop) {
+  if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
+  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
 }
 
 Prediction Rates(engine::Executor& executor, const Experiment& experiment,
@@ -199,15 +218,28 @@ Prediction PredictRates(const Experiment& experiment, const Basis& basis,
 Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop,
                    trace::RunTrace* kept) {
   const auto executor = engine::MakeVirtualExecutor();
-  return PredictOn(*executor, experiment, basis, stop, kept);
+  const Resolved resolved = Resolve(experiment, basis);
+  Prediction prediction = Rates(*executor, experiment, resolved, basis, stop, kept);
+  const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
+  prediction.diagnosis = diagnose::Diagnose(
+      chosen, prediction.measurement, resolved.pipeline,
+      PredictorOf(chosen, resolved, prediction.measurement, stop), {}, diagnose::PredictByBounds,
+      {.presets = basis.presets, .free_memory = {}});
+  return prediction;
 }
 
-Prediction PredictOn(engine::Executor& executor, const Experiment& experiment, const Basis& basis,
-                     const base::StopFlag* stop, trace::RunTrace* kept) {
+JudgedPrediction JudgeOn(engine::Executor& executor, const Experiment& experiment,
+                         const Basis& basis, const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);
-  Prediction prediction = Rates(executor, experiment, resolved, basis, stop, kept);
-  Diagnose(experiment, resolved, basis, stop, prediction);
-  return prediction;
+  JudgedPrediction judged;
+  judged.measurement =
+      Rates(executor, experiment, resolved, basis, stop, nullptr).measurement;
+  const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
+  judged.judgement =
+      diagnose::Judge(chosen, judged.measurement, resolved.pipeline,
+                      PredictorOf(chosen, resolved, judged.measurement, stop), {},
+                      diagnose::PredictByBounds);
+  return judged;
 }
 
 }  // namespace pipesim::predict

@@ -1,5 +1,9 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
 #include "base/text.h"
 #include "report/json_parts.h"
 #include "report/sweep_report.h"
@@ -158,6 +162,38 @@ Document ErrorSection(const std::optional<sweep::PredictionError>& error) {
           {"verdicts_agree", error->verdicts_agree}};
 }
 
+/// What the points come to.
+void AddAnswer(const SweepReport& report, Document& document) {
+  document["summary"] = SummarySection(report);
+  document["best"] = PointOrNull(report, report.analysis.best);
+  document["enough"] = EnoughSection(report);
+  document["prediction_error"] = ErrorSection(report.analysis.error);
+  document["steps"] = StepsSection(report);
+  document["points"] = PointsSection(report);
+  document["journal"] = TextOrNull(report.journal);
+  document["next"] = {{"text", TextOrNull(report.next_text)},
+                      {"argv", TextArray(report.next_argv)}};
+}
+
+/// The axes of a document, as far as its points need them.
+spec::Sweep SweepOf(View document) {
+  spec::Sweep sweep;
+  for (const View axis : document.At("sweep.axes").Items()) {
+    spec::SweepAxis& one = sweep.axes.emplace_back();
+    one.keys = axis.At("keys").Texts();
+    for (const View values : axis.At("values").Items()) {
+      auto& texts = one.values.emplace_back();
+      for (const std::string& text : values.Texts()) texts.push_back({.text = text, .place = {}});
+      texts.resize(one.keys.size());
+    }
+  }
+  return sweep;
+}
+
+[[noreturn]] void RefuseJournal(const std::filesystem::path& file, const std::string& why) {
+  throw base::EnvironmentError(base::Printable(file.string()) + ": " + why);
+}
+
 }  // namespace
 
 std::string_view EngineWord(sweep::Engine engine) {
@@ -176,24 +212,45 @@ Document ToJson(const SweepReport& report) {
   Document document = HeadOf(report.context, "sweep");
   document["experiment"] = ExperimentSection(report.experiment);
   document["sweep"] = SweepSection(report);
-  document["summary"] = SummarySection(report);
-  document["best"] = PointOrNull(report, report.analysis.best);
-  document["enough"] = EnoughSection(report);
-  document["prediction_error"] = ErrorSection(report.analysis.error);
-  document["steps"] = StepsSection(report);
-  document["points"] = PointsSection(report);
-  document["journal"] = TextOrNull(report.journal);
-  document["next"] = {{"text", TextOrNull(report.next_text)},
-                      {"argv", TextArray(report.next_argv)}};
+  AddAnswer(report, document);
   return document;
 }
 
-std::string IdentityRecord(const sweep::Identity& identity) {
+Document ReadSweepJournal(const std::filesystem::path& file) {
+  const std::vector<std::string> records = sweep::ReadJournal(file);
+  if (records.empty() || !ReadIdentityRecord(records.front()))
+    RefuseJournal(file, "not the journal of a sweep");
+  Document first = ParsedRecord(records.front());
+  if (!first.contains("report") || !first["report"].is_object())
+    RefuseJournal(file, "the journal of an older pipesim, which holds no report; the same `pipesim "
+                        "sweep` with --resume --export json=FILE writes one");
+  Document document = std::move(first["report"]);
+  const View view(&document, true);
+  SweepReport report;
+  report.sweep = SweepOf(view);
+  std::map<std::size_t, PointResult> results;
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    const auto result = ReadPointRecord(records[i]);
+    if (!result || result->point >= report.sweep.Points())
+      RefuseJournal(file, fmt::format("line {} is no point of this sweep", i + 1));
+    results[result->point] = *result;
+  }
+  for (const auto& [point, result] : results) report.results.push_back(result);
+  report.points_asked = static_cast<std::size_t>(view.At("summary.asked").NumberOr(0));
+  report.interrupted = report.results.size() < report.points_asked;
+  report.analysis = sweep::Analyse(report.sweep, report.results);
+  report.journal = file.string();
+  AddAnswer(report, document);
+  return document;
+}
+
+std::string IdentityRecord(const sweep::Identity& identity, const SweepReport& empty) {
   Document values = Document::object();
   for (const auto& [name, value] : identity)
     values[TextValue(name).get<std::string>()] = TextValue(value);
   Document record = Document::object();
   record["sweep"] = std::move(values);
+  record["report"] = ToJson(empty);
   return OneLine(record);
 }
 

@@ -2,6 +2,7 @@
 // its text, and the records of a sweep's journal, which are parts of that document.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,13 +43,18 @@ std::string SweepText(const Document& document, const TextOptions& options);
 /// "run", "predict", "both".
 std::string_view EngineWord(sweep::Engine engine);
 
-/// The first record of a journal.
-std::string IdentityRecord(const sweep::Identity& identity);
+/// The first record of a journal. `empty`: the report without points, so that the journal alone can be
+/// reported.
+std::string IdentityRecord(const sweep::Identity& identity, const SweepReport& empty);
 /// nullopt: not such a record.
 std::optional<sweep::Identity> ReadIdentityRecord(std::string_view record);
 
 /// A point's record. Reading it back gives an equal result.
 std::string PointRecord(const sweep::PointResult& result);
 std::optional<sweep::PointResult> ReadPointRecord(std::string_view record);
+
+/// The report of the points that a journal holds, with those that failed; `interrupted` where some are
+/// missing. Throws base::EnvironmentError, also while a sweep writes it.
+Document ReadSweepJournal(const std::filesystem::path& file);
 
 }  // namespace pipesim::report

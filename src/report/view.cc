@@ -10,6 +10,7 @@
 #include "base/number_text.h"
 #include "base/text.h"
 #include "report/schema.h"
+#include "report/sweep_report.h"
 
 namespace pipesim::report {
 namespace {
@@ -150,6 +151,14 @@ Document Parse(std::string_view text, const std::string& source) {
   return document;
 }
 
+namespace {
+
+std::string PlainText(const Document& document) {
+  return document.dump(-1, ' ', false, Document::error_handler_t::replace);
+}
+
+}  // namespace
+
 Document ReadReport(const std::filesystem::path& path) {
   const std::string source = path.string();
   std::error_code error;
@@ -160,6 +169,7 @@ Document ReadReport(const std::filesystem::path& path) {
   if (!error && size > kLargestBytes)
     Refuse(source,
            fmt::format("{}, too large for a report", base::Amount(static_cast<double>(size))));
+  if (path.extension() == ".jsonl") return Parse(PlainText(ReadSweepJournal(path)), source);
   return Parse(base::ReadFile(path), source);
 }
 

@@ -51,7 +51,8 @@ class View {
 /// by a version that this one cannot read.
 Document Parse(std::string_view text, const std::string& source);
 
-/// The same from a file, which must be a regular one of at most 32 MiB.
+/// The same from a file, which must be a regular one of at most 32 MiB: a report, or the journal of a
+/// sweep (`.jsonl`), whose points make one.
 Document ReadReport(const std::filesystem::path& path);
 
 /// The value of an experiment setting as YAML; empty when unknown.

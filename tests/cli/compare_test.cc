@@ -151,6 +151,19 @@ TEST(Compare, TakesARunAgainstThePointOfASweep) {
   EXPECT_EQ(document["overall"]["call"], "SAME");
 }
 
+TEST(Compare, TakesTheJournalOfASweepAsItsReport) {
+  fs::remove(TestFolder() / "swept.jsonl");
+  const std::string report = PredictedSweep(
+      "swept.json", {"--axis", "workers=1,2", "--axis", "prefetch=2,4", "--journal", "swept.jsonl"});
+  const auto document = DocumentOf(Compare({report, "swept.jsonl", "--export", "json=-"}));
+  EXPECT_EQ(document["comparisons"][0]["points"].size(), 4u);
+  EXPECT_EQ(document["overall"]["call"], "SAME");
+  Written("notes.jsonl", "{\"title\": \"shopping\"}\n{}\n");
+  const CommandResult notes = Compare({report, "notes.jsonl"});
+  EXPECT_EQ(notes.exit_code, 3);
+  EXPECT_THAT(notes.err, HasSubstr("journal notes.jsonl: line 1 is damaged"));
+}
+
 TEST(Compare, ComparesEachReportWithTheFirst) {
   const CommandResult result =
       Compare({PredictedReport("a.json"), PredictedReport("b.json", {"--workers", "2"}),
@@ -214,7 +227,7 @@ TEST(CompareErrors, SayWhatIsWrongWhereAndWhatToDo) {
       {{a, "notes.json"}, 3, "notes.json: not a report of pipesim"},
       {{a, "older.json"}, 3, "older.json: edited, or written by another version of pipesim"},
       {{a, "cut.json"}, 3, "cut.json: the run did not finish (interrupted)"},
-      {{a, "sweep.jsonl"}, 3, "the journal of a sweep"},
+      {{a, "sweep.jsonl"}, 3, "journal sweep.jsonl: cannot be read"},
       {{"experiment.yaml", "other.yaml"}, 2, "--interleave runs it"},
       {{"experiment.yaml", a, "--interleave"}, 2, "cannot be mixed"},
       {{a, b, "--workers", "2"}, 2, "--workers changes what runs"},

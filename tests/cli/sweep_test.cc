@@ -73,6 +73,7 @@ TEST(Sweep, AnswersWithTheBestTheSmallestAndWhereTheBottleneckChanges) {
   EXPECT_NEAR(document["points"][1]["predicted"]["samples_per_s"].get<double>(), 500, 10);
   EXPECT_NEAR(document["points"][4]["predicted"]["samples_per_s"].get<double>(), 2000, 20);
   EXPECT_EQ(document["enough"]["workers"], 4);
+  EXPECT_TRUE(document["points"][1]["predicted"]["enough"].is_null());
   EXPECT_TRUE(document["points"][3]["pareto"].get<bool>());
   EXPECT_EQ(document["points"][0]["predicted"]["bottleneck"], "loader-bound");
   EXPECT_EQ(document["points"][4]["predicted"]["bottleneck"], "compute-bound");
@@ -90,6 +91,46 @@ TEST(Sweep, APredictedPointIsWhatPredictSays) {
   const auto report = ordered_json::parse(one.out);
   EXPECT_EQ(point["samples_per_s"], report["result"]["samples_per_s"]);
   EXPECT_EQ(point["bottleneck"], report["diagnosis"]["bottleneck"]);
+  EXPECT_EQ(point["confidence"], report["diagnosis"]["confidence"]);
+  // Of the best point alone.
+  EXPECT_EQ(point["enough"]["workers"], report["diagnosis"]["enough"]["workers"]);
+}
+
+// Drawn costs, 2 of 16 samples in 8 ms: half-width 0.5 % only after thousands of steps.
+const std::vector<std::string> kDrawn = {
+    "--batch",   "16",     "--set",   "prepare={kind: wait, cost: {distribution: exponential, mean: 2ms}}",
+    "--storage", "none",   "--set",   "device={emulated: {base: 8ms}}",
+    "--steps",   "200000", "--engine", "predict", "--export", "json=-", "--workers", "2"};
+
+TEST(SweepPrecision, APointEndsWhenItIsAsExactAndIsWhatPredictSays) {
+  const auto sweep = [](std::vector<std::string> more) {
+    more.insert(more.end(), kDrawn.begin(), kDrawn.end());
+    more.insert(more.end(), {"--axis", "prefetch=1,2"});
+    return ordered_json::parse(Sweep(more).out)["points"][1]["predicted"];
+  };
+  const auto half_width = [](const ordered_json& of, const char* low, const char* high) {
+    return (of[high].get<double>() - of[low].get<double>()) / 2 /
+           of["samples_per_s"].get<double>();
+  };
+  std::vector<std::string> words = {"predict", "--prefetch", "2", "--precision", "1%"};
+  for (const std::string& word : kDrawn)
+    if (word != "--engine" && word != "predict") words.push_back(word);
+  const auto report = ordered_json::parse(RunPipesim(words).out);
+  const auto& result = report["result"];
+  const double alone = (result["samples_per_s_interval"]["high"].get<double>() -
+                        result["samples_per_s_interval"]["low"].get<double>()) / 2 /
+                       result["samples_per_s"].get<double>();
+  EXPECT_EQ(result["stopped_by"], "enough");
+  EXPECT_LE(alone, 0.01);
+  EXPECT_LT(result["steps"].get<int>(), 100'000);
+  const auto point = sweep({"--precision", "1%"});
+  EXPECT_EQ(point["samples_per_s"], result["samples_per_s"]);
+  EXPECT_EQ(point["bottleneck"], report["diagnosis"]["bottleneck"]);
+  EXPECT_EQ(point["confidence"], report["diagnosis"]["confidence"]);
+  const auto finer = sweep({"--precision", "0.3%"});
+  EXPECT_LE(half_width(finer, "samples_per_s_low", "samples_per_s_high"), 0.003);
+  EXPECT_LT(half_width(finer, "samples_per_s_low", "samples_per_s_high"),
+            half_width(point, "samples_per_s_low", "samples_per_s_high"));
 }
 
 TEST(Sweep, ItsTextIsAsRecorded) {
@@ -178,6 +219,30 @@ TEST(SweepJournal, KilledAtAnyMomentItGoesOnToTheSameResult) {
             1 + 15);
 }
 
+TEST(SweepJournal, IsAReportOfThePointsThatItHolds) {
+  const std::string file = Journal("reported");
+  const auto sweep = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--engine", "predict", "--axis", "workers=1,2,4", "--journal", file,
+                             "--export", "json=-"});
+    return ordered_json::parse(Sweep(Waiting(more)).out);
+  };
+  ordered_json whole = sweep({});
+  const auto read = [&] {
+    return ordered_json::parse(RunPipesim({"report", file, "--export", "json=-"}).out);
+  };
+  const ordered_json reported = read();
+  EXPECT_TRUE(tests::FitsSchema(reported, "sweep"));
+  const std::size_t best = whole["best"];
+  EXPECT_EQ(reported["best"], best);
+  // The journal does not predict what is enough between its points.
+  whole["points"][best]["predicted"]["enough"] = nullptr;
+  EXPECT_EQ(reported["points"], whole["points"]);
+  EXPECT_EQ(reported["sweep"], whole["sweep"]);
+  fs::resize_file(file, Content(file).size() - 30);
+  EXPECT_EQ(read()["summary"]["done"], 2);
+  EXPECT_TRUE(read()["summary"]["interrupted"].get<bool>());
+}
+
 TEST(SweepJournal, ATornLastLineIsPredictedAgain) {
   const std::string file = Journal("torn");
   const std::vector<std::string> words =
@@ -205,6 +270,10 @@ TEST(SweepJournal, OfAnotherExperimentIsRefusedWithTheDifference) {
   const CommandResult setting = Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2",
                                                "--journal", file, "--resume", "--seed", "7"}));
   EXPECT_THAT(setting.err, HasSubstr("run.seed: '1' there, '7' here"));
+  const CommandResult precision =
+      Sweep(Waiting({"--engine", "predict", "--axis", "workers=1,2", "--journal", file, "--resume",
+                     "--precision", "0.5%"}));
+  EXPECT_THAT(precision.err, HasSubstr("precision: absent there, '0.005' here"));
   EXPECT_EQ(ContentOf(file), before);
 }
 
@@ -354,6 +423,11 @@ TEST(SweepErrors, NameTheFlagAndWhatItTakes) {
   ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--merge", "--resume"})), "--merge puts");
   ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--from", "last"})),
               "only --engine predict can use");
+  ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--precision", "1%"})),
+              "--precision ends predictions");
+  for (const char* share : {"0", "100%", "fine"})
+    ExpectUsage(Sweep(Waiting({"--axis", "workers=1", "--engine", "predict", "--precision", share})),
+                "--precision takes a share such as 0.5%");
   const CommandResult key = Sweep(Waiting({"--axis", "wrkers=1"}));
   EXPECT_EQ(key.exit_code, 3);
   EXPECT_THAT(key.err, AllOf(HasSubstr("unknown key 'wrkers'"), HasSubstr("suggestion: workers")));

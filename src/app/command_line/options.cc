@@ -74,6 +74,8 @@ constexpr Option kOptions[] = {
      kExperimentFlags},
     {"max-duration", "TIME", "run.max_duration", "auto: measure no longer than this", kStop,
      kExperimentFlags},
+    {"precision", "SHARE", "", "predict: stop once the rate is this exact: 0.5%", kStop,
+     kPredictFlags},
     {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
      kExperimentFlags},
 

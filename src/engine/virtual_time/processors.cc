@@ -143,10 +143,14 @@ Duration Processors::ContendedSoFar(int actor, Instant now) const {
   return std::clamp(elapsed - on_core, Duration::zero(), elapsed);
 }
 
-Duration Processors::Used(Instant now) const {
-  const double since_ns = static_cast<double>((now - updated_).count() * threads_) * core_.rate;
-  const double parts_ns = static_cast<double>(used_parts_) / kPartsOfNs;
-  return Duration(used_ns_ + std::llround(parts_ns + since_ns));
+Processors::Usage Processors::usage() const {
+  return {updated_, used_ns_, used_parts_, threads_, core_.rate};
+}
+
+Duration Processors::Usage::At(Instant now) const {
+  const double since_ns = static_cast<double>((now - updated).count() * threads) * rate;
+  const double parts_ns = static_cast<double>(used_parts) / kPartsOfNs;
+  return Duration(used_ns + std::llround(parts_ns + since_ns));
 }
 
 void Processors::Visit(StateVisitor& visitor) {

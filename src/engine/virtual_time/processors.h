@@ -51,8 +51,20 @@ class Processors {
   Finished Finish();
   /// The actor's unfinished task's time without a core until `now` <= next(); 0 without a task.
   base::Duration ContendedSoFar(int actor, base::Instant now) const;
-  /// CPU time of all threads since the start, until `now`.
-  base::Duration Used(base::Instant now) const;
+  /// The CPU time of all threads since the start. Between two changes it grows at a steady rate.
+  struct Usage {
+    base::Instant updated;
+    /// Whole ns and parts of 2^-24 ns. Integers, so that the sum over a period does not depend on when
+    /// it begins.
+    std::int64_t used_ns = 0, used_parts = 0;
+    std::int64_t threads = 0;  ///< since then, each at `rate` of a core
+    double rate = 1;
+    /// Until `now`, no earlier than `updated` and before the next change.
+    base::Duration At(base::Instant now) const;
+  };
+  Usage usage() const;
+  /// Likewise, until `now`.
+  base::Duration Used(base::Instant now) const { return usage().At(now); }
   void Visit(StateVisitor& visitor);
   bool idle() const { return threads_ == spinning_; }
 
@@ -99,9 +111,7 @@ class Processors {
   std::int64_t threads_ = 0;   ///< that want to run
   std::int64_t spinning_ = 0;  ///< threads that spin without a task
   double wanted_bytes_per_s_ = 0;
-  /// CPU time in whole ns and in parts of 2^-24 ns. Integers, so that the sum over a period does not
-  /// depend on when it begins.
-  std::int64_t used_ns_ = 0, used_parts_ = 0;
+  std::int64_t used_ns_ = 0, used_parts_ = 0;  ///< Usage, until updated_
 };
 
 }  // namespace pipesim::engine::virtual_time

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
+
+#include "engine/virtual_time/watchers.h"
 
 namespace pipesim::engine::virtual_time {
 
 namespace {
 
-/// Looks that a state is compared with. Periods are longer than the stride between looks only where
-/// several cycles meet, such as the workers' and that of `sync_every`.
+/// States that one is compared with, and looks before most are left out. Periods are longer than the
+/// stride between looks only where several cycles meet, such as the workers' and that of `sync_every`.
 constexpr std::int64_t kMostCompared = 64;
 /// Looks in an epoch for the period of earlier epochs, before another one is looked for.
 constexpr std::int64_t kMostToFindAgain = 64;
@@ -18,20 +21,47 @@ constexpr std::int64_t kFirstEpochSought = 8;
 /// Whole epochs are noted only up to this many steps.
 constexpr std::int64_t kMostStepsOfEpochs = std::int64_t{1} << 15;
 
+/// Periods of more events are rare, and long against the intervals between samples.
+constexpr std::size_t kMostNoted = std::size_t{1} << 14;
+
+using base::Duration;
+using base::Instant;
+
 Moment Difference(const Moment& a, const Moment& b) {
   return {a.time - b.time, a.steps - b.steps, a.index - b.index, a.epochs - b.epochs};
+}
+
+/// The rounds of splitmix64 (Steele et al., OOPSLA 2014), over all values.
+std::uint64_t HashOf(const std::vector<std::int64_t>& state) {
+  std::uint64_t hash = 0;
+  for (const std::int64_t value : state) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    hash ^= hash >> 31;
+  }
+  return hash;
 }
 
 }  // namespace
 
 std::optional<Moment> StateSearch::Look(const Moment& now, const std::vector<std::int64_t>& state) {
   looks_ += 1 + std::exchange(pause_, 0);
-  if (looks_ > 1 && state == reference_) return Difference(now, reference_at_);
-  const auto begun = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(looks_)));
-  if (looks_ == begun) {
-    reference_ = state;
-    reference_at_ = now;
+  const std::uint64_t hash = HashOf(state);
+  std::optional<Moment> since;
+  for (const Seen& seen : seen_) {
+    if (seen.hash != hash) continue;
+    const Moment length = Difference(now, seen.at);
+    if (!since || length.steps < since->steps) since = length;
   }
+  if (static_cast<std::int64_t>(seen_.size()) < kMostCompared) {
+    seen_.push_back({hash, now});
+  } else {
+    seen_[oldest_] = {hash, now};
+    oldest_ = (oldest_ + 1) % seen_.size();
+  }
+  if (since) return since;
+  const auto begun = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(looks_)));
   if (looks_ - begun >= kMostCompared) pause_ = 2 * begun - looks_ - 1;
   return std::nullopt;
 }
@@ -70,6 +100,7 @@ void Recurrence::BeginEpoch() {
   looks_in_epoch_ = 0;
   if (within_.phase == Cycle::Phase::kNoting) {
     run_.builder.EndPeriod();
+    noting_ = nullptr;
     within_.phase = Cycle::Phase::kSearching;
   }
   if (within_.phase == Cycle::Phase::kSearching) within_.search = {};
@@ -173,9 +204,25 @@ void Recurrence::BeginNoting(Cycle& cycle) {
   cycle.state = state.TakeNotes();
   cycle.totals = state.TakeTotals();
   run_.builder.BeginPeriod();
+  cycle.counters.clear();
+  if (run_.is_asked) return;
+  noting_ = &cycle;
+  NoteCounters();
+}
+
+void Recurrence::NoteCounters() {
+  std::vector<CountersAt>& noted = noting_->counters;
+  if (noted.size() < kMostNoted) {
+    noted.push_back({run_.now.time_since_epoch() - noting_->begin.time, run_.Counters()});
+  } else {
+    noted.clear();
+    noting_ = nullptr;
+  }
 }
 
 bool Recurrence::EndNoting(Cycle& cycle) {
+  noting_ = nullptr;
+  cycle.end_counters = run_.Counters();
   cycle.records = run_.builder.EndPeriod();
   StateVisitor state = StateNow();
   if (state.TakeNotes() != cycle.state || !cycle.records.whole) return false;
@@ -187,16 +234,40 @@ bool Recurrence::EndNoting(Cycle& cycle) {
 
 void Recurrence::Skip(const Cycle& cycle, std::int64_t times) {
   if (times <= 0) return;
+  const Instant begin = run_.now;
+  const ResourceCounters at_begin = run_.Counters();
   StateVisitor visitor(cycle.length, cycle.totals, times);
   run_.Visit(visitor);
   run_.builder.Repeat(cycle.records, times);
+  if (!cycle.counters.empty()) SampleSkipped(cycle, begin, at_begin);
+}
+
+/// At each time at which the monitor would have looked. Of equal times it comes after all others.
+void Recurrence::SampleSkipped(const Cycle& cycle, Instant begin,
+                               const ResourceCounters& at_begin) {
+  const ResourceCounters& noted = cycle.counters.front().counters;
+  const Instant first{Duration(run_.events.TimeOf(run_.monitor()))};
+  Instant at = first;
+  for (; at < run_.now; at += Monitor::Interval(at)) {
+    const std::int64_t periods = (at - begin) / cycle.length.time;
+    const Duration since = (at - begin) % cycle.length.time;
+    const auto after = std::upper_bound(
+        cycle.counters.begin(), cycle.counters.end(), since,
+        [](Duration time, const CountersAt& each) { return time < each.since; });
+    ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
+    counters = Grown(counters, noted, cycle.end_counters, periods);
+    counters.cpu.updated += at - since - Instant(cycle.begin.time);
+    run_.builder.Record(run_.SampleOf(counters, at));
+  }
+  run_.events.Delay(run_.monitor(), (at - first).count());
 }
 
 std::int64_t Recurrence::TimesBeforeWatchers(const Cycle& cycle) const {
   std::int64_t next = TimeTree::kNever;
   const auto actors = static_cast<int>(run_.actors.size());
   for (int actor = 0; actor < actors; ++actor) {
-    if (run_.Watches(actor)) next = std::min(next, run_.events.TimeOf(actor));
+    const bool samples = actor == run_.monitor() && !cycle.counters.empty();
+    if (run_.Watches(actor) && !samples) next = std::min(next, run_.events.TimeOf(actor));
   }
   return (next - 1 - run_.now.time_since_epoch().count()) / cycle.length.time.count();
 }

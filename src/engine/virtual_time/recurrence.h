@@ -3,8 +3,9 @@
 // the run goes round in periods, and every period leaves the same records, later by its length.
 //
 // Periods are looked for at two scales: within an epoch, and from epoch to epoch. None is skipped
-// over a monitor's or a timeout's event, and the last period before the end of the epoch or of the
-// run is simulated, so that nothing is decided in what is skipped.
+// over a timeout's event, or over a monitor's that asks whether the run may end, and the last period
+// before the end of the epoch or of the run is simulated, so that nothing is decided in what is
+// skipped. What a monitor only samples there is known from the noted period.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,24 @@
 
 namespace pipesim::engine::virtual_time {
 
-/// Looks whether a state is one that it has seen. The state that others are compared with is
-/// replaced after 1, 2, 4, ... looks, so that it is past the start sooner or later (Brent, "An
-/// improved Monte Carlo factorization algorithm", BIT 20, 1980), and compared with a bounded number
-/// of states, so that runs that never recur hardly pay for it.
+/// Looks whether a state is one of the last that it has seen. It looks at a bounded number of states
+/// after 1, 2, 4, ... looks and leaves out the others, so that runs that never recur hardly pay for it.
+/// States are known by a hash of 64 bits: whoever skips periods compares their states once more.
 class StateSearch {
  public:
-  /// What the run has done since an equal state; nullopt: none was seen.
+  /// What the run has done since an equal state, the last one of several; nullopt: none was seen.
   std::optional<Moment> Look(const Moment& now, const std::vector<std::int64_t>& state);
   /// How many looks may be left out from here on.
   std::int64_t Pause() const { return pause_; }
 
  private:
+  struct Seen {
+    std::uint64_t hash = 0;
+    Moment at;
+  };
   std::int64_t looks_ = 0, pause_ = 0;
-  Moment reference_at_;
-  std::vector<std::int64_t> reference_;
+  std::vector<Seen> seen_;  ///< the last, in a ring
+  std::size_t oldest_ = 0;
 };
 
 class Recurrence {
@@ -41,6 +45,7 @@ class Recurrence {
   /// Call after each event, when no thread is running.
   void AfterEvent() {
     if (!enabled_) return;
+    if (noting_ != nullptr) NoteCounters();
     if (run_.builder.trace().steps >= look_at_ || run_.ranks.front().dispatcher.epoch() != epoch_)
       Look();
   }
@@ -48,6 +53,10 @@ class Recurrence {
  private:
   static constexpr std::int64_t kNever = INT64_MAX;
 
+  struct CountersAt {
+    base::Duration since;  ///< the period began
+    ResourceCounters counters;
+  };
   /// One scale's search, and what it has found.
   struct Cycle {
     enum class Phase { kSearching, kNoting, kKnown, kGivenUp };
@@ -58,6 +67,9 @@ class Recurrence {
     std::vector<std::int64_t> state;   ///< at a period's begin
     std::vector<std::int64_t> totals;  ///< at the begin; once known, what a period adds
     trace::Period records;
+    /// After each of its events, the latest last; empty: not noted.
+    std::vector<CountersAt> counters;
+    ResourceCounters end_counters;
   };
 
   void Look();
@@ -69,7 +81,9 @@ class Recurrence {
   bool Search(Cycle& cycle);
   void BeginNoting(Cycle& cycle);
   bool EndNoting(Cycle& cycle);
+  void NoteCounters();
   void Skip(const Cycle& cycle, std::int64_t times);
+  void SampleSkipped(const Cycle& cycle, base::Instant begin, const ResourceCounters& at_begin);
   std::int64_t TimesWithinEpoch() const;
   std::int64_t TimesOfEpochs() const;
   std::int64_t TimesBeforeWatchers(const Cycle& cycle) const;
@@ -85,6 +99,7 @@ class Recurrence {
   std::int64_t looks_in_epoch_ = 0;
   std::int64_t epoch_of_period_ = -1;  ///< the next one that begins a known period of epochs
   Cycle within_, epochs_;
+  Cycle* noting_ = nullptr;  ///< whose counters are noted
 };
 
 }  // namespace pipesim::engine::virtual_time

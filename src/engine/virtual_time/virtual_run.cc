@@ -62,6 +62,14 @@ bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pip
          !pipeline.step.Varies() && control.skip_periods && !control.keep_spans;
 }
 
+/// A thread asks again only when it has been served, so that no slot is waited for where there are as
+/// many as threads.
+cost::Storage WithoutIdleSlots(cost::Storage storage, const spec::Experiment& experiment) {
+  const int readers = experiment.run.accelerators * std::max(1, experiment.loader.workers);
+  if (storage.queue_depth && *storage.queue_depth >= readers) storage.queue_depth.reset();
+  return storage;
+}
+
 }  // namespace
 
 VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
@@ -80,9 +88,10 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       processors({costs.machine, barrier_slice}, PerSecond(costs.machine.memory_bandwidth),
                  of.run.accelerators * threads_of_rank),
       sampler(of, costs, std::move(draws)),
-      storage(costs.storage),
+      storage(WithoutIdleSlots(costs.storage, of)),
       cache(cost::SampleCache::Of(of, costs)),
       skips_periods(RepeatsItself(of, costs, control)),
+      is_asked(control.enough != nullptr),
       builder(now, of.run.seed, {.max_buckets = control.coarse ? kCoarseBuckets : kBuckets,
                                   .keep_spans = control.keep_spans}) {
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
@@ -109,6 +118,28 @@ bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
 
 void VirtualRun::Wake(Actor& actor) {
   if (!Sleep(actor, now + pipeline.machine.wake_up)) actor.Resume(Duration::zero());
+}
+
+ResourceCounters VirtualRun::Counters() const {
+  const cost::StorageUse use = storage.use();
+  return {.cpu_of_free_cores = cpu_used,
+          .cpu = processors.usage(),
+          .reads = use.reads,
+          .bytes = use.bytes.count,
+          .loaded = ranks.front().loaded};
+}
+
+trace::ResourceSample VirtualRun::SampleOf(const ResourceCounters& counters, Instant at) const {
+  trace::ResourceSample sample;
+  sample.at = at;
+  sample.process_cpu = cores_suffice ? counters.cpu_of_free_cores : counters.cpu.At(at);
+  const cost::StorageUse use = storage.UseOf(counters.reads, base::Bytes{counters.bytes});
+  sample.storage_reads = use.reads;
+  sample.storage_bytes = use.bytes;
+  sample.storage_bandwidth_busy = use.bandwidth_busy;
+  sample.storage_iops_busy = use.iops_busy;
+  sample.loaded = counters.loaded;
+  return sample;
 }
 
 void VirtualRun::Visit(StateVisitor& visitor) {

@@ -13,6 +13,7 @@
 #include "engine/virtual_time/actor.h"
 #include "engine/virtual_time/processors.h"
 #include "engine/virtual_time/rank.h"
+#include "engine/virtual_time/resource_counters.h"
 #include "engine/virtual_time/time_tree.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "trace/builder.h"
@@ -46,10 +47,10 @@ struct VirtualRun {
   /// The state of a run of one accelerator, without the watchers: they only look on until the run
   /// ends.
   void Visit(StateVisitor& visitor);
+  int monitor() const { return threads_of_rank * static_cast<int>(ranks.size()); }
   /// The monitor, or a watcher of a timeout.
   bool Watches(int actor) const {
-    const int monitor = threads_of_rank * static_cast<int>(ranks.size());
-    return actor >= monitor && actor <= monitor + static_cast<int>(ranks.size());
+    return actor >= monitor() && actor <= monitor() + static_cast<int>(ranks.size());
   }
 
   /// The first call sets the reason.
@@ -63,8 +64,10 @@ struct VirtualRun {
   Work PrepareWork(base::Duration cost, int threads) const;
   Work CollateWork(std::int64_t samples) const;
   Work PinWork(std::int64_t samples) const;
-  /// CPU time of all threads so far. With cores_suffice a task is counted when it begins.
-  base::Duration CpuUsed() const { return cores_suffice ? cpu_used : processors.Used(now); }
+  /// What was used so far. With cores_suffice a task is counted when it begins.
+  ResourceCounters Counters() const;
+  /// With the counters at `at`.
+  trace::ResourceSample SampleOf(const ResourceCounters& counters, base::Instant at) const;
 
   struct Ending {
     trace::EndReason reason = trace::EndReason::kEnough;
@@ -94,6 +97,7 @@ struct VirtualRun {
   cost::StorageServer storage;
   std::optional<cost::SampleCache> cache;  ///< in front of the storage
   const bool skips_periods;                ///< its state may recur, see recurrence.h
+  const bool is_asked;                     ///< by the monitor, whether it may end
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;
 

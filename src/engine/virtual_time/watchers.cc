@@ -12,8 +12,6 @@ Monitor::Monitor(VirtualRun& run, const RunControl& control, int id)
     : Actor(id), run_(run), control_(control) {}
 
 void Monitor::Resume(Duration) {
-  constexpr Duration kEvery = std::chrono::milliseconds(100);
-  constexpr int kPartOfElapsed = 128;
   if (run_.Stuck()) throw std::logic_error("virtual run: all threads wait for each other");
   if (control_.stop != nullptr && control_.stop->IsSet()) {
     run_.End(trace::EndReason::kInterrupted);
@@ -22,21 +20,17 @@ void Monitor::Resume(Duration) {
   if (control_.enough && !run_.ending()) {
     if (const auto reason = control_.enough(run_.builder.trace(), run_.now)) run_.End(*reason);
   }
-  const Duration elapsed = run_.now.time_since_epoch();
-  run_.Sleep(*this, run_.now + std::max(kEvery, elapsed / kPartOfElapsed));
+  run_.Sleep(*this, run_.now + Interval(run_.now));
+}
+
+Duration Monitor::Interval(Instant now) {
+  constexpr Duration kEvery = std::chrono::milliseconds(100);
+  constexpr int kPartOfElapsed = 128;
+  return std::max(kEvery, now.time_since_epoch() / kPartOfElapsed);
 }
 
 void Monitor::SampleResources() {
-  const cost::StorageUse& use = run_.storage.use();
-  trace::ResourceSample sample;
-  sample.at = run_.now;
-  sample.process_cpu = run_.CpuUsed();
-  sample.storage_reads = use.reads;
-  sample.storage_bytes = use.bytes;
-  sample.storage_bandwidth_busy = use.bandwidth_busy;
-  sample.storage_iops_busy = use.iops_busy;
-  sample.loaded = run_.ranks.front().loaded;
-  run_.builder.Record(sample);
+  run_.builder.Record(run_.SampleOf(run_.Counters(), run_.now));
 }
 
 Timeout::Timeout(VirtualRun& run, const Consumer& consumer, std::function<std::string()> missing,

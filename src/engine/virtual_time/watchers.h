@@ -17,6 +17,8 @@ class Monitor final : public Actor {
   void Resume(base::Duration contended) override;
   void Visit(StateVisitor&) override {}  // looks on
   void SampleResources();
+  /// From one check to the next.
+  static base::Duration Interval(base::Instant now);
 
  private:
   VirtualRun& run_;

@@ -87,7 +87,7 @@ TEST(SweepRecords, OtherLinesAreNone) {
     EXPECT_FALSE(ReadPointRecord(text)) << text;
   EXPECT_FALSE(ReadIdentityRecord("{\"point\":1}"));
   const sweep::Identity identity{{"a", "1"}, {"b.c", ""}};
-  EXPECT_EQ(ReadIdentityRecord(IdentityRecord(identity)), identity);
+  EXPECT_EQ(ReadIdentityRecord(IdentityRecord(identity, {})), identity);
 }
 
 TEST(SweepDocument, FitsItsSchemaWithAndWithoutResults) {

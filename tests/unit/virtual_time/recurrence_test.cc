@@ -126,6 +126,18 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
   RC_ASSERT(FirstDifference(EverythingOf(any, true), EverythingOf(any, false)) == "");
 }
 
+// Then what the monitor would sample in between is known from the period.
+RC_GTEST_PROP(SkippingPeriods, ChangesNothingWhereNobodyAsksForAnEnd, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto everything = [&](bool skip_periods) {
+    RunControl control;
+    control.skip_periods = skip_periods;
+    return Print(Predict(any.experiment, any.pipeline, control));
+  };
+  RC_ASSERT(FirstDifference(everything(true), everything(false)) == "");
+}
+
 // W workers of w each and a step of g: a batch every max(g, w / W).
 TEST(SkippingPeriods, MakesLongRunsShort) {
   constexpr std::int64_t kManySteps = 50'000'000;
@@ -133,6 +145,28 @@ TEST(SkippingPeriods, MakesLongRunsShort) {
   EXPECT_EQ(trace.steps, kManySteps);
   EXPECT_NEAR(base::ToSeconds(trace.end - trace.begin), kManySteps * 3e-3, 1);
   EXPECT_EQ(trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].seen, kManySteps - 1);
+}
+
+// A SATA disk: 20/11 ns a byte, reads paced at 500000/49 ns. Its clocks come round, too, whether it
+// limits (10,240 B from 8 workers: 18.6 us each) or waits.
+TEST(SkippingPeriods, RunsOfADiskRecur) {
+  constexpr std::int64_t kManySteps = 20'000'000;
+  for (const Duration prepare : {Duration(10us), Duration(1ms)}) {
+    spec::Experiment experiment = Stages(8, prepare, 3us, kManySteps);
+    experiment.dataset.sample_bytes = {base::Distribution::Fixed(10'240)};
+    experiment.dataset.samples = 10 * kManySteps;
+    experiment.storage.kind = spec::StorageKind::kEmulated;
+    experiment.storage.latency = Fixed(100us);
+    experiment.storage.bandwidth = base::BytesPerSecond{550e6};
+    experiment.storage.iops_per_s = 98'000;
+    experiment.storage.queue_depth = 32;
+    const trace::RunTrace trace = Predict(experiment);
+    EXPECT_EQ(trace.steps, kManySteps);
+    const double read_s = std::max(10'240 / 550e6, 1 / 98e3);
+    const double alone_s = 10'240 / 550e6 + 100e-6 + base::ToSeconds(prepare);
+    EXPECT_NEAR(base::ToSeconds(trace.end - trace.begin) / kManySteps,
+                std::max(read_s, alone_s / 8), 1e-9);
+  }
 }
 
 // Epochs of 10 batches are too short to repeat themselves inside.
@@ -155,7 +189,7 @@ TEST(SkippingPeriods, FindsAPeriodAfterTheStart) {
     const auto found = search.Look({.time = Duration(10 * step), .steps = step}, {state});
     return found ? found->steps : 0;
   };
-  // 1 2 3 4 5 6, and round again from 4 on. After 4 looks the reference is the state 4.
+  // 1 2 3 4 5 6, and round again from 4 on.
   for (std::int64_t step = 1; step <= 6; ++step) EXPECT_EQ(look(step, step), 0);
   EXPECT_EQ(look(7, 4), 3);
 }

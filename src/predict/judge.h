@@ -1,0 +1,19 @@
+// A prediction with no more than its verdict, on an executor of the caller's, so that many share draws.
+#pragma once
+
+#include "engine/executor.h"
+#include "predict/predict.h"
+
+namespace pipesim::predict {
+
+struct JudgedPrediction {
+  measure::Measurement measurement;
+  diagnose::Judgement judgement;
+};
+
+/// Measurement and verdict are those of Predict. `executor`: a virtual one; may be used from several
+/// threads at once.
+JudgedPrediction JudgeOn(engine::Executor& executor, const spec::Experiment& experiment,
+                         const Basis& basis, const base::StopFlag* stop);
+
+}  // namespace pipesim::predict
