@@ -29,10 +29,10 @@ std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
 }
 
 /// The mark that ends the warm-up of `warmup: auto`. The first interval always goes when there is
-/// another: it holds the filling of the pipeline. So do the next ones, which end when a step is
-/// only submitted, on a device that keeps several in flight. Then MSER-5 says how much more, at
-/// most half of the intervals and never past the last one of the first epoch: the starts of later
-/// epochs belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
+/// another: it holds the filling of the pipeline. So do the next ones, which end when a step is only
+/// submitted, on a device that keeps several in flight. Then MSER-5 says how much more, at most half of
+/// the intervals and never past the last one of the first epoch: the starts of later epochs
+/// belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
 std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                            const spec::Experiment& experiment) {
   const std::vector<double> seconds = SecondsPerStep(marks);
@@ -52,23 +52,20 @@ bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& 
   if (experiment.loader.workers == 0) return false;
   const Checkpoint& first = marks[1];
   if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
-  const Duration starved =
-      trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved, trace.begin, first.at);
+  const Duration starved = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved,
+                                         trace.begin, first.at);
   return 2 * starved > first.at - trace.begin;
 }
 
-std::vector<Checkpoint>::const_iterator FirstMarkAt(const std::vector<Checkpoint>& marks,
-                                                    base::Instant from) {
-  return std::find_if(marks.begin(), marks.end(),
-                      [from](const Checkpoint& mark) { return mark.at >= from; });
+std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from) {
+  const auto first = std::find_if(marks.begin(), marks.end(),
+                                  [from](const Checkpoint& mark) { return mark.at >= from; });
+  return static_cast<std::size_t>(first - marks.begin());
 }
 
 std::size_t Start(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                   const spec::Experiment& experiment) {
-  if (experiment.run.warmup) {
-    const auto first = FirstMarkAt(marks, trace.begin + *experiment.run.warmup);
-    return static_cast<std::size_t>(first - marks.begin());
-  }
+  if (experiment.run.warmup) return StatedStart(marks, trace.begin + *experiment.run.warmup);
   return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(trace, marks, experiment);
 }
 
@@ -85,8 +82,8 @@ std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
                 .counted = samples};
 }
 
-/// These epochs, whole: one that the warm-up cuts is left out, or, being the only one, taken from
-/// its own begin, since loading starts anew in each epoch. A stated warm-up is left out as stated.
+/// These epochs, whole: one that the warm-up cuts is left out, or, being the only one, taken from its
+/// own begin, since loading starts anew in each epoch. A stated warm-up is left out as stated.
 std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                                std::size_t start, EpochRange epochs, bool stated_warmup) {
   const auto record = [&](std::int64_t index) {
@@ -102,7 +99,8 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   // last recorded one.
   const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
   const base::Instant end = all_recorded ? record(epochs.last)->end : marks.back().at;
-  const auto from = FirstMarkAt(marks, begin);
+  const auto from = std::find_if(marks.begin(), marks.end(),
+                                 [&](const Checkpoint& mark) { return mark.at >= begin; });
   auto to = std::find_if(marks.begin(), marks.end(),
                          [&](const Checkpoint& mark) { return mark.at > end; });
   if (from == marks.end() || to == marks.begin()) return std::nullopt;
@@ -111,10 +109,28 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   return window;
 }
 
-/// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window,
-/// the difference is the change of what is in stock and in work. Where workers wait for room, or
-/// for the next epoch, training limits, and deliveries are its rate. Where they do not, loading
-/// limits if training waits, or if it used up stock instead.
+/// Steps that the device trained on within the window, those at its edges in part: a window from the
+/// run's begin ends with steps submitted that the device has still before it. nullopt: it has no
+/// clock, or not every step was kept.
+std::optional<double> StepsTrained(const trace::RunTrace& trace, const Window& window) {
+  const trace::Reservoir& steps =
+      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+  if (steps.kept.empty() || steps.seen > static_cast<std::int64_t>(steps.kept.size()))
+    return std::nullopt;
+  double trained = 0;
+  for (const trace::Sampled& step : steps.kept) {
+    const Duration took(std::max<std::int64_t>(1, std::llround(step.value)));
+    const Duration inside =
+        std::min(step.at, window.to) - std::max(step.at - took, window.from);
+    trained += std::max(0.0, base::ToSeconds(inside) / base::ToSeconds(took));
+  }
+  return trained;
+}
+
+/// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window, the
+/// difference is the change of what is in stock and in work. Where workers wait for room, or for the
+/// next epoch, training limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
+/// it used up stock instead.
 void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
   // Of a thread's time: more than the moments in which the two sides of a full or an empty queue
   // pass each other, less than what shows in a rate.
@@ -138,14 +154,15 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const double more = static_cast<double>(window.loaded) - delivered;
   // A device with steps in flight works on while its host waits for a batch.
   const double starved =
-      trace::Has(trace, trace::Role::kDevice)
-          ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
-          : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
+      trace::Has(trace, trace::Role::kDevice) ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
+                : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) <= kDiffers * delivered) return;
   // A stock that still grows ends as high as training can go without waiting.
-  const double most = delivered / std::max(1 - starved, 1e-6);
+  const double steps = static_cast<double>(window.last_step - window.first_step);
+  const double trained = delivered / steps * StepsTrained(trace, window).value_or(steps);
+  const double most = trained / std::max(1 - starved, 1e-6);
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 
@@ -170,12 +187,6 @@ std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
   return marks;
 }
 
-std::vector<Checkpoint>::const_iterator FirstMarkFrom(const std::vector<Checkpoint>& marks,
-                                                      std::int64_t steps) {
-  return std::find_if(marks.begin(), marks.end(),
-                      [steps](const Checkpoint& mark) { return mark.steps >= steps; });
-}
-
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps) {
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
   if (epoch > 0 && steps / epoch >= kEpochsForPeriod) return epoch;
@@ -189,8 +200,7 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   const std::size_t start = Start(trace, marks, experiment);
   if (start + 1 >= marks.size()) return std::nullopt;
   if (const auto epochs = EpochsToJudge(trace, experiment)) {
-    if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value()))
-      return window;
+    if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value())) return window;
   }
   const std::int64_t steps = marks.back().steps - marks[start].steps;
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),
@@ -203,10 +213,11 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
 double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
                               std::int64_t start, std::int64_t cycle) {
   const std::vector<Checkpoint> marks = Marks(trace);
-  const auto after = FirstMarkFrom(marks, start);
+  const auto after = std::find_if(marks.begin(), marks.end(),
+                                  [start](const Checkpoint& mark) { return mark.steps >= start; });
   if (marks.size() < 2 || after == marks.end()) return 0;
-  const std::size_t from = std::max(static_cast<std::size_t>(after - marks.begin()),
-                                    AutomaticStart(trace, marks, experiment));
+  const std::size_t from =
+      std::max(static_cast<std::size_t>(after - marks.begin()), AutomaticStart(trace, marks, experiment));
   const std::size_t end =
       WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[from], marks[end]);
