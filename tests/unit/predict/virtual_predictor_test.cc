@@ -5,7 +5,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "diagnose/demands.h"
+#include "diagnose/what_if.h"
 #include "predict/predict.h"
+#include "spec/machine_profile.h"
+#include "spec/presets.h"
 #include "spec/read.h"
 
 namespace pipesim::predict {
@@ -133,6 +136,38 @@ TEST(VirtualPredictor, AStockThatStillGrowsDoesNotRaiseTheRateAboveTheDevices) {
       "device: {emulated: {base: 49.3ms}}\nrun: {steps: 40}\n");
   EXPECT_NEAR(c.predict(c.now) * 49.3e-3 / 100, 1, 0.01);
   EXPECT_NEAR(c.rate() * 49.3e-3 / 100, 1, 0.01);
+}
+
+TEST(VirtualPredictor, StepsThatAreOnlySubmittedAreNotTrainedOn) {
+  // Twelve workers wait 3.2 s for a batch: of 2 s more than the start is never seen, and what the
+  // device has in flight at the end is more than half of its steps.
+  const Case c(
+      "storage: none\nprepare: {kind: wait, cost: 100ms}\nloader: {workers: 12, batch_size: 32}\n"
+      "device: {emulated: {base: 300ms}}\nrun: {duration: 2s}\n");
+  EXPECT_LT(c.report.measurement.result.steps, 4);
+  EXPECT_NEAR(c.rate() * 0.3 / 32, 1, 0.02);
+}
+
+TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
+  // Two threads train beside 64 workers on two cores. The bounds leave out what loading costs the
+  // pool, so that rows answered by them would be that much too low.
+  const auto large = [](const std::string& device) {
+    return spec::ReadExperimentText(
+               "model: resnet18\nstorage: sata-ssd\ndevice: " + device +
+                   "\nlimits: {cpus: 2, compute_threads: 2}\nloader: {workers: 64, batch_size: 64, "
+                   "prefetch_factor: 4, in_order: false, persistent_workers: true}\n",
+               "test.yaml", {}, kProjectFolders)
+        .experiment;
+  };
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kProjectFolders);
+  basis.presets = spec::ReadPresets(kProjectFolders);
+  const Prediction now = Predict(large("cpu"), basis, nullptr);
+  const auto row = diagnose::FindRow(now.diagnosis.what_if, "device to a100");
+  ASSERT_TRUE(row);
+  const Prediction alone = PredictRates(large("a100"), basis, nullptr);
+  EXPECT_NEAR(now.diagnosis.what_if[*row].samples_per_s / *alone.measurement.result.samples_per_s, 1,
+              0.02);
 }
 
 TEST(VirtualPredictor, SeesWhatBoundsOnMeansCannot) {
