@@ -14,8 +14,8 @@ struct WorkerCount {
   double share_of_best = 1;
 };
 
-/// Counts of workers from `fewest` to `most`, ascending, both included: the first 16 above `fewest`
-/// one by one, then growing by an eighth.
+/// Counts of workers from `fewest` to `most`, ascending, both included: one by one up to 16, from there
+/// by an eighth, which is about what one worker more or less means to so many.
 std::vector<int> CountsToTry(int fewest, int most);
 
 /// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
