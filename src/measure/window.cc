@@ -45,8 +45,31 @@ std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Check
   return std::min(std::max(filling, settled), std::max(filling, epoch_end));
 }
 
+/// Of a thread's time: more than the moments in which the two sides of a full or an empty queue pass
+/// each other, less than what shows in a rate.
+constexpr double kWaits = 0.02;
+
+/// The share of [from, to) that `threads` threads of a role spend in `state`.
+double ShareIn(const trace::RunTrace& trace, trace::Role role, trace::State state, int threads,
+               base::Instant from, base::Instant to) {
+  const double wall_s = base::ToSeconds(to - from) * threads;
+  return wall_s > 0 ? base::ToSeconds(trace::TimeIn(trace, role, state, from, to)) / wall_s : 0;
+}
+
+/// Workers wait for room, or for the next epoch: training limits. A stock that is used up was full at
+/// first, so that only the second half of [from, to) counts.
+bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                 base::Instant from, base::Instant to) {
+  const base::Instant middle = from + (to - from) / 2;
+  double share = 0;
+  for (const trace::State state : {trace::State::kBlockedOnConsumer, trace::State::kIdle})
+    share += ShareIn(trace, trace::Role::kWorker, state, experiment.loader.workers, middle, to);
+  return share >= kWaits;
+}
+
 /// Training mostly waited until the first of `marks` after the begin, and since then not every
-/// worker has delivered: what was delivered is the stock that the wait built up.
+/// worker has delivered: what was delivered is the stock that the wait built up, unless workers
+/// already wait for room.
 bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                    const spec::Experiment& experiment) {
   if (experiment.loader.workers == 0) return false;
@@ -54,7 +77,8 @@ bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& 
   if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
   const Duration starved = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved,
                                          trace.begin, first.at);
-  return 2 * starved > first.at - trace.begin;
+  return 2 * starved > first.at - trace.begin &&
+         !WorkersWait(trace, experiment, first.at, marks.back().at);
 }
 
 std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from) {
@@ -109,14 +133,14 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   return window;
 }
 
-/// Steps that the device trained on within the window, those at its edges in part: a window from the
-/// run's begin ends with steps submitted that the device has still before it. nullopt: it has no
-/// clock, or not every step was kept.
-std::optional<double> StepsTrained(const trace::RunTrace& trace, const Window& window) {
+/// Samples that the device trained on within the window, steps at its edges in part: a window that
+/// begins while the device is filled ends with more steps submitted than trained. What was delivered
+/// where the device has no clock or not every step was kept.
+double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
   const trace::Reservoir& steps =
       trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
   if (steps.kept.empty() || steps.seen > static_cast<std::int64_t>(steps.kept.size()))
-    return std::nullopt;
+    return static_cast<double>(window.samples);
   double trained = 0;
   for (const trace::Sampled& step : steps.kept) {
     const Duration took(std::max<std::int64_t>(1, std::llround(step.value)));
@@ -124,45 +148,37 @@ std::optional<double> StepsTrained(const trace::RunTrace& trace, const Window& w
         std::min(step.at, window.to) - std::max(step.at - took, window.from);
     trained += std::max(0.0, base::ToSeconds(inside) / base::ToSeconds(took));
   }
-  return trained;
+  return trained * static_cast<double>(window.samples) /
+         static_cast<double>(window.last_step - window.first_step);
 }
 
 /// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window, the
-/// difference is the change of what is in stock and in work. Where workers wait for room, or for the
-/// next epoch, training limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
-/// it used up stock instead.
+/// difference is the change of what is in stock and in work. Where workers wait, training limits, and
+/// deliveries are its rate. Where they do not, loading limits if training waits, or if it used up
+/// stock instead.
 void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
-  // Of a thread's time: more than the moments in which the two sides of a full or an empty queue
-  // pass each other, less than what shows in a rate.
-  constexpr double kWaits = 0.02;
   // Of the samples: below it, deliveries are exact enough, and exact over whole cycles.
   constexpr double kDiffers = 0.01;
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
-  const auto share = [&](trace::Role role, trace::State state, int threads, base::Instant from) {
-    return base::ToSeconds(trace::TimeIn(trace, role, state, from, window.to)) /
-           (base::ToSeconds(window.to - from) * threads);
-  };
-  const int workers = experiment.loader.workers;
-  // A stock that is used up was full at first.
-  const base::Instant middle = window.from + (window.to - window.from) / 2;
-  const double waiting =
-      share(trace::Role::kWorker, trace::State::kBlockedOnConsumer, workers, middle) +
-      share(trace::Role::kWorker, trace::State::kIdle, workers, middle);
-  if (waiting >= kWaits) return;
+  if (WorkersWait(trace, experiment, window.from, window.to)) {
+    if (window.first_step <= experiment.device.in_flight)
+      window.counted = std::llround(SamplesTrained(trace, window));
+    return;
+  }
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
   // A device with steps in flight works on while its host waits for a batch.
+  const bool on_device = trace::Has(trace, trace::Role::kDevice);
   const double starved =
-      trace::Has(trace, trace::Role::kDevice) ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
-                : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
+      ShareIn(trace, on_device ? trace::Role::kDevice : trace::Role::kConsumer,
+              on_device ? trace::State::kDeviceStarved : trace::State::kStarved, 1, window.from,
+              window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) <= kDiffers * delivered) return;
   // A stock that still grows ends as high as training can go without waiting.
-  const double steps = static_cast<double>(window.last_step - window.first_step);
-  const double trained = delivered / steps * StepsTrained(trace, window).value_or(steps);
-  const double most = trained / std::max(1 - starved, 1e-6);
+  const double most = SamplesTrained(trace, window) / std::max(1 - starved, 1e-6);
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 

@@ -148,6 +148,17 @@ TEST(VirtualPredictor, StepsThatAreOnlySubmittedAreNotTrainedOn) {
   EXPECT_NEAR(c.rate() * 0.3 / 32, 1, 0.02);
 }
 
+TEST(VirtualPredictor, AShortRunWhoseWorkersWaitForRoomIsNotMeasuredFromItsBegin) {
+  // Sixteen workers wait 1.6 s for a batch and have filled the window after 3.2 s; a step takes 2 s.
+  // Of fewer steps than workers the rate is the device's, whether or not the last ones are in flight.
+  for (const char* steps : {"3", "4", "9", "15"}) {
+    const Case c(
+        "storage: none\nprepare: {kind: wait, cost: 100ms}\nloader: {workers: 16, batch_size: 16}\n"
+        "device: {emulated: {base: 2s}}\nrun: {steps: " + std::string(steps) + "}\n");
+    EXPECT_NEAR(c.rate() * 2 / 16, 1, 0.02) << steps;
+  }
+}
+
 TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
   // Two threads train beside 64 workers on two cores. The bounds leave out what loading costs the
   // pool, so that rows answered by them would be that much too low.
