@@ -18,6 +18,8 @@ MARGIN = 1.15       # the part that limits is this much slower than the next
 NO_GAIN = 0.02      # what counts as "gains nothing"
 BALANCED = 0.02     # two parts that limit alike lie within this
 
+BY_FLAG = ["h2d-bound", "launch-bound", "sync-bound"]  # demands that a flag may ease
+
 DEMANDS = ["io-bound", "cpu-bound", "h2d-bound", "launch-bound", "sync-bound", "host-bound", "compute-bound"]
 
 
@@ -140,6 +142,8 @@ def best_pair(c):
 def truth(c):
     """The verdict by the order of design and docs/verdicts.md, where each decision has a margin; else None."""
     gain = gains(c)
+    if max(gain[demand] for demand in BY_FLAG) > gain["loader-bound"] >= MARGIN - 1:
+        return None  # a flag may gain far more than the setting
     for setting in ["loader-bound", "cpu-contention"]:
         if gain[setting] >= MARGIN - 1:
             return setting

@@ -19,10 +19,12 @@ import sys
 import threading
 import time
 
+from closed_forms import BY_FLAG
 from commands import Pipesim, changed, core_groups, recommended_settings, shell
 
 COUNTS = 0.05        # a gain below this is none (docs/verdicts.md)
 UNCLEAR = 0.03       # a measured gain this near to the threshold, or to another gain, decides nothing
+FAR = 2              # times the gain of a loader setting: then a flag for the part that gains most leads
 POINTS, OF_RATE = 0.10, 0.10  # a promise holds within 10 points of gain, or its rate within 10 % of the measured one
 MEDIAN_POINTS = 0.03          # and half of them within this
 AIM_KEPT = 0.95
@@ -235,14 +237,25 @@ def allowed(kinds, gain):
     # Of the settings that gain, the one that gains more (docs/verdicts.md).
     surely = max(each.low for each in settings.values())
     found = [verdict for verdict, each in settings.items() if each.high >= max(COUNTS, surely)]
-    if surely >= COUNTS:
-        return tuple(found)
     if best.get("launch-bound", Range()).high >= COUNTS:
         del best["compute-bound"]  # an emulated device frees the launches with the step
-    surely = max(each.low for each in best.values())
-    if surely < COUNTS:
+    of_parts = max(each.low for each in best.values())
+    leading = {verdict: each for verdict, each in best.items() if each.high >= max(COUNTS, of_parts)}
+    if surely >= COUNTS:
+        return tuple(before_far_larger_flags(found, settings["loader-bound"], leading))
+    if of_parts < COUNTS:
         found.append("balanced")
-    return tuple(found + [verdict for verdict, each in best.items() if each.high >= max(COUNTS, surely)])
+    return tuple(found + list(leading))
+
+
+def before_far_larger_flags(found, loader, leading):
+    """A flag for the part that gains most comes before a loader setting that gains not half as much."""
+    if "loader-bound" not in found:
+        return found
+    flags = {verdict: each for verdict, each in leading.items() if verdict in BY_FLAG}
+    if any(each.low > FAR * loader.high for each in flags.values()):
+        found = [verdict for verdict in found if verdict != "loader-bound"]
+    return found + [verdict for verdict, each in flags.items() if each.high > FAR * loader.low]
 
 
 def trains_here(pipesim):

@@ -6,6 +6,7 @@
 #include "diagnose/doubt.h"
 #include "diagnose/enough.h"
 #include "diagnose/findings.h"
+#include "diagnose/flag_first.h"
 #include "diagnose/ladder.h"
 #include "diagnose/shared_cores.h"
 #include "diagnose/texts.h"
@@ -59,7 +60,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   const Predictor predict = Anchored(model, now, measured);
   const Predictor quick = quick_model ? Anchored(quick_model, now, measured) : predict;
   const Question q{experiment, measurement, now, model, predict, quick, thresholds, offers};
-  const Decision decision = WithTried(Decide(now, predict, thresholds), q);
+  const Decision decision = WithFarLargerFlag(WithTried(Decide(now, predict, thresholds), q), q);
   Doubt doubt = DoubtsAbout(decision, q);
   SettleByTried(decision, q, doubt);
   AddContradictions(decision, q, doubt);

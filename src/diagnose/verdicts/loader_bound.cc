@@ -61,7 +61,9 @@ const VerdictPage kPage = {
     .decided =
         "A loader setting alone (workers up to max(cores, 4 x now), prefetch_factor, dispatch, "
         "in_order, persistent_workers) is predicted to gain 5 % or more. Decided before all "
-        "others but fewer threads that gain more.",
+        "others but fewer threads that gain more, and but the demand that gains most, if a flag "
+        "for it (model.cuda_graph, model.sync_every, loader.pin_memory) gains more than twice as "
+        "much.",
     .signs =
         {
             "training is starved, yet neither the storage nor the cores are full",

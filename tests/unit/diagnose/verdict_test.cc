@@ -171,6 +171,18 @@ TEST(Verdict, ReadBacksThatCostMoreThanTheStepAreSyncBound) {
   EXPECT_NEAR(*d.recommendation->gain, 5.5 / 1 - 1, 1e-9);
 }
 
+TEST(Verdict, AFlagThatGainsFarMoreThanALoaderSettingLeads) {
+  // Loading and reading back in the training loop: 0.5 and 7 of 7.5 ms, so that workers gain 7 %
+  // and not reading back 650 %.
+  const Diagnosis d =
+      RunBuilder::OnGpu(1 * kMs).Workers(0).Burn(0.5 * kMs).Sync(6 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kSyncBound);
+  EXPECT_EQ(d.recommendation->set.front().first, "model.sync_every");
+  // 6 and 7 of 13 ms: 86 % and 117 %.
+  EXPECT_EQ(RunBuilder::OnGpu(1 * kMs).Workers(0).Burn(6 * kMs).Sync(6 * kMs).Diagnose().bottleneck,
+            Verdict::kLoaderBound);
+}
+
 TEST(Verdict, WaitingForALongStepThroughAReadBackIsComputeBound) {
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Host(1 * kMs).Sync(10 * kMs).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
