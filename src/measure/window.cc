@@ -68,8 +68,8 @@ bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experimen
 }
 
 /// Training mostly waited until the first of `marks` after the begin, and since then not every
-/// worker has delivered: what was delivered is the stock that the wait built up, unless workers
-/// already wait for room.
+/// worker has delivered: what was delivered is the stock that the wait built up, unless the stock has
+/// grown since and workers wait for room.
 bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                    const spec::Experiment& experiment) {
   if (experiment.loader.workers == 0) return false;
@@ -77,8 +77,10 @@ bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& 
   if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
   const Duration starved = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved,
                                          trace.begin, first.at);
-  return 2 * starved > first.at - trace.begin &&
-         !WorkersWait(trace, experiment, first.at, marks.back().at);
+  if (2 * starved <= first.at - trace.begin) return false;
+  const Checkpoint& last = marks.back();
+  const bool grown = last.loaded - last.samples >= first.loaded - first.samples;
+  return !grown || !WorkersWait(trace, experiment, first.at, last.at);
 }
 
 std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from) {
