@@ -20,6 +20,8 @@ namespace {
 constexpr double kFewestSteps = 200;
 // Filling the window once is warm-up; a window's worth of steps is one period of the workers.
 constexpr std::int64_t kFewestWindows = 8;
+// Of a rate: what twice the steps may still change.
+constexpr double kSettled = 0.005;
 // Half-width of a variant's rate: a fifth of the gain that counts (diagnose::Thresholds).
 constexpr double kVariantNoise = 0.01;
 
@@ -57,7 +59,8 @@ class VirtualPredictor {
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
     saw_borders_ = measurement.result.epochs.size() > 1;
-    const double bound = diagnose::PredictByBounds(diagnose::VariantOf(experiment, pipeline));
+    now_ = diagnose::VariantOf(experiment, pipeline);
+    const double bound = diagnose::PredictByBounds(now_);
     const auto& measured = measurement.result.samples_per_s;
     if (std::isfinite(bound) && bound > 0 && measured) of_bound_ = *measured / bound;
   }
@@ -69,18 +72,33 @@ class VirtualPredictor {
                                     [&](const auto& one) { return one.first == variant; });
     if (known != known_.end()) return known->second;
     if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
+    if (!std::exchange(settled_, true)) Settle();
     const double rate = Run(variant).value_or(of_bound_ * bound);
     known_.emplace_back(variant, rate);
     return rate;
   }
 
  private:
+  /// Doubles the steps of variants until those of the run as it is change its rate no more. Where
+  /// threads share cores, the order in which they began together fades slowly.
+  void Settle() {
+    constexpr int kMostDoublings = 4;
+    std::optional<double> rate = Run(now_);
+    for (int doublings = 0; rate && doublings < kMostDoublings; ++doublings) {
+      stretch_ *= 2;
+      const std::optional<double> longer = Run(now_);
+      const bool settled = !longer || std::abs(*longer - *rate) <= kSettled * *rate;
+      if (settled) stretch_ /= 2;
+      rate = settled ? std::nullopt : longer;
+    }
+  }
+
   /// Enough steps to tell a gain from noise, start included; at least kFewestWindows windows and
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
     const auto wanted = static_cast<std::int64_t>(least_);
-    return StartOf(loader) + std::max(wanted, kFewestWindows * std::max<std::int64_t>(
-                                                  loader.Window(), loader.workers));
+    const std::int64_t windows = kFewestWindows * std::max<std::int64_t>(loader.Window(), loader.workers);
+    return StartOf(loader) + stretch_ * std::max(wanted, windows);
   }
 
   /// Steps to leave out at the start: the first window, the first cycle, and the steps that fill
@@ -193,7 +211,10 @@ class VirtualPredictor {
   const base::StopFlag* stop_;
   // One for all variants, which mostly draw the same costs.
   std::unique_ptr<engine::VirtualExecutor> executor_ = engine::MakeVirtualExecutor();
+  Variant now_;
   double least_;
+  std::int64_t stretch_ = 1;  ///< of all steps
+  bool settled_ = false;
   bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
   double of_bound_ = 1;  ///< the measured rate over its bound

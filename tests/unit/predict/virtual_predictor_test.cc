@@ -159,6 +159,39 @@ TEST(VirtualPredictor, AShortRunWhoseWorkersWaitForRoomIsNotMeasuredFromItsBegin
   }
 }
 
+TEST(VirtualPredictor, AStockThatIsUsedUpIsNotFullBecauseWorkersWaitForTheirTurn) {
+  // Twelve workers make a batch in 2 s and wait until it is taken, which all are within 0.1 s.
+  const Case c(
+      "storage: none\nprepare: {kind: wait, cost: 125ms}\n"
+      "loader: {workers: 12, batch_size: 16, prefetch_factor: 1}\n"
+      "device: {emulated: {base: 8ms}}\nrun: {duration: 2s}\n");
+  EXPECT_NEAR(c.rate() / (12 * 16 / 2.0), 1, 0.06);  // 2 s and the steps
+}
+
+Basis DefaultBasis() {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kProjectFolders);
+  basis.presets = spec::ReadPresets(kProjectFolders);
+  return basis;
+}
+
+TEST(VirtualPredictor, GoesOnUntilTheWorkersAreNoLongerInStep) {
+  // Twelve workers begin together on eight cores, all reading, then all preparing; it takes thousands
+  // of steps until some read while others prepare, and the rate is 4 % higher.
+  const spec::Experiment experiment =
+      spec::ReadExperimentText(
+          "model: mlp\nstorage: sata-ssd\nprepare: {kind: burn, cost: 98201ns}\nlimits: {cpus: 8}\n"
+          "loader: {workers: 12, batch_size: 32}\ndevice: h100\ntransfer: {overlap: false}\n",
+          "test.yaml", {}, kProjectFolders)
+          .experiment;
+  const Basis basis = DefaultBasis();
+  const Prediction run = PredictRates(experiment, basis, nullptr);
+  const cost::Pipeline pipeline = Resolve(experiment, basis).pipeline;
+  const auto predict = PredictInVirtualTime(experiment, pipeline, run.measurement, nullptr);
+  EXPECT_NEAR(predict(diagnose::VariantOf(experiment, pipeline)) / *run.measurement.result.samples_per_s,
+              1, 0.01);
+}
+
 TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
   // Two threads train beside 64 workers on two cores. The bounds leave out what loading costs the
   // pool, so that rows answered by them would be that much too low.
@@ -170,9 +203,7 @@ TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
                "test.yaml", {}, kProjectFolders)
         .experiment;
   };
-  Basis basis;
-  basis.profile = spec::ReadMachineProfile("default", "--profile", kProjectFolders);
-  basis.presets = spec::ReadPresets(kProjectFolders);
+  const Basis basis = DefaultBasis();
   const Prediction now = Predict(large("cpu"), basis, nullptr);
   const auto row = diagnose::FindRow(now.diagnosis.what_if, "device to a100");
   ASSERT_TRUE(row);
