@@ -71,8 +71,7 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
   // Beside a device of its own, fewer threads gain no more than the loader does.
   std::optional<SettingGain> fewer;
-  if (!loads || now.on_cpu())
-    fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds);
+  if (!loads || now.on_cpu()) fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds);
   if (loads && !(fewer && fewer->gain > loader->gain)) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;

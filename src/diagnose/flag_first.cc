@@ -14,9 +14,9 @@ double GainByFlag(Demand demand, const Question& q) {
   double best = 0;
   for (const Lever& lever : TrainingLevers(q)) {
     if (lever.takes != Takes::kFlag || lever.eases != demand || lever.changes_training) continue;
-    const double tried =
-        lever.acts == Acts::kOnCompute ? MostGainTried(q, trace::ProbeKind::kFreeCompute)
-                                       : MostGainTried(q, trace::ProbeKind::kFreeData);
+    const double tried = lever.acts == Acts::kOnCompute
+                             ? MostGainTried(q, trace::ProbeKind::kFreeCompute)
+                             : MostGainTried(q, trace::ProbeKind::kFreeData);
     best = std::max(best, std::min(tried, Gain(now, q.predict(lever.setting.change(q.now)))));
   }
   return best;

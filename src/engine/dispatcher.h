@@ -176,7 +176,8 @@ void Dispatcher::Settle(int worker, Account& account, base::Instant now) {
   if (!seat.blocked_since) return;
   const base::Instant begin = *seat.blocked_since;
   seat.blocked_since.reset();
-  // Beside one worker no other has an earlier batch: training waits for a batch that is being pinned.
+  // Beside one worker no other has an earlier batch: training waits for a batch that is being
+  // pinned.
   if (seats_.size() == 1) return;
   const auto enter = [&](trace::State state, base::Instant when, base::Instant) {
     if (state != account.state()) account.Enter(state, when);

@@ -29,10 +29,10 @@ std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
 }
 
 /// The mark that ends the warm-up of `warmup: auto`. The first interval always goes when there is
-/// another: it holds the filling of the pipeline. So do the next ones, which end when a step is only
-/// submitted, on a device that keeps several in flight. Then MSER-5 says how much more, at most half of
-/// the intervals and never past the last one of the first epoch: the starts of later epochs
-/// belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
+/// another: it holds the filling of the pipeline. So do the next ones, which end when a step is
+/// only submitted, on a device that keeps several in flight. Then MSER-5 says how much more, at
+/// most half of the intervals and never past the last one of the first epoch: the starts of later
+/// epochs belong to the measurement. A first epoch that is shorter than the warm-up is all of it.
 std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                            const spec::Experiment& experiment) {
   const std::vector<double> seconds = SecondsPerStep(marks);
@@ -45,8 +45,8 @@ std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Check
   return std::min(std::max(filling, settled), std::max(filling, epoch_end));
 }
 
-/// Of a thread's time: more than the moments in which the two sides of a full or an empty queue pass
-/// each other, less than what shows in a rate.
+/// Of a thread's time: more than the moments in which the two sides of a full or an empty queue
+/// pass each other, less than what shows in a rate.
 constexpr double kWaits = 0.02;
 
 /// The share of [from, to) that `threads` threads of a role spend in `state`.
@@ -56,8 +56,8 @@ double ShareIn(const trace::RunTrace& trace, trace::Role role, trace::State stat
   return wall_s > 0 ? base::ToSeconds(trace::TimeIn(trace, role, state, from, to)) / wall_s : 0;
 }
 
-/// Workers wait for room, or for the next epoch: training limits. A stock that is used up was full at
-/// first, so that only the second half of [from, to) counts.
+/// Workers wait for room, or for the next epoch: training limits. A stock that is used up was full
+/// at first, so that only the second half of [from, to) counts.
 bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experiment,
                  base::Instant from, base::Instant to) {
   const base::Instant middle = from + (to - from) / 2;
@@ -68,31 +68,34 @@ bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experimen
 }
 
 /// Training mostly waited until the first of `marks` after the begin, and since then not every
-/// worker has delivered: what was delivered is the stock that the wait built up, unless the stock has
-/// grown since and workers wait for room.
+/// worker has delivered: what was delivered is the stock that the wait built up, unless the stock
+/// has grown since and workers wait for room.
 bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                    const spec::Experiment& experiment) {
   if (experiment.loader.workers == 0) return false;
   const Checkpoint& first = marks[1];
   if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
-  const Duration starved = trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved,
-                                         trace.begin, first.at);
+  const Duration starved =
+      trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved, trace.begin, first.at);
   if (2 * starved <= first.at - trace.begin) return false;
   const Checkpoint& last = marks.back();
   const bool grown = last.loaded - last.samples >= first.loaded - first.samples;
   return !grown || !WorkersWait(trace, experiment, first.at, last.at);
 }
 
-std::size_t StatedStart(const std::vector<Checkpoint>& marks, base::Instant from) {
-  const auto first = std::find_if(marks.begin(), marks.end(),
-                                  [from](const Checkpoint& mark) { return mark.at >= from; });
-  return static_cast<std::size_t>(first - marks.begin());
+std::vector<Checkpoint>::const_iterator FirstMarkAt(const std::vector<Checkpoint>& marks,
+                                                    base::Instant from) {
+  return std::find_if(marks.begin(), marks.end(),
+                      [from](const Checkpoint& mark) { return mark.at >= from; });
 }
 
 std::size_t Start(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
-                  const spec::Experiment& experiment) {
-  if (experiment.run.warmup) return StatedStart(marks, trace.begin + *experiment.run.warmup);
-  return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(trace, marks, experiment);
+                  const spec::Experiment& experiment, bool only_start) {
+  if (experiment.run.warmup) {
+    const auto first = FirstMarkAt(marks, trace.begin + *experiment.run.warmup);
+    return static_cast<std::size_t>(first - marks.begin());
+  }
+  return only_start ? 0 : AutomaticStart(trace, marks, experiment);
 }
 
 std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
@@ -108,8 +111,8 @@ std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
                 .counted = samples};
 }
 
-/// These epochs, whole: one that the warm-up cuts is left out, or, being the only one, taken from its
-/// own begin, since loading starts anew in each epoch. A stated warm-up is left out as stated.
+/// These epochs, whole: one that the warm-up cuts is left out, or, being the only one, taken from
+/// its own begin, since loading starts anew in each epoch. A stated warm-up is left out as stated.
 std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                                std::size_t start, EpochRange epochs, bool stated_warmup) {
   const auto record = [&](std::int64_t index) {
@@ -125,8 +128,7 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   // last recorded one.
   const bool all_recorded = trace.epochs.back().epoch == marks.back().epoch;
   const base::Instant end = all_recorded ? record(epochs.last)->end : marks.back().at;
-  const auto from = std::find_if(marks.begin(), marks.end(),
-                                 [&](const Checkpoint& mark) { return mark.at >= begin; });
+  const auto from = FirstMarkAt(marks, begin);
   auto to = std::find_if(marks.begin(), marks.end(),
                          [&](const Checkpoint& mark) { return mark.at > end; });
   if (from == marks.end() || to == marks.begin()) return std::nullopt;
@@ -136,8 +138,8 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
 }
 
 /// Samples that the device trained on within the window, steps at its edges in part: a window that
-/// begins while the device is filled ends with more steps submitted than trained. What was delivered
-/// where the device has no clock or not every step was kept.
+/// begins while the device is filled ends with more steps submitted than trained. What was
+/// delivered where the device has no clock or not every step was kept.
 double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
   const trace::Reservoir& steps =
       trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
@@ -146,24 +148,24 @@ double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
   double trained = 0;
   for (const trace::Sampled& step : steps.kept) {
     const Duration took(std::max<std::int64_t>(1, std::llround(step.value)));
-    const Duration inside =
-        std::min(step.at, window.to) - std::max(step.at - took, window.from);
+    const Duration inside = std::min(step.at, window.to) - std::max(step.at - took, window.from);
     trained += std::max(0.0, base::ToSeconds(inside) / base::ToSeconds(took));
   }
   return trained * static_cast<double>(window.samples) /
          static_cast<double>(window.last_step - window.first_step);
 }
 
-/// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window, the
-/// difference is the change of what is in stock and in work. Where workers wait, training limits, and
-/// deliveries are its rate. Where they do not, loading limits if training waits, or if it used up
-/// stock instead.
-void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
+/// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window,
+/// the difference is the change of what is in stock and in work. Where workers wait, training
+/// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
+/// it used up stock instead. `only_start`: see OnlyStartSeen; what is delivered then is no rate.
+void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, bool only_start,
+                 Window& window) {
   // Of the samples: below it, deliveries are exact enough, and exact over whole cycles.
   constexpr double kDiffers = 0.01;
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
-  if (WorkersWait(trace, experiment, window.from, window.to)) {
+  if (!only_start && WorkersWait(trace, experiment, window.from, window.to)) {
     if (window.first_step <= experiment.device.in_flight)
       window.counted = std::llround(SamplesTrained(trace, window));
     return;
@@ -172,10 +174,9 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const double more = static_cast<double>(window.loaded) - delivered;
   // A device with steps in flight works on while its host waits for a batch.
   const bool on_device = trace::Has(trace, trace::Role::kDevice);
-  const double starved =
-      ShareIn(trace, on_device ? trace::Role::kDevice : trace::Role::kConsumer,
-              on_device ? trace::State::kDeviceStarved : trace::State::kStarved, 1, window.from,
-              window.to);
+  const double starved = ShareIn(trace, on_device ? trace::Role::kDevice : trace::Role::kConsumer,
+                                 on_device ? trace::State::kDeviceStarved : trace::State::kStarved,
+                                 1, window.from, window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) <= kDiffers * delivered) return;
@@ -205,6 +206,12 @@ std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
   return marks;
 }
 
+std::vector<Checkpoint>::const_iterator FirstMarkFrom(const std::vector<Checkpoint>& marks,
+                                                      std::int64_t steps) {
+  return std::find_if(marks.begin(), marks.end(),
+                      [steps](const Checkpoint& mark) { return mark.steps >= steps; });
+}
+
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps) {
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
   if (epoch > 0 && steps / epoch >= kEpochsForPeriod) return epoch;
@@ -215,31 +222,32 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment) {
   const std::vector<Checkpoint> marks = Marks(trace);
   if (marks.size() < 2) return std::nullopt;
-  const std::size_t start = Start(trace, marks, experiment);
+  const bool only_start = !experiment.run.warmup && OnlyStartSeen(trace, marks, experiment);
+  const std::size_t start = Start(trace, marks, experiment, only_start);
   if (start + 1 >= marks.size()) return std::nullopt;
   if (const auto epochs = EpochsToJudge(trace, experiment)) {
-    if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value())) return window;
+    if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value()))
+      return window;
   }
   const std::int64_t steps = marks.back().steps - marks[start].steps;
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),
                                           std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[start], marks[end]);
-  if (window) ChooseCount(trace, experiment, *window);
+  if (window) ChooseCount(trace, experiment, only_start, *window);
   return window;
 }
 
 double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
                               std::int64_t start, std::int64_t cycle) {
   const std::vector<Checkpoint> marks = Marks(trace);
-  const auto after = std::find_if(marks.begin(), marks.end(),
-                                  [start](const Checkpoint& mark) { return mark.steps >= start; });
+  const auto after = FirstMarkFrom(marks, start);
   if (marks.size() < 2 || after == marks.end()) return 0;
-  const std::size_t from =
-      std::max(static_cast<std::size_t>(after - marks.begin()), AutomaticStart(trace, marks, experiment));
+  const std::size_t from = std::max(static_cast<std::size_t>(after - marks.begin()),
+                                    AutomaticStart(trace, marks, experiment));
   const std::size_t end =
       WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[from], marks[end]);
-  if (window) ChooseCount(trace, experiment, *window);
+  if (window) ChooseCount(trace, experiment, false, *window);
   return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
 }
 

@@ -25,15 +25,15 @@ double SecondsOfDraws(const spec::Experiment& experiment, const cost::Pipeline& 
 double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const auto batch = static_cast<double>(experiment.loader.batch_size);
   const auto chunk = static_cast<double>(cost::ChunkSamples(experiment, pipeline));
-  return experiment.run.accelerators * ((5 + 2 * std::ceil(batch / chunk)) * kUncounted_s +
-                                        SecondsOfDraws(experiment, pipeline));
+  return experiment.run.accelerators *
+         ((5 + 2 * std::ceil(batch / chunk)) * kUncounted_s + SecondsOfDraws(experiment, pipeline));
 }
 
 double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                     std::int64_t steps, std::int64_t events) {
-  return static_cast<double>(events) * kEvent_s +
-         experiment.run.accelerators * static_cast<double>(steps) *
-             SecondsOfDraws(experiment, pipeline);
+  return static_cast<double>(events) * kEvent_s + experiment.run.accelerators *
+                                                      static_cast<double>(steps) *
+                                                      SecondsOfDraws(experiment, pipeline);
 }
 
 }  // namespace pipesim::predict

@@ -97,7 +97,8 @@ class VirtualPredictor {
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
     const auto wanted = static_cast<std::int64_t>(least_);
-    const std::int64_t windows = kFewestWindows * std::max<std::int64_t>(loader.Window(), loader.workers);
+    const std::int64_t windows =
+        kFewestWindows * std::max<std::int64_t>(loader.Window(), loader.workers);
     return StartOf(loader) + stretch_ * std::max(wanted, windows);
   }
 
@@ -107,9 +108,9 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// Where epochs are short and affordable, the rate of whole epochs; else that after the start, over
-  /// whole cycles of all workers within an epoch, less what epochs lose where the run saw them end.
-  /// nullopt: the time that is left does not suffice.
+  /// Where epochs are short and affordable, the rate of whole epochs; else that after the start,
+  /// over whole cycles of all workers within an epoch, less what epochs lose where the run saw them
+  /// end. nullopt: the time that is left does not suffice.
   std::optional<double> Run(const Variant& variant) {
     const Experiment experiment = WithSettings(experiment_, variant.settings);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
@@ -144,10 +145,12 @@ class VirtualPredictor {
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
     const auto trace = RunSteps(experiment, pipeline, least, std::max(least, wanted), epoch);
     if (!trace || trace->progress.empty()) return std::nullopt;
-    if (IsCached(experiment)) return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
+    if (IsCached(experiment))
+      return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
     const trace::Checkpoint& last = trace->progress.back();
     const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
-    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s : 0;
+    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s
+                      : 0;
   }
 
   /// The most steps that one variant may run.
@@ -190,8 +193,9 @@ class VirtualPredictor {
     const auto begun = measure::FirstMarkFrom(trace.progress, start);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;
-    const double step_s = static_cast<double>(experiment.run.accelerators *
-                                              experiment.loader.batch_size) / samples_per_s;
+    const double step_s =
+        static_cast<double>(experiment.run.accelerators * experiment.loader.batch_size) /
+        samples_per_s;
     const double lost_s = base::ToSeconds(begun->at - trace.begin) - StartupOnce(experiment) -
                           static_cast<double>(begun->steps) * step_s;
     const double whole_s = static_cast<double>(epoch) * step_s;
