@@ -80,8 +80,9 @@ def rate(c):
 
 def in_step(c):
     """Batches/s of workers that stay in step: all read, then all prepare on the shared cores. Processor sharing keeps
-    them so, and then neither part is busy all the time: the lower bound where `rate` is the upper one."""
-    return c.workers / (c.read + c.wait + c.cpu * max(1, c.workers / c.cores) + 1e-12)
+    them so, and then neither part is busy all the time: the lower bound where `rate` is the upper one. The reads of a
+    batch take one reader no less than the disk's time for them: its pace need not run on while the reader prepares."""
+    return c.workers / (max(c.read, c.disk) + c.wait + c.cpu * max(1, c.workers / c.cores) + 1e-12)
 
 
 def is_reached(c, verdict):

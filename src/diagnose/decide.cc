@@ -116,13 +116,14 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   for (const auto& candidate : freed) {
     if (candidate.gain >= thresholds.gain_that_counts) decision.candidates.push_back(candidate);
   }
-  const auto loader =
-      SmallestNearBest(LoaderSettings(now, predict, thresholds), now, predict, thresholds);
+  // No setting of the loader gains more than data that is free; then none need be searched for.
+  std::optional<SettingGain> loader;
+  if (Gain(rate, predict(FreeData(now))) >= thresholds.gain_that_counts)
+    loader = SmallestNearBest(LoaderSettings(now, predict, thresholds), now, predict, thresholds);
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
   // Beside a device of its own, fewer threads gain no more than the loader does.
   std::optional<SettingGain> fewer;
-  if (!loads || now.on_cpu())
-    fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds);
+  if (!loads || now.on_cpu()) fewer = SmallestNearBest(FewerThreads(now), now, predict, thresholds);
   if (loads && !(fewer && fewer->gain > loader->gain)) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;

@@ -27,8 +27,7 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (const auto& missing : doubt.missing) {
     const bool blind = missing.signal == "diagnosis.model_error" ||
                        missing.signal.starts_with("demands.") ||
-                       missing.signal == "device.launch_s" ||
-                       missing.signal == "diagnosis.what_if";
+                       missing.signal == "device.launch_s" || missing.signal == "diagnosis.what_if";
     if (blind) return {};
   }
   std::vector<std::string> parts;

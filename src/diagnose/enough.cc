@@ -111,7 +111,7 @@ std::vector<int> CountsToTry(int fewest, int most) {
   constexpr int kEach = 16;
   std::vector<int> counts;
   for (int count = fewest; count < most;
-       count += count - fewest < kEach ? 1 : std::max(1, count / 8)) {
+       count += count < kEach ? 1 : count / 8) {
     counts.push_back(count);
   }
   counts.push_back(most);

@@ -14,8 +14,8 @@ struct WorkerCount {
   double share_of_best = 1;
 };
 
-/// Counts of workers from `fewest` to `most`, ascending, both included: the first 16 above `fewest`
-/// one by one, then growing by an eighth.
+/// Counts of workers from `fewest` to `most`, ascending, both included: one by one up to 16, from
+/// there by an eighth, which is about what one worker more or less means to so many.
 std::vector<int> CountsToTry(int fewest, int most);
 
 /// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
@@ -24,9 +24,9 @@ std::vector<int> CountsToTry(int fewest, int most);
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share);
 
-/// Over 0 to MostWorkers, with PyTorch's prefetch factor, twice it, and the run's own: the pair that
-/// reaches Thresholds::enough_share of the best rate with the fewest batches in memory. nullopt when
-/// nothing was predicted.
+/// Over 0 to MostWorkers, with PyTorch's prefetch factor, twice it, and the run's own: the pair
+/// that reaches Thresholds::enough_share of the best rate with the fewest batches in memory.
+/// nullopt when nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -57,8 +57,8 @@ class Dispatcher {
   /// Whether the worker has not been woken since it began to wait.
   bool waits(int worker) const { return seats_[static_cast<std::size_t>(worker)].waits; }
   /// Ends a wait. The part of a blocked wait during which the consumer also waited becomes
-  /// kBlockedOnOrder (the window is full because an earlier batch is unfinished), the rest
-  /// kBlockedOnConsumer.
+  /// kBlockedOnOrder (the window is full because an earlier batch of another worker is unfinished),
+  /// the rest kBlockedOnConsumer.
   template <class Account>
   void Settle(int worker, Account& account, base::Instant now);
 
@@ -176,6 +176,9 @@ void Dispatcher::Settle(int worker, Account& account, base::Instant now) {
   if (!seat.blocked_since) return;
   const base::Instant begin = *seat.blocked_since;
   seat.blocked_since.reset();
+  // Beside one worker no other has an earlier batch: training waits for a batch that is being
+  // pinned.
+  if (seats_.size() == 1) return;
   const auto enter = [&](trace::State state, base::Instant when, base::Instant) {
     if (state != account.state()) account.Enter(state, when);
   };

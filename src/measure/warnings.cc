@@ -33,7 +33,7 @@ struct Case {
 using Found = std::optional<Warning>;
 
 Found CheckStock(const Case& c) {
-  if (c.window.counted == c.window.samples) return std::nullopt;
+  if (!c.window.by_loading || c.window.counted == c.window.samples) return std::nullopt;
   const double all = AllOverFirst(c.trace, c.window, c.experiment);
   return warnings::Stock{.delivered_per_s = all * DeliveredPerSecond(c.window),
                          .loaded_per_s = all * SamplesPerSecond(c.window)};

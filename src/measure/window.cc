@@ -45,8 +45,31 @@ std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Check
   return std::min(std::max(filling, settled), std::max(filling, epoch_end));
 }
 
+/// Of a thread's time: more than the moments in which the two sides of a full or an empty queue
+/// pass each other, less than what shows in a rate.
+constexpr double kWaits = 0.02;
+
+/// The share of [from, to) that `threads` threads of a role spend in `state`.
+double ShareIn(const trace::RunTrace& trace, trace::Role role, trace::State state, int threads,
+               base::Instant from, base::Instant to) {
+  const double wall_s = base::ToSeconds(to - from) * threads;
+  return wall_s > 0 ? base::ToSeconds(trace::TimeIn(trace, role, state, from, to)) / wall_s : 0;
+}
+
+/// Workers wait for room, or for the next epoch: training limits. A stock that is used up was full
+/// at first, so that only the second half of [from, to) counts.
+bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                 base::Instant from, base::Instant to) {
+  const base::Instant middle = from + (to - from) / 2;
+  double share = 0;
+  for (const trace::State state : {trace::State::kBlockedOnConsumer, trace::State::kIdle})
+    share += ShareIn(trace, trace::Role::kWorker, state, experiment.loader.workers, middle, to);
+  return share >= kWaits;
+}
+
 /// Training mostly waited until the first of `marks` after the begin, and since then not every
-/// worker has delivered: what was delivered is the stock that the wait built up.
+/// worker has delivered: what was delivered is the stock that the wait built up, unless the stock
+/// has grown since and workers wait for room.
 bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                    const spec::Experiment& experiment) {
   if (experiment.loader.workers == 0) return false;
@@ -54,7 +77,10 @@ bool OnlyStartSeen(const trace::RunTrace& trace, const std::vector<Checkpoint>& 
   if (marks.back().steps - first.steps >= experiment.loader.workers) return false;
   const Duration starved =
       trace::TimeIn(trace, trace::Role::kConsumer, trace::State::kStarved, trace.begin, first.at);
-  return 2 * starved > first.at - trace.begin;
+  if (2 * starved <= first.at - trace.begin) return false;
+  const Checkpoint& last = marks.back();
+  const bool grown = last.loaded - last.samples >= first.loaded - first.samples;
+  return !grown || !WorkersWait(trace, experiment, first.at, last.at);
 }
 
 std::vector<Checkpoint>::const_iterator FirstMarkAt(const std::vector<Checkpoint>& marks,
@@ -64,12 +90,12 @@ std::vector<Checkpoint>::const_iterator FirstMarkAt(const std::vector<Checkpoint
 }
 
 std::size_t Start(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
-                  const spec::Experiment& experiment) {
+                  const spec::Experiment& experiment, bool only_start) {
   if (experiment.run.warmup) {
     const auto first = FirstMarkAt(marks, trace.begin + *experiment.run.warmup);
     return static_cast<std::size_t>(first - marks.begin());
   }
-  return OnlyStartSeen(trace, marks, experiment) ? 0 : AutomaticStart(trace, marks, experiment);
+  return only_start ? 0 : AutomaticStart(trace, marks, experiment);
 }
 
 std::optional<Window> Between(const Checkpoint& from, const Checkpoint& to) {
@@ -111,41 +137,51 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   return window;
 }
 
+/// Samples that the device trained on within the window, steps at its edges in part: a window that
+/// begins while the device is filled ends with more steps submitted than trained. What was
+/// delivered where the device has no clock or not every step was kept.
+double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
+  const trace::Reservoir& steps =
+      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+  if (steps.kept.empty() || steps.seen > static_cast<std::int64_t>(steps.kept.size()))
+    return static_cast<double>(window.samples);
+  double trained = 0;
+  for (const trace::Sampled& step : steps.kept) {
+    const Duration took(std::max<std::int64_t>(1, std::llround(step.value)));
+    const Duration inside = std::min(step.at, window.to) - std::max(step.at - took, window.from);
+    trained += std::max(0.0, base::ToSeconds(inside) / base::ToSeconds(took));
+  }
+  return trained * static_cast<double>(window.samples) /
+         static_cast<double>(window.last_step - window.first_step);
+}
+
 /// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window,
-/// the difference is the change of what is in stock and in work. Where workers wait for room, or
-/// for the next epoch, training limits, and deliveries are its rate. Where they do not, loading
-/// limits if training waits, or if it used up stock instead.
-void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, Window& window) {
-  // Of a thread's time: more than the moments in which the two sides of a full or an empty queue
-  // pass each other, less than what shows in a rate.
-  constexpr double kWaits = 0.02;
+/// the difference is the change of what is in stock and in work. Where workers wait, training
+/// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
+/// it used up stock instead. `only_start`: see OnlyStartSeen; what is delivered then is no rate.
+void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experiment, bool only_start,
+                 Window& window) {
   // Of the samples: below it, deliveries are exact enough, and exact over whole cycles.
   constexpr double kDiffers = 0.01;
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
-  const auto share = [&](trace::Role role, trace::State state, int threads, base::Instant from) {
-    return base::ToSeconds(trace::TimeIn(trace, role, state, from, window.to)) /
-           (base::ToSeconds(window.to - from) * threads);
-  };
-  const int workers = experiment.loader.workers;
-  // A stock that is used up was full at first.
-  const base::Instant middle = window.from + (window.to - window.from) / 2;
-  const double waiting =
-      share(trace::Role::kWorker, trace::State::kBlockedOnConsumer, workers, middle) +
-      share(trace::Role::kWorker, trace::State::kIdle, workers, middle);
-  if (waiting >= kWaits) return;
+  if (!only_start && WorkersWait(trace, experiment, window.from, window.to)) {
+    if (window.first_step <= experiment.device.in_flight)
+      window.counted = std::llround(SamplesTrained(trace, window));
+    return;
+  }
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
   // A device with steps in flight works on while its host waits for a batch.
-  const double starved =
-      trace::Has(trace, trace::Role::kDevice)
-          ? share(trace::Role::kDevice, trace::State::kDeviceStarved, 1, window.from)
-          : share(trace::Role::kConsumer, trace::State::kStarved, 1, window.from);
+  const bool on_device = trace::Has(trace, trace::Role::kDevice);
+  const double starved = ShareIn(trace, on_device ? trace::Role::kDevice : trace::Role::kConsumer,
+                                 on_device ? trace::State::kDeviceStarved : trace::State::kStarved,
+                                 1, window.from, window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) <= kDiffers * delivered) return;
   // A stock that still grows ends as high as training can go without waiting.
-  const double most = delivered / std::max(1 - starved, 1e-6);
+  const double most = SamplesTrained(trace, window) / std::max(1 - starved, 1e-6);
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 
@@ -186,7 +222,8 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment) {
   const std::vector<Checkpoint> marks = Marks(trace);
   if (marks.size() < 2) return std::nullopt;
-  const std::size_t start = Start(trace, marks, experiment);
+  const bool only_start = !experiment.run.warmup && OnlyStartSeen(trace, marks, experiment);
+  const std::size_t start = Start(trace, marks, experiment, only_start);
   if (start + 1 >= marks.size()) return std::nullopt;
   if (const auto epochs = EpochsToJudge(trace, experiment)) {
     if (auto window = OfEpochs(trace, marks, start, *epochs, experiment.run.warmup.has_value()))
@@ -196,7 +233,7 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   const std::size_t end = WholePeriodsEnd(marks, start, PeriodSteps(experiment, steps),
                                           std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[start], marks[end]);
-  if (window) ChooseCount(trace, experiment, *window);
+  if (window) ChooseCount(trace, experiment, only_start, *window);
   return window;
 }
 
@@ -210,7 +247,7 @@ double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experime
   const std::size_t end =
       WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[from], marks[end]);
-  if (window) ChooseCount(trace, experiment, *window);
+  if (window) ChooseCount(trace, experiment, false, *window);
   return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
 }
 

@@ -1,12 +1,19 @@
 // How long the virtual engine itself takes, so that predictions answer in time.
 #pragma once
 
+#include <cstdint>
+
 #include "cost/pipeline.h"
 #include "spec/experiment.h"
 
 namespace pipesim::predict {
 
-/// Seconds of one core for a step and its batch on every accelerator, by order of magnitude.
+/// Seconds of one core for a step and its batch on every accelerator, by order of magnitude and
+/// before it ran: what repeats itself is skipped and takes far less.
 double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& pipeline);
+
+/// Of a run of so many steps that simulated so many events.
+double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                    std::int64_t steps, std::int64_t events);
 
 }  // namespace pipesim::predict

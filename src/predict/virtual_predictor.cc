@@ -20,6 +20,8 @@ namespace {
 constexpr double kFewestSteps = 200;
 // Filling the window once is warm-up; a window's worth of steps is one period of the workers.
 constexpr std::int64_t kFewestWindows = 8;
+// Of a rate: what twice the steps may still change.
+constexpr double kSettled = 0.005;
 // Half-width of a variant's rate: a fifth of the gain that counts (diagnose::Thresholds).
 constexpr double kVariantNoise = 0.01;
 
@@ -39,13 +41,12 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
   return experiment;
 }
 
-/// The steps after which the rate's half-width is kVariantNoise; it shrinks with the square root of the
-/// steps. No more than the run itself had, but at least kFewestSteps.
+/// The steps after which the rate's half-width is kVariantNoise; it shrinks with the square root of
+/// the steps. Also more than the run had, whose promises would else be as uncertain as it is.
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
   const auto half = measure::RelativeHalfWidth(measurement.result);
-  const double wanted = half ? had * std::pow(*half / kVariantNoise, 2) : 0;
-  return std::max(kFewestSteps, std::min(wanted, had));
+  return std::max(kFewestSteps, half ? had * std::pow(*half / kVariantNoise, 2) : 0);
 }
 
 class VirtualPredictor {
@@ -58,7 +59,8 @@ class VirtualPredictor {
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
     saw_borders_ = measurement.result.epochs.size() > 1;
-    const double bound = diagnose::PredictByBounds(diagnose::VariantOf(experiment, pipeline));
+    now_ = diagnose::VariantOf(experiment, pipeline);
+    const double bound = diagnose::PredictByBounds(now_);
     const auto& measured = measurement.result.samples_per_s;
     if (std::isfinite(bound) && bound > 0 && measured) of_bound_ = *measured / bound;
   }
@@ -70,18 +72,34 @@ class VirtualPredictor {
                                     [&](const auto& one) { return one.first == variant; });
     if (known != known_.end()) return known->second;
     if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
+    if (!std::exchange(settled_, true)) Settle();
     const double rate = Run(variant).value_or(of_bound_ * bound);
     known_.emplace_back(variant, rate);
     return rate;
   }
 
  private:
+  /// Doubles the steps of variants until those of the run as it is change its rate no more. Where
+  /// threads share cores, the order in which they began together fades slowly.
+  void Settle() {
+    constexpr int kMostDoublings = 4;
+    std::optional<double> rate = Run(now_);
+    for (int doublings = 0; rate && doublings < kMostDoublings; ++doublings) {
+      stretch_ *= 2;
+      const std::optional<double> longer = Run(now_);
+      const bool settled = !longer || std::abs(*longer - *rate) <= kSettled * *rate;
+      if (settled) stretch_ /= 2;
+      rate = settled ? std::nullopt : longer;
+    }
+  }
+
   /// Enough steps to tell a gain from noise, start included; at least kFewestWindows windows and
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
     const auto wanted = static_cast<std::int64_t>(least_);
-    return StartOf(loader) + std::max(wanted, kFewestWindows * std::max<std::int64_t>(
-                                                  loader.Window(), loader.workers));
+    const std::int64_t windows =
+        kFewestWindows * std::max<std::int64_t>(loader.Window(), loader.workers);
+    return StartOf(loader) + stretch_ * std::max(wanted, windows);
   }
 
   /// Steps to leave out at the start: the first window, the first cycle, and the steps that fill
@@ -90,36 +108,55 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// Where epochs are short, the rate of whole epochs; else that after the start, over whole cycles
-  /// of all workers, less what epochs lose where the run saw them end. nullopt: the time that is
-  /// left does not suffice.
+  /// Where epochs are short and affordable, the rate of whole epochs; else that after the start,
+  /// over whole cycles of all workers within an epoch, less what epochs lose where the run saw them
+  /// end. nullopt: the time that is left does not suffice.
   std::optional<double> Run(const Variant& variant) {
     const Experiment experiment = WithSettings(experiment_, variant.settings);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    if (epoch > 0 && epoch <= StepsOf(experiment.loader))
+    const std::int64_t wanted = StepsOf(experiment.loader);
+    // Whole epochs are exact where the run saw their borders, so they may take somewhat longer.
+    const bool short_epochs = epoch > 0 && epoch <= (saw_borders_ ? kEpochsWorth : 1) * wanted;
+    if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline))
       return RateOfEpochs(experiment, variant.pipeline, epoch);
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
-    const std::int64_t start = StartOf(experiment.loader);
+    // Whole cycles: within one, workers that began together have made nothing, or all.
+    const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
     const auto trace = RunSteps(experiment, variant.pipeline, start + 2 * cycle,
-                                StepsOf(experiment.loader));
+                                epoch > 0 ? std::min(epoch, wanted) : wanted);
     if (!trace) return std::nullopt;
     const double rate = measure::SteadySamplesPerSecond(*trace, experiment, start, cycle);
     return saw_borders_ ? rate * ShareBesideStarts(*trace, experiment, start, rate) : rate;
   }
 
-  /// Each epoch begins like the first, with nothing loaded; but a cache changes along the epochs, so
-  /// that the first does not count.
+  static bool IsCached(const Experiment& experiment) {
+    return experiment.storage.cache.policy != spec::CachePolicy::kNone;
+  }
+
+  /// A cache changes along the epochs, so that the first does not count.
+  static std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) {
+    return IsCached(experiment) ? 3 * epoch : epoch;
+  }
+
+  /// Each epoch begins like the first, with nothing loaded.
   std::optional<double> RateOfEpochs(const Experiment& experiment, const cost::Pipeline& pipeline,
                                      std::int64_t epoch) {
-    const bool cached = experiment.storage.cache.policy != spec::CachePolicy::kNone;
-    const std::int64_t least = cached ? 3 * epoch : epoch;
+    const std::int64_t least = FewestOfEpochs(experiment, epoch);
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
     const auto trace = RunSteps(experiment, pipeline, least, std::max(least, wanted), epoch);
     if (!trace || trace->progress.empty()) return std::nullopt;
-    if (cached) return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
+    if (IsCached(experiment))
+      return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
     const trace::Checkpoint& last = trace->progress.back();
     const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
-    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s : 0;
+    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s
+                      : 0;
+  }
+
+  /// The most steps that one variant may run.
+  std::int64_t Most(const Experiment& experiment, const cost::Pipeline& pipeline) const {
+    const double seconds = (kLongest_s - spent_s_) * kMostOfOne;
+    return static_cast<std::int64_t>(seconds / SecondsOfStep(experiment, pipeline));
   }
 
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
@@ -130,15 +167,17 @@ class VirtualPredictor {
     const double step_s = SecondsOfStep(experiment, pipeline);
     const double left_s = kLongest_s - spent_s_;
     const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s) / unit * unit;
-    const auto most = static_cast<std::int64_t>(left_s * kMostOfOne / step_s);
     const std::int64_t steps = std::max(least, std::min(wanted, affordable));
-    if (steps > most) return std::nullopt;
-    spent_s_ += step_s * static_cast<double>(steps);
+    if (steps > Most(experiment, pipeline)) return std::nullopt;
     experiment.run.steps = steps;
     engine::RunControl control;
     control.stop = stop_;
     control.coarse = true;
-    return executor_->Run(experiment, pipeline, control);
+    const std::int64_t before = executor_->Events();
+    trace::RunTrace trace = executor_->Run(experiment, pipeline, control);
+    // What it took, not what its steps could have taken: most variants soon repeat themselves.
+    spent_s_ += SecondsOfRun(experiment, pipeline, trace.steps, executor_->Events() - before);
+    return trace;
   }
 
   /// Of the run's begin and of no later epoch.
@@ -154,16 +193,19 @@ class VirtualPredictor {
     const auto begun = measure::FirstMarkFrom(trace.progress, start);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;
-    const double step_s = static_cast<double>(experiment.run.accelerators *
-                                              experiment.loader.batch_size) / samples_per_s;
+    const double step_s =
+        static_cast<double>(experiment.run.accelerators * experiment.loader.batch_size) /
+        samples_per_s;
     const double lost_s = base::ToSeconds(begun->at - trace.begin) - StartupOnce(experiment) -
                           static_cast<double>(begun->steps) * step_s;
     const double whole_s = static_cast<double>(epoch) * step_s;
     return whole_s / (whole_s + std::max(0.0, lost_s));
   }
 
-  // Of one core for a whole diagnosis, by SecondsOfStep; later variants are answered by bounds.
-  static constexpr double kLongest_s = 1;
+  // Times the steps that are wanted.
+  static constexpr std::int64_t kEpochsWorth = 4;
+  // Of one core for a whole diagnosis, by SecondsOfRun; later variants are answered by bounds.
+  static constexpr double kLongest_s = 1.5;
   // The variants that share what is left: most diagnoses ask 30 to 100. One that needs more to get
   // past its start may take a tenth.
   static constexpr double kVariants = 40;
@@ -172,8 +214,11 @@ class VirtualPredictor {
   Experiment experiment_;
   const base::StopFlag* stop_;
   // One for all variants, which mostly draw the same costs.
-  std::unique_ptr<engine::Executor> executor_ = engine::MakeVirtualExecutor();
+  std::unique_ptr<engine::VirtualExecutor> executor_ = engine::MakeVirtualExecutor();
+  Variant now_;
   double least_;
+  std::int64_t stretch_ = 1;  ///< of all steps
+  bool settled_ = false;
   bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
   double of_bound_ = 1;  ///< the measured rate over its bound

@@ -10,9 +10,9 @@ namespace pipesim::predict {
 
 /// Predictor for the diagnosis of a real or predicted run with the costs `pipeline` and the result
 /// `measurement`. Runs each variant once, with enough steps to tell a gain from noise, but no more
-/// than about a second allows for the whole diagnosis; after that, or once `stop` is set, it answers
-/// with the variant's bound, in proportion to the run's own. Infinite where the bounds are. Not
-/// thread-safe; several may be used side by side.
+/// than one or two seconds allow for the whole diagnosis; after that, or once `stop` is set, it
+/// answers with the variant's bound, in proportion to the run's own. Infinite where the bounds are.
+/// Not thread-safe; several may be used side by side.
 diagnose::Predictor PredictInVirtualTime(const spec::Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,

@@ -68,13 +68,15 @@ def check_drawn_cases(wrong):
 
 
 def check_measured_truth(wrong):
-    kinds = {"a": "loader-bound", "b": "io-bound", "c": "compute-bound"}
-    for gain, expected in [({"a": 0.5, "b": 0.9, "c": 0}, ("loader-bound",)),
-                           ({"a": 0.0, "b": 0.9, "c": 0}, ("io-bound",)),
-                           ({"a": 0.06, "b": 0.9, "c": 0}, ("loader-bound", "io-bound")),  # near the threshold
-                           ({"a": 0.0, "b": 0.01, "c": 0}, ("balanced",))]:
+    kinds = {"a": "loader-bound", "b": "io-bound", "c": "compute-bound", "d": "launch-bound"}
+    for a, b, d, expected in [(0.5, 0.9, 0, ("loader-bound",)), (0.0, 0.9, 0, ("io-bound",)),
+                              (0.06, 0.9, 0, ("loader-bound", "io-bound")),  # near the threshold
+                              (0.0, 0.01, 0, ("balanced",)),
+                              (0.0, 0.0, 0.9, ("launch-bound",)),
+                              (0.13, 0.0, 6.7, ("loader-bound",))]:  # settings come first
+        gain = {name: real_cases.Range.of([1 + g], [1]) for name, g in {"a": a, "b": b, "c": 0, "d": d}.items()}
         if real_cases.allowed(kinds, gain) != expected:
-            wrong.append(f"measured gains {gain}: {real_cases.allowed(kinds, gain)}, expected {expected}")
+            wrong.append(f"measured gains {a, b, d}: {real_cases.allowed(kinds, gain)}, expected {expected}")
 
 
 def check_sections(wrong):

@@ -238,7 +238,7 @@ TEST(SweepJournal, IsAReportOfThePointsThatItHolds) {
   whole["points"][best]["predicted"]["enough"] = nullptr;
   EXPECT_EQ(reported["points"], whole["points"]);
   EXPECT_EQ(reported["sweep"], whole["sweep"]);
-  fs::resize_file(file, Content(file).size() - 30);
+  fs::resize_file(file, ContentOf(file).size() - 30);
   EXPECT_EQ(read()["summary"]["done"], 2);
   EXPECT_TRUE(read()["summary"]["interrupted"].get<bool>());
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -138,13 +139,14 @@ trace::Effective Threads::Effective() const {
   return effective;
 }
 
-class VirtualExecutor final : public Executor {
+class EventExecutor final : public VirtualExecutor {
  public:
   RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                const RunControl& control) override {
     VirtualRun run(experiment, pipeline, draws_.Of(experiment, pipeline), control);
     Threads threads(run, control);
     threads.Run();
+    events_.fetch_add(run.simulated, std::memory_order_relaxed);
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
     RunTrace trace = run.builder.Finish(run.now, ending.reason, std::move(ending.failure));
     trace.effective = threads.Effective();
@@ -154,15 +156,18 @@ class VirtualExecutor final : public Executor {
     return trace;
   }
 
+  std::int64_t Events() const override { return events_.load(std::memory_order_relaxed); }
+
  private:
   DrawsBetweenRuns draws_;
+  std::atomic<std::int64_t> events_ = 0;
 };
 
 }  // namespace
 }  // namespace virtual_time
 
-std::unique_ptr<Executor> MakeVirtualExecutor() {
-  return std::make_unique<virtual_time::VirtualExecutor>();
+std::unique_ptr<VirtualExecutor> MakeVirtualExecutor() {
+  return std::make_unique<virtual_time::EventExecutor>();
 }
 
 }  // namespace pipesim::engine

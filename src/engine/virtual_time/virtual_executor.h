@@ -2,6 +2,7 @@
 // a discrete-event simulation that never sleeps and starts no thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "engine/executor.h"
@@ -15,6 +16,12 @@ namespace pipesim::engine {
 ///
 /// Differs from Executor's contract: `enough` is asked about every 100 ms of virtual time, in long
 /// runs every 1/128 of the time so far; on_progress is never called.
-std::unique_ptr<Executor> MakeVirtualExecutor();
+class VirtualExecutor : public Executor {
+ public:
+  /// That the finished runs simulated: their effort. Periods that were skipped count once.
+  virtual std::int64_t Events() const = 0;
+};
+
+std::unique_ptr<VirtualExecutor> MakeVirtualExecutor();
 
 }  // namespace pipesim::engine

@@ -161,6 +161,7 @@ void VirtualRun::Visit(StateVisitor& visitor) {
 void VirtualRun::Loop() {
   Recurrence recurrence(*this);
   while (!over) {
+    ++simulated;
     const Instant event{Duration(events.first_time())};
     if (processors.next() <= event) {
       now = processors.next();

@@ -101,6 +101,7 @@ struct VirtualRun {
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;
 
+  std::int64_t simulated = 0;  ///< events
   std::optional<Ending> ended;
   bool over = false;
 };

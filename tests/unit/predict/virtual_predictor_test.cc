@@ -1,11 +1,15 @@
-// Changes run in virtual time: the run as it was, demands made free, settings that bounds cannot see.
+// Changes run in virtual time: the run as it was, demands made free, settings that bounds cannot
+// see.
 #include "predict/virtual_predictor.h"
 
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
 #include "diagnose/demands.h"
+#include "diagnose/what_if.h"
 #include "predict/predict.h"
+#include "spec/machine_profile.h"
+#include "spec/presets.h"
 #include "spec/read.h"
 
 namespace pipesim::predict {
@@ -82,11 +86,12 @@ TEST(VirtualPredictor, ALargerBatchTakesWhatItsCostsSay) {
 TEST(VirtualPredictor, SeesWhatOtherProgramsCostAPoolThatSpins) {
   // Two threads on two cores, one of which another program holds: 17 barriers of two slices each.
   // Measured beside such a program: 20 times slower, with one thread or threads that sleep 2 times.
-  Case c("storage: none\nprepare: {kind: burn, cost: 1us}\nloader: {workers: 1, batch_size: 32}\n"
-         "device: {emulated: {base: 20ms}}\nrun: {steps: 400}\n");
+  Case c(
+      "storage: none\nprepare: {kind: burn, cost: 1us}\nloader: {workers: 1, batch_size: 32}\n"
+      "device: {emulated: {base: 20ms}}\nrun: {steps: 400}\n");
   c.now.pipeline.step = {};
-  c.now.pipeline.step.cost = cost::StepTable(
-      std::vector<spec::StepPoint>{{32, std::chrono::milliseconds(4)}});
+  c.now.pipeline.step.cost =
+      cost::StepTable(std::vector<spec::StepPoint>{{32, std::chrono::milliseconds(4)}});
   c.now.pipeline.step.threads = 2;
   c.now.pipeline.step.barriers = 17;
   c.now.pipeline.machine = {.cores = 2,
@@ -106,8 +111,8 @@ TEST(VirtualPredictor, SeesWhatOtherProgramsCostAPoolThatSpins) {
 
 TEST(VirtualPredictor, WhereBoundsKnowNoLimitThereIsNone) {
   const Case c(kTwoWorkers);
-  EXPECT_TRUE(std::isinf(c.predict(
-      diagnose::Free(diagnose::FreeData(c.now), diagnose::Demand::kStep))));
+  EXPECT_TRUE(
+      std::isinf(c.predict(diagnose::Free(diagnose::FreeData(c.now), diagnose::Demand::kStep))));
 }
 
 TEST(VirtualPredictor, StockOfTheStartIsNoGain) {
@@ -133,6 +138,87 @@ TEST(VirtualPredictor, AStockThatStillGrowsDoesNotRaiseTheRateAboveTheDevices) {
       "device: {emulated: {base: 49.3ms}}\nrun: {steps: 40}\n");
   EXPECT_NEAR(c.predict(c.now) * 49.3e-3 / 100, 1, 0.01);
   EXPECT_NEAR(c.rate() * 49.3e-3 / 100, 1, 0.01);
+}
+
+TEST(VirtualPredictor, StepsThatAreOnlySubmittedAreNotTrainedOn) {
+  // Twelve workers wait 3.2 s for a batch: of 2 s more than the start is never seen, and what the
+  // device has in flight at the end is more than half of its steps.
+  const Case c(
+      "storage: none\nprepare: {kind: wait, cost: 100ms}\nloader: {workers: 12, batch_size: 32}\n"
+      "device: {emulated: {base: 300ms}}\nrun: {duration: 2s}\n");
+  EXPECT_LT(c.report.measurement.result.steps, 4);
+  EXPECT_NEAR(c.rate() * 0.3 / 32, 1, 0.02);
+}
+
+TEST(VirtualPredictor, AShortRunWhoseWorkersWaitForRoomIsNotMeasuredFromItsBegin) {
+  // Sixteen workers wait 1.6 s for a batch and have filled the window after 3.2 s; a step takes 2
+  // s. Of fewer steps than workers the rate is the device's, whether or not the last ones are in
+  // flight.
+  for (const char* steps : {"3", "4", "9", "15"}) {
+    const Case c(
+        "storage: none\nprepare: {kind: wait, cost: 100ms}\nloader: {workers: 16, batch_size: 16}\n"
+        "device: {emulated: {base: 2s}}\nrun: {steps: " +
+        std::string(steps) + "}\n");
+    EXPECT_NEAR(c.rate() * 2 / 16, 1, 0.02) << steps;
+  }
+}
+
+TEST(VirtualPredictor, AStockThatIsUsedUpIsNotFullBecauseWorkersWaitForTheirTurn) {
+  // Twelve workers make a batch in 2 s and wait until it is taken: of all within 0.1 s of 8 ms a
+  // step, of the first ones within as much of 70 ms.
+  for (const char* step : {"8ms", "70ms"}) {
+    const Case c(
+        "storage: none\nprepare: {kind: wait, cost: 125ms}\n"
+        "loader: {workers: 12, batch_size: 16, prefetch_factor: 1}\n"
+        "device: {emulated: {base: " +
+        std::string(step) + "}}\nrun: {duration: 2s}\n");
+    EXPECT_NEAR(c.rate() / (12 * 16 / 2.0), 1, 0.06) << step;  // 2 s and the steps
+  }
+}
+
+Basis DefaultBasis() {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kProjectFolders);
+  basis.presets = spec::ReadPresets(kProjectFolders);
+  return basis;
+}
+
+TEST(VirtualPredictor, GoesOnUntilTheWorkersAreNoLongerInStep) {
+  // Twelve workers begin together on eight cores, all reading, then all preparing; it takes
+  // thousands of steps until some read while others prepare, and the rate is 4 % higher.
+  const spec::Experiment experiment =
+      spec::ReadExperimentText(
+          "model: mlp\nstorage: sata-ssd\nprepare: {kind: burn, cost: 98201ns}\nlimits: {cpus: 8}\n"
+          "loader: {workers: 12, batch_size: 32}\ndevice: h100\ntransfer: {overlap: false}\n",
+          "test.yaml", {}, kProjectFolders)
+          .experiment;
+  const Basis basis = DefaultBasis();
+  const Prediction run = PredictRates(experiment, basis, nullptr);
+  const cost::Pipeline pipeline = Resolve(experiment, basis).pipeline;
+  const auto predict = PredictInVirtualTime(experiment, pipeline, run.measurement, nullptr);
+  EXPECT_NEAR(
+      predict(diagnose::VariantOf(experiment, pipeline)) / *run.measurement.result.samples_per_s, 1,
+      0.01);
+}
+
+TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
+  // Two threads train beside 64 workers on two cores. The bounds leave out what loading costs the
+  // pool, so that rows answered by them would be that much too low.
+  const auto large = [](const std::string& device) {
+    return spec::ReadExperimentText(
+               "model: resnet18\nstorage: sata-ssd\ndevice: " + device +
+                   "\nlimits: {cpus: 2, compute_threads: 2}\nloader: {workers: 64, batch_size: 64, "
+                   "prefetch_factor: 4, in_order: false, persistent_workers: true}\n",
+               "test.yaml", {}, kProjectFolders)
+        .experiment;
+  };
+  const Basis basis = DefaultBasis();
+  const Prediction now = Predict(large("cpu"), basis, nullptr);
+  const auto row = diagnose::FindRow(now.diagnosis.what_if, "device to a100");
+  ASSERT_TRUE(row);
+  const Prediction alone = PredictRates(large("a100"), basis, nullptr);
+  EXPECT_NEAR(now.diagnosis.what_if[*row].samples_per_s / *alone.measurement.result.samples_per_s,
+              1, 0.02);
 }
 
 TEST(VirtualPredictor, SeesWhatBoundsOnMeansCannot) {

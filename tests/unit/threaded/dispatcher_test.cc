@@ -84,7 +84,7 @@ TEST(Dispatcher, WakesAllWorkersWhenTheEpochIsDealtOutAndWhenTheNextBegins) {
 }
 
 TEST(Dispatcher, AWaitIsBlockedOnOrderWhileTheConsumerAlsoWaits) {
-  Begun begun(Loader(1, 1, spec::Dispatch::kRoundRobin), 100);
+  Begun begun(Loader(2, 1, spec::Dispatch::kRoundRobin), 100);
   begun.dispatcher.Take(0);
   begun.dispatcher.Await(0, begun.account, Instant(1s));
   begun.dispatcher.ConsumerWaits(Instant(2s));
@@ -96,6 +96,15 @@ TEST(Dispatcher, AWaitIsBlockedOnOrderWhileTheConsumerAlsoWaits) {
                                                  std::pair(State::kBlockedOnOrder, Instant(2s)),
                                                  std::pair(State::kBlockedOnConsumer, Instant(4s)),
                                                  std::pair(State::kBlockedOnOrder, Instant(7s))));
+}
+
+TEST(Dispatcher, OneWorkerIsNeverBlockedByAnEarlierBatchOfAnother) {
+  Begun begun(Loader(1, 1, spec::Dispatch::kRoundRobin), 100);
+  begun.dispatcher.Take(0);
+  begun.dispatcher.Await(0, begun.account, Instant(1s));
+  begun.dispatcher.ConsumerWaits(Instant(2s));
+  begun.dispatcher.Settle(0, begun.account, Instant(9s));
+  EXPECT_EQ(begun.account.state(), State::kBlockedOnConsumer);
 }
 
 TEST(Dispatcher, NamesTheOldestMissingBatchAndItsWorker) {
