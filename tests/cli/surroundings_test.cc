@@ -196,6 +196,23 @@ TEST(SmallLimits, ASmallFileSizeLimitIsSaidBeforeARun) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(SmallLimits, WithoutFurtherThreadsASweepPredictsInOne) {
+  if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
+  CommandOptions options;
+  options.before = [] {
+    // The stack of a thread counts as data; the rest needs a fraction of this.
+    const rlimit stack{256 << 20, 256 << 20}, data{128 << 20, 128 << 20};
+    setrlimit(RLIMIT_STACK, &stack);
+    setrlimit(RLIMIT_DATA, &data);
+  };
+  const CommandResult result =
+      RunPipesim({"sweep", "--engine", "predict", "--device", "emulated", "--axis",
+                  "workers=0,1,2,4,8", "--quiet", "--export", "json=-"},
+                 options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["summary"]["ok"], 5);
+}
+
 TEST(SmallLimits, ATinyStackIsRefusedInWords) {
   if (support::kSanitized) GTEST_SKIP() << "sanitizers need more stack before main";
   for (const auto& words : {kShortRun, kShortPrediction, {"validate"}}) {
