@@ -87,6 +87,12 @@ std::optional<double> View::Number() const {
   return number;
 }
 
+std::int64_t View::Whole(std::int64_t fallback) const {
+  const double number = NumberOr(static_cast<double>(fallback));
+  return static_cast<std::int64_t>(
+      std::clamp(number, -base::kLargestWhole, base::kLargestWhole));
+}
+
 bool View::IsTrue() const {
   return value_ != nullptr && value_->is_boolean() && value_->get<bool>();
 }
