@@ -26,7 +26,8 @@ constexpr std::uintmax_t kLargestBytes = 32 << 20;
                                            base::Printable(source), why));
 }
 
-/// Common symbols by their usual spelling, others as '?'.
+}  // namespace
+
 std::string ToAscii(std::string_view text) {
   struct Spelling {
     std::string_view sign, ascii;
@@ -61,8 +62,6 @@ std::string ToAscii(std::string_view text) {
   }
   return ascii;
 }
-
-}  // namespace
 
 View View::At(std::string_view path) const {
   View at = *this;

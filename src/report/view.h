@@ -60,6 +60,9 @@ Document Parse(std::string_view text, const std::string& source);
 /// The same from a file, which must be a regular one of at most 32 MiB.
 Document ReadReport(const std::filesystem::path& path);
 
+/// `text` in ASCII: common symbols by their usual spelling, others as '?'.
+std::string ToAscii(std::string_view text);
+
 /// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);
 

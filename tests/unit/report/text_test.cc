@@ -70,6 +70,23 @@ TEST(Text, APrecisionThatNobodyChoseIsAssumed) {
   EXPECT_THAT(with(spec::Origin::kFlag), Not(HasSubstr("fp32")));
 }
 
+/// Large figures have other signs: "+965 ×".
+void Enlarge(Document& value) {
+  if (value.is_number_float()) value = value.get<double>() * 1000;
+  if (value.is_structured())
+    for (Document& child : value) Enlarge(child);
+}
+
+TEST(Text, AsciiLocalesGetAsciiOfEveryKind) {
+  for (const char* name : {"predict", "size", "sweep_two_axes", "tune"}) {
+    std::ifstream file(PIPESIM_SOURCE_DIR "/tests/golden/documents/" + std::string(name) + ".json");
+    Document document = Document::parse(file);
+    Enlarge(document);
+    const std::string text = ToText(document, {.detail = Detail::kFull, .utf8 = false});
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c >= 0; })) << text;
+  }
+}
+
 TEST(Text, AsciiLocalesGetAsciiAlone) {
   report::RunReport run = Inconclusive();
   run.experiment.name = "données";
