@@ -234,6 +234,7 @@ TEST_F(Inputs, EveryErrorHasAPlaceAndEveryMistakeOneError) {
 
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "loader.prefetch_factor=0"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.classes=0"})), 1);
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "storage={cache: {size: 8}}"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.samples=0"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.shape=[0]"})), 1);
 }
