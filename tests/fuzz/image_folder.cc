@@ -1,4 +1,4 @@
-// Folders of images: each line is the path of a file; PATH@ is a link to the folder above it.
+// Folders of images: each line is the path of a file; PATH@ is a link to the folder itself.
 #include <fstream>
 
 #include "base/text.h"
@@ -19,7 +19,7 @@ void MakeFile(const fs::path& root, std::string name) {
   std::error_code error;
   fs::create_directories((root / name).parent_path(), error);
   if (link)
-    fs::create_directory_symlink("..", root / name, error);
+    fs::create_directory_symlink(root, root / name, error);
   else
     std::ofstream(root / name) << name;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs fuzzers one after the other, each from its seeds and from what earlier runs found, and prints executions,
-coverage and crashes of each. Ends with 1 if one crashed, ran out of memory or took too long for an input; that input is
-kept in WORK/crashes. Needs no compiler: the programs, this folder and the project's files suffice."""
+"""Runs fuzzers, each from its seeds and from what earlier runs found, and prints executions, coverage and crashes. Ends
+with 1 if one crashed, ran out of memory or took too long for an input; that input is kept in WORK/crashes. Needs no
+compiler: the programs, this folder and the project's files suffice."""
 
 import argparse
+import concurrent.futures
 import pathlib
 import re
 import subprocess
@@ -20,8 +21,8 @@ LONGEST_OTHER = 4_000
 
 
 def command(program, target, work, seconds, jobs):
-    words = [program, f"-max_total_time={seconds}", f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={MEMORY_MB}",
-             f"-max_len={LONGEST_INPUT.get(target, LONGEST_OTHER)}", "-print_final_stats=1",
+    words = [program, f"-max_total_time={seconds}", f"-timeout={TIMEOUT_S}", f"-report_slow_units={TIMEOUT_S}",
+             f"-rss_limit_mb={MEMORY_MB}", f"-max_len={LONGEST_INPUT.get(target, LONGEST_OTHER)}", "-print_final_stats=1",
              f"-artifact_prefix={work}/crashes/{target}."]
     if (dictionary := work / "seeds" / f"{target}.dict").stat().st_size > 0:
         words.append(f"-dict={dictionary}")
@@ -62,6 +63,7 @@ def main():
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(sorted(seeds.SEEDS))}; default: all")
     parser.add_argument("--seconds", type=int, default=60, help="for each target; default 60")
     parser.add_argument("--jobs", type=int, default=1, help="processes for a target; default 1")
+    parser.add_argument("--side-by-side", type=int, default=1, metavar="N", help="targets at a time; default 1")
     parser.add_argument("--binaries", type=pathlib.Path, default=seeds.ROOT / "build/fuzz/tests/fuzz")
     parser.add_argument("--work", type=pathlib.Path, default=seeds.ROOT / "build/fuzz/work",
                         help="where seeds, corpora and crashes are kept")
@@ -70,11 +72,13 @@ def main():
         parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(sorted(seeds.SEEDS))}")
     print(f"{'target':<14}{'executions':>12}{'edges':>8}{'features':>10}{'corpus':>8}{'crashes':>9}{'seconds':>9}", flush=True)
     crashes = []
-    for target in arguments.targets or sorted(seeds.SEEDS):
-        row = fuzz(target, arguments.binaries, arguments.work, arguments.seconds, arguments.jobs)
-        print(f"{row['target']:<14}{row['executions']:>12,}{row['edges']:>8,}{row['features']:>10,}{row['corpus']:>8,}"
-              f"{len(row['crashes']):>9}{row['seconds']:>9}", flush=True)
-        crashes += row["crashes"]
+    targets = arguments.targets or sorted(seeds.SEEDS)
+    with concurrent.futures.ThreadPoolExecutor(arguments.side_by_side) as pool:
+        for row in pool.map(lambda target: fuzz(target, arguments.binaries, arguments.work, arguments.seconds,
+                                                arguments.jobs), targets):
+            print(f"{row['target']:<14}{row['executions']:>12,}{row['edges']:>8,}{row['features']:>10,}{row['corpus']:>8,}"
+                  f"{len(row['crashes']):>9}{row['seconds']:>9}", flush=True)
+            crashes += row["crashes"]
     for crash in crashes:
         print(f"{crash}  again: {arguments.binaries}/fuzz_{crash.name.split('.')[0]} {crash}")
     return 1 if crashes else 0
