@@ -196,21 +196,21 @@ TEST(SmallLimits, ASmallFileSizeLimitIsSaidBeforeARun) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-TEST(SmallLimits, WithoutFurtherThreadsASweepPredictsInOne) {
+TEST(SmallLimits, ASweepWithoutFurtherThreadsPredictsInOne) {
   if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
-  CommandOptions options;
-  options.before = [] {
-    // The stack of a thread counts as data; the rest needs a fraction of this.
-    const rlimit stack{256 << 20, 256 << 20}, data{128 << 20, 128 << 20};
-    setrlimit(RLIMIT_STACK, &stack);
-    setrlimit(RLIMIT_DATA, &data);
-  };
-  const CommandResult result =
-      RunPipesim({"sweep", "--engine", "predict", "--device", "emulated", "--axis",
-                  "workers=0,1,2,4,8", "--quiet", "--export", "json=-"},
-                 options);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(json::parse(result.out)["summary"]["ok"], 5);
+  // The stack of a thread counts as data: too little for one is next to too little for anything.
+  int answered = 0;
+  for (const rlim_t mebibytes : {6, 8, 10, 12, 16}) {
+    const CommandResult result =
+        RunPipesim({"sweep", "--engine", "predict", "--device", "emulated", "--axis",
+                    "workers=0,1,2,4,8", "--quiet", "--export", "json=-"},
+                   Limited(RLIMIT_DATA, mebibytes << 20));
+    EXPECT_THAT(result.exit_code, testing::AnyOf(0, 4)) << mebibytes << " MiB: " << result.err;
+    if (result.exit_code != 0) continue;
+    EXPECT_EQ(json::parse(result.out)["summary"]["ok"], 5);
+    ++answered;
+  }
+  EXPECT_GT(answered, 0);
 }
 
 TEST(SmallLimits, ATinyStackIsRefusedInWords) {
