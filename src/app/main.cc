@@ -17,6 +17,7 @@
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
 #include "base/standard_streams.h"
+#include "base/text.h"
 
 namespace pipesim::app {
 namespace {
@@ -48,8 +49,11 @@ ExitCode Dispatch(const std::vector<std::string>& words) {
   return arguments.command->function(arguments);
 }
 
+/// A message may quote file names and flags, which hold any bytes.
 ExitCode Fail(ExitCode code, std::string_view text) {
-  base::PrintError(fmt::format("pipesim: {}\n", text));
+  std::vector<std::string> lines;
+  for (const std::string& line : base::Split(text, '\n')) lines.push_back(base::Printable(line));
+  base::PrintError(fmt::format("pipesim: {}\n", base::Join(lines, "\n")));
   return code;
 }
 

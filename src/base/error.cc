@@ -74,9 +74,11 @@ std::string Format(const Problem& problem) {
   std::string text = Printable(problem.source);
   if (problem.line > 0) text += fmt::format(":{}", problem.line);
   if (problem.line > 0 && problem.column > 0) text += fmt::format(":{}", problem.column);
-  text += fmt::format(": error: {}\n", problem.what);
+  // They quote what the user wrote.
+  text += fmt::format(": error: {}\n", Printable(problem.what));
   if (!problem.source_line.empty()) text += SourceWithCaret(problem);
-  if (!problem.suggestion.empty()) text += fmt::format("  suggestion: {}\n", problem.suggestion);
+  if (!problem.suggestion.empty())
+    text += fmt::format("  suggestion: {}\n", Printable(problem.suggestion));
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -72,6 +73,22 @@ void SyncFolder(const fs::path& folder) {
 fs::path FolderOf(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
+
+/// While it lives, signals do not end this thread; they come afterwards. Only SIGKILL cannot wait.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 fs::path TemporaryName(const fs::path& target, int attempt) {
   return FolderOf(target) / fmt::format(".pipesim-{}-{}.tmp", getpid(), attempt);
@@ -151,13 +168,16 @@ void OutputFile::CreateTemporary() {
 
 void OutputFile::NameTemporary() {
   const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
-  for (int attempt = 0; temporary_.empty(); ++attempt) {
-    const fs::path name = TemporaryName(target_, attempt);
+  const auto give = [&](const fs::path& name) {
     if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
-      temporary_ = name;
-    else if (errno != EEXIST)
-      Fail(errno);
-  }
+      return true;
+    if (errno != EEXIST) Fail(errno);
+    return false;
+  };
+  // A new file gets the target's name at once: nothing stays behind, however this process ends.
+  if (!temporary_.empty() || give(target_)) return;
+  for (int attempt = 0; temporary_.empty(); ++attempt)
+    if (const fs::path name = TemporaryName(target_, attempt); give(name)) temporary_ = name;
 }
 
 void OutputFile::Fail(int error) {
@@ -197,10 +217,11 @@ void OutputFile::Commit(const std::function<void(const TextSink&)>& write) {
   // Pipes and devices cannot be synced.
   if (error == 0 && fsync(fd_) != 0 && !in_place_) error = errno;
   if (error != 0) Fail(error);
+  const SignalsWait wait;  // while a file that is replaced has a temporary name
   if (!in_place_) NameTemporary();
   if (close(std::exchange(fd_, -1)) != 0) Fail(errno);
   if (in_place_) return;
-  if (rename(temporary_.c_str(), target_.c_str()) != 0) Fail(errno);
+  if (!temporary_.empty() && rename(temporary_.c_str(), target_.c_str()) != 0) Fail(errno);
   temporary_.clear();
   SyncFolder(FolderOf(target_));
 }

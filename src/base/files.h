@@ -16,9 +16,9 @@ std::string ReadFile(const std::filesystem::path& path);
 using TextSink = std::function<void(std::string_view)>;
 
 /// Made before a long run, so that a bad path fails early, and written after it. Commit writes a
-/// temporary file beside the target, syncs it and renames it over the target, so an interrupted or
-/// failed write leaves the old file intact. Between construction and Commit nothing stands beside
-/// the target, so a killed process leaves nothing behind. The target's permissions are kept.
+/// file without a name, syncs it and gives it the target's, so an interrupted or failed write leaves
+/// the old file intact, and a killed process leaves nothing behind; only to replace a file takes a
+/// temporary name, for a moment. The target's permissions are kept.
 /// Devices and pipes (/dev/stdout) are written in place. Not thread-safe.
 class OutputFile {
  public:

@@ -361,7 +361,7 @@ Document OtherData(const RunTrace& trace, View report) {
           {"host", report.At("context.host").Text()},
           {"engine", report.At("reality.engine").Text()},
           {"verdict", report.At("diagnosis.bottleneck").Text()},
-          {"accelerators", static_cast<std::int64_t>(report.At("result.accelerators").NumberOr(1))},
+          {"accelerators", report.At("result.accelerators").Whole(1)},
           {"shows", repeats > 1 ? fmt::format("repeat 1 of {}", repeats) : "the run"},
           {"left_out", left_out.empty() ? Document(nullptr) : Document(left_out)}};
 }

@@ -223,7 +223,7 @@ Point PointOfSweep(View value, const std::vector<AxisOfSweep>& axes, std::size_t
   const std::vector<View> position = value.At("position").Items();
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(axes.size(), position.size()); ++i) {
-    const auto at = static_cast<std::size_t>(std::max(0.0, position[i].NumberOr(0)));
+    const auto at = position[i].Size();
     const AxisOfSweep& axis = axes[i];
     if (at >= axis.labels.size() || at >= axis.values.size()) continue;
     names.push_back(axis.name + " " + axis.labels[at]);
@@ -254,7 +254,7 @@ Side SideOfSweep(View document, const std::string& name) {
       side.axes.emplace_back(key, axis.keys.size() == 1 ? axis.name : key);
   ReadSettings(document, side);
   ReadCircumstances(document, side);
-  const auto repeats = static_cast<std::size_t>(document.At("sweep.repeats").NumberOr(1));
+  const auto repeats = document.At("sweep.repeats").Size(1);
   for (const View point : document.At("points").Items())
     side.points.push_back(PointOfSweep(point, axes, repeats));
   const bool any = std::any_of(side.points.begin(), side.points.end(),

@@ -118,7 +118,7 @@ std::string RateTable(View document) {
                          MarkdownSeconds(result.At("step_time_s.mean")),
                          MarkdownSeconds(result.At("step_time_s.p95")),
                          MarkdownShare(result.At("accelerator_utilization")),
-                         WithCommas(static_cast<std::int64_t>(result.At("steps").NumberOr(0))),
+                         WithCommas(result.At("steps").Whole()),
                          MarkdownSeconds(result.At("measured_s"))}});
 }
 

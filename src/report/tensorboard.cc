@@ -111,13 +111,13 @@ std::vector<ExportedFile> RunFiles(View document, const Document& report, double
   AddSamples(file, document, "steps/queue_occupancy", "samples.occupancy", wall_s);
   for (const View epoch : document.At("result.epochs").Items())
     AddScalars(file, kEpochScalars, epoch, wall_s,
-               static_cast<std::int64_t>(epoch.At("index").NumberOr(0)));
+               epoch.At("index").Whole());
   const std::vector<View> repeats = document.At("repeats").Items();
   for (std::size_t i = 0; i < repeats.size(); ++i)
     if (const auto rate = repeats[i].At("samples_per_s").Number())
       file.AddScalar("repeats/samples_per_s", wall_s, static_cast<std::int64_t>(i), *rate);
   AddScalars(file, kRunScalars, document, wall_s,
-             static_cast<std::int64_t>(document.At("result.steps").NumberOr(0)));
+             document.At("result.steps").Whole());
   return {{EventFileName(wall_s), file.bytes()}};
 }
 

@@ -47,7 +47,9 @@ std::string Capitalised(std::string text) {
   return text;
 }
 
-std::string ToText(const Document& report, const TextOptions& options) {
+namespace {
+
+std::string TextOfKind(const Document& report, const TextOptions& options) {
   Page page(options.colour);
   const Sheet sheet{View(&report, options.utf8), page, options.utf8,
                     options.detail == Detail::kFull};
@@ -74,6 +76,13 @@ std::string ToText(const Document& report, const TextOptions& options) {
   if (sheet.full) AddDetails(sheet);
   AddMore(sheet);
   return page.Take();
+}
+
+}  // namespace
+
+std::string ToText(const Document& report, const TextOptions& options) {
+  const std::string text = TextOfKind(report, options);
+  return options.utf8 ? text : ToAscii(text);
 }
 
 }  // namespace pipesim::report

@@ -68,7 +68,7 @@ Words PairWords(View document) {
 Words ManyWords(View document) {
   const View overall = document.At("overall");
   const auto count = [&](std::string_view name) {
-    return static_cast<std::size_t>(overall.At(name).NumberOr(0));
+    return overall.At(name).Size();
   };
   std::vector<std::string> parts;
   const View first = document.At("comparisons").Items()[0];
@@ -180,10 +180,10 @@ std::string PromisedText(View point) {
 
 std::string UnsureText(View document, View point) {
   if (point.At("call").Text() != "UNSURE") return "";
-  const auto fewest = static_cast<std::size_t>(document.At("rules.fewest").NumberOr(0));
+  const auto fewest = document.At("rules.fewest").Size();
   for (const std::string_view side : {"a", "b"}) {
     const View value = point.At(side);
-    const auto count = static_cast<std::size_t>(value.At("count").NumberOr(0));
+    const auto count = value.At("count").Size();
     if (value.At("unit").Text() == "none" || count < fewest)
       return fmt::format("{} is known from {} {}; {} or more are needed to call it the same.",
                          side == "a" ? "A" : "B", count,

@@ -50,7 +50,7 @@ void AddWarnings(const Sheet& sheet) {
 /// The list behind the warning of bad samples.
 void AddSkipped(const Sheet& sheet) {
   const View result = sheet.document.At("result");
-  const auto count = static_cast<std::int64_t>(result.At("bad_sample_count").NumberOr(0));
+  const auto count = result.At("bad_sample_count").Whole();
   if (count <= 0) return;
   const std::vector<View> items = result.At("bad_samples").Items();
   sheet.page.Add("Bad samples: " + WithCommas(count) + (items.empty() ? "." : ", the first:"));

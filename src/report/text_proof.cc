@@ -12,7 +12,7 @@ void AddProof(const Sheet& sheet) {
   const auto low = proof.At("gain_interval.low").Number();
   const auto high = proof.At("gain_interval.high").Number();
   const std::size_t pairs = proof.At("changed_samples_per_s").Items().size();
-  const auto asked = static_cast<std::size_t>(proof.At("pairs_asked").NumberOr(0));
+  const auto asked = proof.At("pairs_asked").Size();
   std::string text = promised ? "promised " + Gain(*promised) + "; " : "";
   if (gain) {
     text += "measured " + Gain(*gain);

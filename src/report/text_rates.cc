@@ -57,7 +57,7 @@ void AddAccelerators(const Sheet& sheet) {
 
 void AddWindow(const Sheet& sheet) {
   const View result = sheet.document.At("result");
-  const auto steps = static_cast<std::int64_t>(result.At("steps").NumberOr(0));
+  const auto steps = result.At("steps").Whole();
   const auto first = result.At("time_to_first_batch_s").Number();
   const std::string each = Accelerators(sheet.document) > 1 ? " each in " : " in ";
   std::string line = WithCommas(steps) + (steps == 1 ? " step" : " steps") + each +
@@ -75,7 +75,7 @@ void AddLoss(const Sheet& sheet) {
   const auto first = loss.At("first").Number(), last = loss.At("last").Number();
   if (!first || !last) return;
   const auto step = [&](std::string_view name) {
-    return WithCommas(static_cast<std::int64_t>(loss.At(name).NumberOr(0)) + 1);
+    return WithCommas(loss.At(name).Whole() + 1);
   };
   sheet.page.Add("loss " + Significant(*first, 3) + " at step " + step("first_step") + ", " +
                  Significant(*last, 3) + " at step " + step("last_step"));

@@ -133,7 +133,7 @@ void AddFailure(const Sheet& sheet, const std::string& status) {
   const std::string failure = sheet.document.At("result.failure").Text();
   const std::string because = failure.empty() ? "" : ": " + failure;
   const std::string steps =
-      WithCommas(static_cast<std::int64_t>(sheet.document.At("result.steps").NumberOr(0)));
+      WithCommas(sheet.document.At("result.steps").Whole());
   if (status == "interrupted") {
     sheet.page.Add("interrupted after " + steps + " measured steps" + because, Style::kAttention);
     AddAgain(sheet, "the figures cover the part that ran; to run all of it:");

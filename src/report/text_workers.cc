@@ -51,7 +51,7 @@ double Sum(const std::vector<TimeRow>& rows) {
 std::optional<TimeTable> WorkerTable(View document) {
   const View workers = document.At("workers");
   if (!HasMeasurement(document)) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(workers.At("count").NumberOr(0));
+  const auto count = workers.At("count").Whole();
   const auto rows = WorkerRows(document, workers, document.At("result.steps").NumberOr(0));
   const double total = Sum(rows);
   if (total <= 0) return std::nullopt;

@@ -27,7 +27,8 @@ constexpr std::uintmax_t kLargestBytes = 32 << 20;
                                            base::Printable(source), why));
 }
 
-/// Common symbols by their usual spelling, others as '?'.
+}  // namespace
+
 std::string ToAscii(std::string_view text) {
   struct Spelling {
     std::string_view sign, ascii;
@@ -63,8 +64,6 @@ std::string ToAscii(std::string_view text) {
   return ascii;
 }
 
-}  // namespace
-
 View View::At(std::string_view path) const {
   View at = *this;
   while (true) {
@@ -86,6 +85,12 @@ std::optional<double> View::Number() const {
   const double number = value_->get<double>();
   if (!std::isfinite(number)) return std::nullopt;
   return number;
+}
+
+std::int64_t View::Whole(std::int64_t fallback) const {
+  const double number = NumberOr(static_cast<double>(fallback));
+  return static_cast<std::int64_t>(
+      std::clamp(number, -base::kLargestWhole, base::kLargestWhole));
 }
 
 bool View::IsTrue() const {

@@ -2,6 +2,8 @@
 // values and values of the wrong type are absent, and every text is safe for a terminal.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,8 +30,12 @@ class View {
   /// Finite, or nullopt.
   std::optional<double> Number() const;
   double NumberOr(double fallback) const { return Number().value_or(fallback); }
-  /// A count; 0 without one.
-  std::int64_t Whole() const { return static_cast<std::int64_t>(NumberOr(0)); }
+  /// A whole number, within what doubles hold exactly.
+  std::int64_t Whole(std::int64_t fallback = 0) const;
+  /// A number of things: never below 0.
+  std::size_t Size(std::int64_t fallback = 0) const {
+    return static_cast<std::size_t>(std::max(std::int64_t{0}, Whole(fallback)));
+  }
   bool IsTrue() const;
   bool IsBoolean() const;
   /// The value as JSON on one line: numbers as the document has them.
@@ -54,6 +60,9 @@ Document Parse(std::string_view text, const std::string& source);
 /// The same from a file, which must be a regular one of at most 32 MiB: a report, or the journal of a
 /// sweep (`.jsonl`), whose points make one.
 Document ReadReport(const std::filesystem::path& path);
+
+/// `text` in ASCII: common symbols by their usual spelling, others as '?'.
+std::string ToAscii(std::string_view text);
 
 /// The value of an experiment setting as YAML; empty when unknown.
 std::string Setting(View document, std::string_view path);

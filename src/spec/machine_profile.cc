@@ -192,6 +192,10 @@ MachineProfile ReadMachineProfileText(std::string_view text, const std::string& 
   std::vector<base::Problem> problems;
   const Node tree = ParseYaml(text, source, Origin::kFile, problems);
   Reading reading;
+  if (problems.empty() && !tree.IsMap()) {
+    const auto whole = std::make_shared<Source>(Source{source, {}});
+    problems.push_back(ProblemAt({whole, 1}, "a machine profile must be a map of keys and values"));
+  }
   reading.Add(std::move(problems));
   if (reading.HasProblems()) throw base::ConfigError(reading.TakeProblems());
   MachineProfile profile = ReadTree(reading, tree);

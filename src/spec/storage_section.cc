@@ -111,7 +111,8 @@ void ReadCache(Reading& reading, const Node* node, Cache& out) {
   reader.Share("warm", out.warm);
   reader.Rate("hit_bandwidth", out.hit_bandwidth, "unlimited");
   reader.Finish();
-  if (out.policy != CachePolicy::kNone && out.size.count <= 0) {
+  if (out.policy != CachePolicy::kNone && out.size.count <= 0 &&
+      !reading.IsInvalid("storage.cache.size")) {
     reading.Problem(reading.PlaceOf("storage.cache"), "storage.cache needs a size",
                     "cache: {size: 16GiB, policy: lru}");
   }

@@ -158,6 +158,17 @@ TEST_F(Inputs, ProcessorsThatAreNotHereAreNamed) {
   EXPECT_THAT(run(here + "-" + here).err, Not(HasSubstr("limits.cpus")));
 }
 
+TEST_F(Inputs, NamesOfFilesCannotWriteToTheTerminal) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"validate", "no\x1b[31mfile.yaml"},
+        std::vector<std::string>{"report", "no\x1b[31mfile.json"},
+        std::vector<std::string>{"validate", "--set", "storage\x1b=1"}}) {
+    const CommandResult result = RunPipesim(words);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("\uFFFD"), Not(HasSubstr("\x1b"))));
+  }
+}
+
 TEST_F(Inputs, ValidateLooksForTheFolder) {
   const CommandResult result = RunPipesim({"validate", "--data", "/nonexistent/x"});
   EXPECT_EQ(result.exit_code, 3);
@@ -223,6 +234,7 @@ TEST_F(Inputs, EveryErrorHasAPlaceAndEveryMistakeOneError) {
 
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "loader.prefetch_factor=0"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.classes=0"})), 1);
+  EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "storage={cache: {size: 8}}"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.samples=0"})), 1);
   EXPECT_EQ(Errors(RunPipesim({"validate", "--set", "dataset.shape=[0]"})), 1);
 }

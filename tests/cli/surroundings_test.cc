@@ -196,6 +196,23 @@ TEST(SmallLimits, ASmallFileSizeLimitIsSaidBeforeARun) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(SmallLimits, ASweepWithoutFurtherThreadsPredictsInOne) {
+  if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
+  // The stack of a thread counts as data: too little for one is next to too little for anything.
+  int answered = 0;
+  for (const rlim_t mebibytes : {6, 8, 10, 12, 16}) {
+    const CommandResult result =
+        RunPipesim({"sweep", "--engine", "predict", "--device", "emulated", "--axis",
+                    "workers=0,1,2,4,8", "--quiet", "--export", "json=-"},
+                   Limited(RLIMIT_DATA, mebibytes << 20));
+    EXPECT_THAT(result.exit_code, testing::AnyOf(0, 4)) << mebibytes << " MiB: " << result.err;
+    if (result.exit_code != 0) continue;
+    EXPECT_EQ(json::parse(result.out)["summary"]["ok"], 5);
+    ++answered;
+  }
+  EXPECT_GT(answered, 0);
+}
+
 TEST(SmallLimits, ATinyStackIsRefusedInWords) {
   if (support::kSanitized) GTEST_SKIP() << "sanitizers need more stack before main";
   for (const auto& words : {kShortRun, kShortPrediction, {"validate"}}) {

@@ -25,7 +25,7 @@ std::string WhatElse(std::span<const std::byte> data) {
   const auto starts = [&](std::string_view magic) { return text.substr(0, magic.size()) == magic; };
   if (starts("\x89PNG")) return "a PNG file, not a JPEG";
   if (starts("GIF8")) return "a GIF file, not a JPEG";
-  if (starts("RIFF") && text.substr(8, 4) == "WEBP") return "a WebP file, not a JPEG";
+  if (starts("RIFF") && text.size() >= 12 && text.substr(8, 4) == "WEBP") return "a WebP file, not a JPEG";
   if (starts("BM")) return "a BMP file, not a JPEG";
   return "not a JPEG";
 }

@@ -39,6 +39,14 @@ TEST(FormatProblemsTest, ACommandLineHasNoLineNumber) {
             "command line: error: bad\n");
 }
 
+TEST(FormatProblemsTest, QuotedInputCannotWriteToTheTerminal) {
+  EXPECT_EQ(Format({.source = "a\x1b.yaml",
+                    .source_line = "",
+                    .what = "unknown key 'b\x1b[31m\xfe'",
+                    .suggestion = "\x1b"}),
+            "a\uFFFD.yaml: error: unknown key 'b\uFFFD[31m\uFFFD'\n  suggestion: \uFFFD\n");
+}
+
 TEST(FormatProblemsTest, KeepsTheOrder) {
   const Problem first{.source = "a", .line = 2, .source_line = "", .what = "x", .suggestion = ""};
   const Problem second{.source = "a", .line = 1, .source_line = "", .what = "y", .suggestion = "z"};

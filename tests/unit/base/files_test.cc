@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,23 @@ TEST_F(FilesTest, ReadsWhatWasWritten) {
   OutputFile(folder_ / "out").Commit(content);
   EXPECT_EQ(ReadFile(folder_ / "out"), content);
   EXPECT_EQ(FilesHere(), 1);
+}
+
+TEST_F(FilesTest, ANewFileHasNoOtherNameAtAnyTime) {
+  const int unnamed = open(folder_.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "this file system has no files without names";
+  close(unnamed);
+  const int watch = inotify_init1(IN_NONBLOCK);
+  ASSERT_GE(inotify_add_watch(watch, folder_.c_str(), IN_CREATE | IN_MOVE | IN_DELETE), 0);
+  OutputFile(folder_ / "out").Commit("new");
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = read(watch, events, sizeof events);
+  close(watch);
+  ASSERT_GT(size, 0);
+  const auto* first = reinterpret_cast<const inotify_event*>(events);
+  EXPECT_STREQ(first->name, "out");
+  EXPECT_EQ(first->mask, static_cast<std::uint32_t>(IN_CREATE));
+  EXPECT_EQ(size, static_cast<ssize_t>(sizeof(inotify_event) + first->len));  // the only event
 }
 
 TEST_F(FilesTest, AMissingFileIsNamedWithTheReason) {

@@ -264,6 +264,7 @@ TEST_F(ImageFolderTest, FilesOfOtherFormatsAreNamed) {
   EXPECT_EQ(Refusal(bytes("\x89PNG\r\n\x1a\n....")), "a PNG file, not a JPEG");
   EXPECT_EQ(Refusal(bytes("GIF89a")), "a GIF file, not a JPEG");
   EXPECT_EQ(Refusal(bytes("RIFF....WEBPVP8 ")), "a WebP file, not a JPEG");
+  EXPECT_EQ(Refusal(bytes("RIFF..")), "not a JPEG");  // cut off
   EXPECT_EQ(Refusal(bytes("hello")), "not a JPEG");
   EXPECT_EQ(Refusal({}), "empty");
 }

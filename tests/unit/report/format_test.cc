@@ -3,15 +3,27 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/text.h"
 #include "report/page.h"
+#include "report/view.h"
 
 namespace pipesim::tests {
 namespace {
 
 using namespace report;
+
+TEST(View, WholeNumbersAreBounded) {
+  const Document document = Document::parse(R"({"a": 1e308, "b": -1e308, "c": -3, "d": "x"})");
+  const View view(&document, true);
+  EXPECT_EQ(view.At("a").Whole(), 9'000'000'000'000'000);
+  EXPECT_EQ(view.At("b").Whole(), -9'000'000'000'000'000);
+  EXPECT_EQ(view.At("c").Size(), 0u);
+  EXPECT_EQ(view.At("d").Whole(), 0);
+  EXPECT_EQ(view.At("d").Size(1), 1u);
+}
 
 TEST(Significant, RoundsToItsDigitsWithThousandsCommas) {
   EXPECT_EQ(Significant(4683, 3), "4,680");

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -68,6 +70,24 @@ TEST(Text, APrecisionThatNobodyChoseIsAssumed) {
   };
   EXPECT_THAT(with(spec::Origin::kDefault), HasSubstr("ram, fp32."));
   EXPECT_THAT(with(spec::Origin::kFlag), Not(HasSubstr("fp32")));
+}
+
+/// Large figures have other signs: "+965 ×".
+void Enlarge(Document& value) {
+  if (value.is_number_float()) value = value.get<double>() * 1000;
+  if (value.is_structured())
+    for (Document& child : value) Enlarge(child);
+}
+
+TEST(Text, AsciiLocalesGetAsciiOfEveryKind) {
+  for (const char* name : {"predict", "size", "sweep_two_axes", "tune"}) {
+    std::ifstream file(PIPESIM_SOURCE_DIR "/tests/golden/documents/" + std::string(name) + ".json");
+    Document document = Document::parse(file);
+    Enlarge(document);
+    const std::string text = ToText(document, {.detail = Detail::kFull, .utf8 = false});
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+        << text;
+  }
 }
 
 TEST(Text, AsciiLocalesGetAsciiAlone) {

@@ -51,6 +51,13 @@ TEST(MachineProfile, HoldsEachFigureWithSpreadAndProvenance) {
   EXPECT_FALSE(profile.figures.decode_bandwidth);
 }
 
+TEST(MachineProfile, AnEmptyFileIsNamed) {
+  const auto problems = ProblemsIn("");
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].source, "p.yaml");
+  EXPECT_EQ(problems[0].what, "a machine profile must be a map of keys and values");
+}
+
 TEST(MachineProfile, HoldsMeasuredSteps) {
   const MachineProfile profile = Profile(kSmall);
   ASSERT_EQ(profile.steps.size(), 3u);

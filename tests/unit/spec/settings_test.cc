@@ -76,6 +76,10 @@ model:
 )"));
 }
 
+TEST(Settings, ControlCharactersReadBack) {
+  ExpectReadsBack(Read("name: \"a\\x1b\\x7f\\r\\n\\tb\""));
+}
+
 TEST(Settings, RealFilesReadBackBeforeAndAfterCounting) {
   Experiment experiment = Read("storage: {kind: files, path: '/a b/#1', on_error: skip}");
   ExpectReadsBack(experiment);
