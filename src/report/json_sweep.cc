@@ -183,7 +183,7 @@ spec::Sweep SweepOf(View document) {
     one.keys = axis.At("keys").Texts();
     for (const View values : axis.At("values").Items()) {
       auto& texts = one.values.emplace_back();
-      for (const std::string& text : values.Texts()) texts.push_back({.text = text, .place = {}});
+      for (const std::string& text : values.Texts()) texts.push_back({.text = text, .place = {}, .typed = {}});
       texts.resize(one.keys.size());
     }
   }

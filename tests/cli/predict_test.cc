@@ -380,7 +380,8 @@ TEST(Predict, CtrlCEndsALongPredictionWithItsReport) {
     kill(pid, SIGINT);
   };
   const CommandResult result =
-      Predict({(kExperiments / "io-bound.yaml").string(), "--steps", "1000000000", "--export",
+      Predict({(kExperiments / "io-bound.yaml").string(), "--steps", "1000000000", "--set",
+               "prepare={kind: wait, cost: {distribution: exponential, mean: 1ms}}", "--export",
                "json=-"},
               {.while_running = interrupt});
   EXPECT_EQ(result.exit_code, 130);

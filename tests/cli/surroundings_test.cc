@@ -200,7 +200,7 @@ TEST(SmallLimits, ASweepWithoutFurtherThreadsPredictsInOne) {
   if (support::kSanitized) GTEST_SKIP() << "a sanitizer's own memory is beyond the limit";
   // The stack of a thread counts as data: too little for one is next to too little for anything.
   int answered = 0;
-  for (const rlim_t mebibytes : {6, 8, 10, 12, 16}) {
+  for (const rlim_t mebibytes : {6, 8, 10, 12, 16, 20, 24}) {
     const CommandResult result =
         RunPipesim({"sweep", "--engine", "predict", "--device", "emulated", "--axis",
                     "workers=0,1,2,4,8", "--quiet", "--export", "json=-"},
