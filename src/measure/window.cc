@@ -155,6 +155,12 @@ double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
          static_cast<double>(window.last_step - window.first_step);
 }
 
+/// The device has no free moment: what it trained on is the rate, not what it still has in flight.
+bool DeviceIsFull(const trace::RunTrace& trace, const Window& window) {
+  return ShareIn(trace, trace::Role::kDevice, trace::State::kBusy, 1, window.from, window.to) >=
+         1 - kWaits;
+}
+
 /// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window,
 /// the difference is the change of what is in stock and in work. Where workers wait, training
 /// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
@@ -166,7 +172,7 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
   if (!only_start && WorkersWait(trace, experiment, window.from, window.to)) {
-    if (window.first_step <= experiment.device.in_flight)
+    if (window.first_step <= experiment.device.in_flight || DeviceIsFull(trace, window))
       window.counted = std::llround(SamplesTrained(trace, window));
     return;
   }

@@ -183,6 +183,20 @@ Basis DefaultBasis() {
   return basis;
 }
 
+TEST(VirtualPredictor, ADeviceWithoutAFreeMomentGivesItsOwnRateHoweverMuchIsInFlight) {
+  // The host launches a step in 94 % of its time, so that the second step in flight comes late.
+  const auto experiment =
+      spec::ReadExperimentText(
+          "storage: none\nprepare: {kind: wait, cost: 10us}\nlimits: {cpus: 64}\n"
+          "loader: {workers: 8, batch_size: 100, in_order: false}\n"
+          "model: cnn\ndevice: h100\nrun: {steps: 60}\n",
+          "test.yaml", {}, kProjectFolders)
+          .experiment;
+  const Prediction prediction = Predict(experiment, DefaultBasis(), nullptr);
+  const auto& demands = prediction.measurement.demands;
+  EXPECT_NEAR(*prediction.measurement.result.samples_per_s * *demands.step_s / 100, 1, 0.001);
+}
+
 TEST(VirtualPredictor, GoesOnUntilTheWorkersAreNoLongerInStep) {
   // Twelve workers begin together on eight cores, all reading, then all preparing; it takes
   // thousands of steps until some read while others prepare, and the rate is 4 % higher.
