@@ -46,6 +46,9 @@ class Tuning {
     double mean() const { return sum / runs; }
   };
 
+  /// One run to confirm the fastest, one to shrink it.
+  static constexpr int kReserved = 2;
+
   bool CanRun(int reserved = 0) const {
     return !interrupted_ && static_cast<int>(out_.steps.size()) + reserved < rules_.most_runs;
   }
@@ -131,16 +134,39 @@ class Tuning {
     return found;
   }
 
+  /// A run missed what was predicted of it by more than a model may be off (Thresholds::model_error).
+  bool PredictionsMiss() const {
+    constexpr double kOff = 0.1;
+    return std::any_of(out_.steps.begin(), out_.steps.end(), [](const TuneStep& step) {
+      return step.predicted && step.outcome.status == RunStatus::kOk &&
+             std::abs(step.outcome.samples_per_s / *step.predicted - 1) > kOff;
+    });
+  }
+
+  /// Where predictions miss, twice the workers of the fastest may gain what they do not see: beside
+  /// other programs more threads get more turns. Returns whether that was so.
+  bool Widen() {
+    const auto fastest = FastestRun();
+    if (!fastest || !PredictionsMiss() || !CanRun(kReserved)) return false;
+    Configuration wider = fastest->configuration;
+    wider.workers = std::max(1, 2 * wider.workers);
+    const bool allowed = wider.workers <= std::max(space_.cores, 4 * base_.workers);
+    if (!allowed || measured_.contains(wider) || !Score(wider)) return false;
+    const auto rate = Try(Phase::kTry, wider, "predictions miss: twice the workers");
+    return rate && *rate > fastest->samples_per_s * (1 + rules_.enough_gain);
+  }
+
   void Explore() {
-    // One run to confirm the fastest, one to shrink it.
-    constexpr int kReserved = 2;
     while (!interrupted_) {
       const auto next = MostPromising();
       if (interrupted_ || !next) return;
       const auto fastest = FastestRun();
       const double gain = fastest ? next->samples_per_s / fastest->samples_per_s - 1 : 1;
       if (fastest) out_.remaining_gain = std::max(0.0, gain);
-      if (gain < rules_.enough_gain) return;
+      if (gain < rules_.enough_gain) {
+        if (Widen()) continue;
+        return;
+      }
       if (!CanRun(kReserved)) {
         out_.end = TuneEnd::kRunsUsedUp;
         return;

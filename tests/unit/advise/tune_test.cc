@@ -64,6 +64,18 @@ TEST(Tune, AnOptimisticPredictionIsCorrectedByWhatWasMeasured) {
   EXPECT_LE(tuned.steps.size(), 8u);
 }
 
+TEST(Tune, TriesTwiceTheWorkersWherePredictionsMiss) {
+  // Predicted: two workers are as good as any. Real: the second gains half of that, four the rest.
+  const auto predicted = [](const Configuration& c) { return c.workers < 2 ? 100.0 : 200.0; };
+  const auto real = [](const Configuration& c) {
+    return c.workers < 2 ? 100.0 : c.workers < 4 ? 150.0 : 200.0;
+  };
+  const Tuned tuned = TuneOn({.workers = 1}, real, predicted);
+  EXPECT_EQ(tuned.samples_per_s, 200);
+  EXPECT_EQ(tuned.best->workers, 4);
+  EXPECT_LE(tuned.steps.size(), 8u);
+}
+
 TEST(Tune, ShrinksNoFurtherThanAsked) {
   // 16 workers are the fastest, 1 % each.
   const auto rate = [](const Configuration& c) { return 84.0 + std::min(c.workers, 16); };
