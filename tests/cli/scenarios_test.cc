@@ -72,17 +72,27 @@ TEST(Scenarios, EachIsExplainedWithItsExperimentAndACommandToTryIt) {
   }
 }
 
-TEST(Scenarios, EachThatCanBePredictedGetsTheVerdictOfItsFile) {
+/// Every fourth scenario: all of them take minutes under the thread sanitizer.
+class ScenariosInParts : public testing::TestWithParam<std::size_t> {
+ public:
+  static constexpr std::size_t kParts = 4;
+};
+
+TEST_P(ScenariosInParts, EachThatCanBePredictedGetsTheVerdictOfItsFile) {
+  const std::vector<std::string> names = ScenarioNames();
   int predicted = 0;
-  for (const std::string& name : ScenarioNames()) {
-    if (!CanPredict(name)) continue;
+  for (std::size_t i = GetParam(); i < names.size(); i += kParts) {
+    if (!CanPredict(names[i])) continue;
     const CommandResult result =
-        RunPipesim({"scenarios", name, "--predict", "--brief", "--no-save"});
-    EXPECT_EQ(result.exit_code, 0) << name << "\n" << result.out << result.err;
+        RunPipesim({"scenarios", names[i], "--predict", "--brief", "--no-save"});
+    EXPECT_EQ(result.exit_code, 0) << names[i] << "\n" << result.out << result.err;
     ++predicted;
   }
-  EXPECT_GE(predicted, 20);
+  EXPECT_GE(predicted, 5);
 }
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, ScenariosInParts,
+                         testing::Range(std::size_t{0}, ScenariosInParts::kParts));
 
 TEST(Scenarios, ALaterFlagWinsOverTheScenariosVerdict) {
   const CommandResult result = RunPipesim(
