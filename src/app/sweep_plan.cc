@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 
@@ -20,18 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr int kMostShards = 1'000'000;
 
-std::optional<int> WholeNumber(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<sweep::Shard> ShardOfText(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const auto index = WholeNumber(text.substr(0, slash)),
-             count = WholeNumber(text.substr(slash + 1));
+  const auto index = base::WholeNumber<int>(text.substr(0, slash)),
+             count = base::WholeNumber<int>(text.substr(slash + 1));
   if (!index || !count || *index < 1 || *index > *count || *count > kMostShards)
     return std::nullopt;
   return sweep::Shard{*index, *count};
@@ -39,7 +31,7 @@ std::optional<sweep::Shard> ShardOfText(std::string_view text) {
 
 std::optional<int> NumberInEnvironment(const char* name) {
   const char* text = std::getenv(name);
-  return text == nullptr ? std::nullopt : WholeNumber(text);
+  return text == nullptr ? std::nullopt : base::WholeNumber<int>(text);
 }
 
 /// The tasks of an array may begin anywhere and take steps: --array=10-40:10.
