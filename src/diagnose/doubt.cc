@@ -15,6 +15,8 @@ namespace {
 
 /// A setting that makes training this many times as fast is worth saying, whatever else is open.
 constexpr double kDoubles = 2;
+/// A rate of one or two steps shows no interval. It may be off by a factor of two.
+constexpr double kErrorWithoutInterval = 1;
 
 void AddMissingDemands(const Question& q, Doubt& doubt) {
   const auto& d = q.measurement.demands;
@@ -161,7 +163,8 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
     doubt.missing.push_back(
         {"result.samples_per_s_interval",
          fmt::format("{} measured step{} no interval", steps, steps == 1 ? " shows" : "s show")});
-    doubt.undecided = doubt.needs_steps = true;
+    doubt.needs_steps = true;
+    (Outweighs(decision, kErrorWithoutInterval, q) ? doubt.weak : doubt.undecided) = true;
     return;
   }
   if (*half_width <= q.thresholds.rank_interval) return;

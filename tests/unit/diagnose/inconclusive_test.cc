@@ -67,12 +67,23 @@ TEST(Inconclusive, StepsToSettleCountTheWarmUpAndLiftOtherLimits) {
 TEST(Inconclusive, FewStepsAreNoReasonWhereTheyAgree) {
   EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(3).HalfWidth(0.01).Diagnose().bottleneck,
             Verdict::kComputeBound);
-  MadeRun run = RunBuilder::OnGpu(15 * kMs).Steps(1).Build();
-  run.measurement.result.samples_per_s_interval = std::nullopt;
-  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
-  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
-  EXPECT_EQ(d.missing.front().reason, "1 measured step shows no interval");
-  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("run.steps", "10")));
+}
+
+TEST(Inconclusive, OneStepDecidesWhatIsPlainWithLowConfidence) {
+  const auto one_step = [](RunBuilder builder) {
+    MadeRun run = builder.Steps(1).Build();
+    run.measurement.result.samples_per_s_interval = std::nullopt;
+    return run.DiagnoseBy(PredictByBounds);
+  };
+  // The device computes throughout, and nothing loads.
+  const Diagnosis plain = one_step(RunBuilder::OnGpu(15 * kMs));
+  EXPECT_EQ(plain.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(plain.confidence, Confidence::kLow);
+  EXPECT_EQ(plain.missing.front().reason, "1 measured step shows no interval");
+  // Loading takes 12 ms of the 15: free compute gains 25 %.
+  const Diagnosis open = one_step(RunBuilder::OnGpu(15 * kMs).Wait(48 * kMs));
+  EXPECT_EQ(open.bottleneck, Verdict::kInconclusive);
+  EXPECT_THAT(open.recommendation->set, ElementsAre(Pair("run.steps", "10")));
 }
 
 TEST(Inconclusive, AWideIntervalMattersOnlyWhereCandidatesOverlap) {
