@@ -103,7 +103,14 @@ std::unique_ptr<engine::Trainer> MakeTrainer(const Experiment& experiment,
   return LoadTorch().make_trainer(experiment, clock, *experiment.limits.compute_threads);
 }
 
-/// nullptr where batches are not pinned: not asked for, or the CPU trains on them where they are.
+/// What workers collate into.
+std::unique_ptr<engine::BatchMemory> MakeMemory(const Experiment& experiment) {
+  const bool pinned = experiment.loader.collate_into == spec::CollateInto::kPinned;
+  return pinned && experiment.device.kind == DeviceKind::kCuda ? LoadTorch().make_pinned_memory()
+                                                               : engine::MakeHostMemory();
+}
+
+/// What the pin stage copies into; nullptr without one.
 std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experiment) {
   if (!cost::PinsBatches(experiment)) return nullptr;
   return experiment.device.kind == DeviceKind::kCuda ? LoadTorch().make_pinned_memory()
@@ -167,7 +174,7 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
           engine::PreparePageCache(experiment.storage, {control.stop, control.on_preparing});
     if (page_cache.interrupted) return TraceOfNothing(clock.Now(), trace::EndReason::kInterrupted);
     const auto trainer = MakeTrainer(experiment, pipeline, clock);
-    const auto memory = engine::MakeHostMemory();
+    const auto memory = MakeMemory(experiment);
     const auto pinned = MakePinnedMemory(experiment);
     trace::RunTrace trace =
         engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),

@@ -5,7 +5,11 @@
 namespace pipesim::cost {
 
 bool PinsBatches(const spec::Loader& loader, bool trains_on_cpu) {
-  return loader.pin_memory && !trains_on_cpu;
+  return loader.pin_memory && loader.collate_into == spec::CollateInto::kPageable && !trains_on_cpu;
+}
+
+bool CopiesFromPinned(const spec::Loader& loader) {
+  return loader.pin_memory || loader.collate_into == spec::CollateInto::kPinned;
 }
 
 bool PinsBatches(const spec::Experiment& experiment) {

@@ -9,9 +9,11 @@
 
 namespace pipesim::cost {
 
-/// Whether batches pass through page-locked memory: it was requested, and the CPU does not train on
-/// them in place.
+/// Whether a pin stage copies batches into page-locked memory: it was requested, workers do not
+/// collate into such memory, and the CPU does not train on batches in place.
 bool PinsBatches(const spec::Loader& loader, bool trains_on_cpu);
+/// Whether copies to a device leave page-locked memory: behind a pin stage or collated into it.
+bool CopiesFromPinned(const spec::Loader& loader);
 /// The experiment's device must be chosen.
 bool PinsBatches(const spec::Experiment& experiment);
 

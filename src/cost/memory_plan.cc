@@ -154,7 +154,8 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
   MemoryPlan plan;
   const SlotCounts slots = CountSlots(experiment, PinsBatches(experiment));
   const std::string batch = base::Amount(BatchBytes(experiment));
-  Add(plan, fmt::format("{} batches of {}", slots.workers, batch),
+  const bool pinned = experiment.loader.collate_into == spec::CollateInto::kPinned;
+  Add(plan, fmt::format("{}{} batches of {}", slots.workers, pinned ? " page-locked" : "", batch),
       static_cast<double>(slots.workers) * BatchBytes(experiment));
   Add(plan, fmt::format("{} page-locked batches", slots.pinned),
       static_cast<double>(slots.pinned) * BatchBytes(experiment));

@@ -56,7 +56,7 @@ class BatchCosts {
 
   double Transfer() const {
     return base::ToSeconds(
-        p().transfer.Time(PreparedBytes(), v_.settings.loader.pin_memory));
+        p().transfer.Time(PreparedBytes(), cost::CopiesFromPinned(v_.settings.loader)));
   }
   double Pin() const {
     return v_.Pins() ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
@@ -70,7 +70,7 @@ class BatchCosts {
   /// A copy out of pageable memory returns only when the data has left it (CUDA programming guide,
   /// "API synchronization behavior"), whatever non_blocking says; the emulated device does the same.
   bool CopyBlocksHost() const {
-    return !v_.settings.transfer.non_blocking || !v_.settings.loader.pin_memory;
+    return !v_.settings.transfer.non_blocking || !cost::CopiesFromPinned(v_.settings.loader);
   }
   double ReadCpu() const {
     const double hits = samples_ - reads_;

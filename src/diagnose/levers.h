@@ -48,6 +48,8 @@ inline constexpr std::string_view kFreeHost = "free host (upper bound)";
 inline constexpr std::string_view kStorageX2 = "storage x2";
 inline constexpr std::string_view kPrepareHalf = "prepare x1/2";
 inline constexpr std::string_view kPinned = "pinned memory";
+inline constexpr std::string_view kCollatePinned = "workers collate into pinned memory";
+inline constexpr std::string_view kUint8 = "samples as uint8";
 inline constexpr std::string_view kCudaGraph = "CUDA graph";
 inline constexpr std::string_view kNoSync = "no sync";
 

@@ -34,7 +34,7 @@ Lever FlagLever(std::string text, std::string path, std::string value, Demand ea
 
 /// Pinning copies each batch once more. Where that was not measured, it costs what collating does.
 void AddPinned(Levers& levers, const Question& q) {
-  if (q.now.on_cpu() || q.now.settings.loader.pin_memory) return;
+  if (cost::CopiesFromPinned(q.now.settings.loader)) return;
   levers.push_back(
       FlagLever(std::string(kPinned), "loader.pin_memory", "true", Demand::kTransfer, [](Variant& v) {
         v.settings.loader.pin_memory = true;
@@ -42,9 +42,35 @@ void AddPinned(Levers& levers, const Question& q) {
       }));
 }
 
+/// No copy is spared where workers cannot write what the trainer's process has locked.
+void AddCollatePinned(Levers& levers, const Question& q) {
+  if (q.now.settings.loader.collate_into == spec::CollateInto::kPinned) return;
+  Lever lever = FlagLever(
+      std::string(kCollatePinned), "loader.collate_into", "pinned", Demand::kTransfer,
+      [](Variant& v) { v.settings.loader.collate_into = spec::CollateInto::kPinned; });
+  lever.takes = Takes::kCode;
+  levers.push_back(std::move(lever));
+}
+
+/// A quarter of the bytes of float32; the device casts them (engine/torch/training_step.h).
+void AddUint8(Levers& levers, const Question& q) {
+  const spec::DType dtype = q.experiment.dataset.dtype;
+  if (dtype == spec::DType::kUint8 || dtype == spec::DType::kInt64) return;
+  spec::Dataset smaller = q.experiment.dataset;
+  smaller.dtype = spec::DType::kUint8;
+  Lever lever = FlagLever(std::string(kUint8), "dataset.dtype", "uint8", Demand::kTransfer,
+                          [bytes = spec::PreparedBytes(smaller)](Variant& v) {
+                            v.pipeline.samples.prepared = bytes;
+                          });
+  lever.takes = Takes::kCode;
+  levers.push_back(std::move(lever));
+}
+
 void AddCopies(Levers& levers, const Question& q) {
   if (!IsThere(q.now, Demand::kTransfer) || q.now.on_cpu()) return;
   AddPinned(levers, q);
+  AddCollatePinned(levers, q);
+  AddUint8(levers, q);
   const Settings& now = q.now.settings;
   if (!now.transfer.overlap) {
     levers.push_back(FlagLever("copies beside steps", "transfer.overlap", "true", Demand::kTransfer,

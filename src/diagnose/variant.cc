@@ -17,7 +17,10 @@ Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipe
                                .in_flight = experiment.device.in_flight,
                                .sync_every = experiment.training.sync_every,
                                .accelerators = experiment.run.accelerators}};
-  if (pipeline.step.on_cpu()) variant.settings.loader.pin_memory = false;
+  if (pipeline.step.on_cpu()) {
+    variant.settings.loader.pin_memory = false;
+    variant.settings.loader.collate_into = spec::CollateInto::kPageable;
+  }
   return variant;
 }
 

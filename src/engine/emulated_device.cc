@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/buffers.h"
+
 namespace pipesim::engine {
 
 using base::Duration;
@@ -12,8 +14,8 @@ EmulatedDevice::EmulatedDevice(const spec::Experiment& experiment, const cost::P
     : step_(pipeline.step, experiment.loader.batch_size, experiment.run.seed, rank),
       transfer_(pipeline.transfer),
       overlap_(experiment.transfer.overlap),
-      host_waits_(!experiment.transfer.non_blocking || !experiment.loader.pin_memory),
-      pinned_(experiment.loader.pin_memory) {}
+      host_waits_(!experiment.transfer.non_blocking || !cost::CopiesFromPinned(experiment.loader)),
+      pinned_(cost::CopiesFromPinned(experiment.loader)) {}
 
 void EmulatedDevice::Visit(StateVisitor& visitor, Instant launches_from) {
   // What is over by then delays nothing.

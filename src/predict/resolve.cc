@@ -328,8 +328,8 @@ void Lookup::FindGpuStep() {
   step.device_name = run()->device_name;
   if (const auto memory = run()->device_memory_bytes)
     step.device_memory = base::Bytes{static_cast<std::int64_t>(*memory)};
-  const std::vector<std::string> depends_on{"loader.pin_memory", "dataset.shape",
-                                          "dataset.dtype", "transfer"};
+  const std::vector<std::string> depends_on{"loader.pin_memory", "loader.collate_into",
+                                            "dataset.shape", "dataset.dtype", "transfer"};
   if (const auto rate = Rate(Measured(&MeasuredRun::h2d_s, depends_on))) {
     // cost::Transfer takes half of the pinned rate from pageable memory.
     out_.pipeline.transfer = {.bandwidth = base::BytesPerSecond{rate->per_s * (run()->pinned ? 1 : 2)}};

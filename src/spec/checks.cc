@@ -156,6 +156,9 @@ void CheckMeaningless(Reading& reading, const Experiment& experiment) {
     if (experiment.loader.pin_memory) {
       warn("loader.pin_memory", " has no effect when training on the CPU", "false");
     }
+    if (experiment.loader.collate_into == CollateInto::kPinned) {
+      warn("loader.collate_into", " has no effect when training on the CPU", "pageable");
+    }
     if (experiment.training.cuda_graph) {
       warn("model.cuda_graph", " has no effect when training on the CPU", "false");
     }

@@ -86,6 +86,7 @@ struct Prepare {
 enum class Dispatch { kRoundRobin, kShared };
 enum class QueueKind { kTbb, kLockfree, kMutex };
 enum class Buffers { kRecycled, kFresh };
+enum class CollateInto { kPageable, kPinned };
 struct Loader {
   int workers = 0;
   std::int64_t batch_size = 64;
@@ -100,6 +101,7 @@ struct Loader {
   QueueKind queue = QueueKind::kTbb;
   std::optional<std::int64_t> queue_capacity;  ///< batches; auto = Window()
   Buffers buffers = Buffers::kRecycled;
+  CollateInto collate_into = CollateInto::kPageable;  ///< the memory that workers collate into
   Drawn<Duration> worker_startup;
 
   bool operator==(const Loader&) const = default;

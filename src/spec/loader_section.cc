@@ -44,6 +44,9 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
      [](const Experiment& e) { return OrWord(e.loader.queue_capacity, "auto"); }},
     {{"loader.buffers", "recycled|fresh", "recycled", "fresh: page faults for every batch"},
      [](const Experiment& e) { return WordOf(kBuffers, e.loader.buffers); }},
+    {{"loader.collate_into", "pageable|pinned", "pageable",
+      "pinned: workers collate into page-locked memory, which spares the pin thread"},
+     [](const Experiment& e) { return WordOf(kCollateInto, e.loader.collate_into); }},
     {{"loader.worker_startup", "duration or distribution", "0", "time to start a worker"},
      [](const Experiment& e) { return ToText(e.loader.worker_startup); }},
 });
@@ -67,6 +70,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   ReadWord(reader, "queue", kQueueKinds, out.queue);
   reader.Count("queue_capacity", out.queue_capacity, 1, std::int64_t{1} << 31, "auto");
   ReadWord(reader, "buffers", kBuffers, out.buffers);
+  ReadWord(reader, "collate_into", kCollateInto, out.collate_into);
   reader.Drawn("worker_startup", out.worker_startup);
   reader.Finish();
 }

@@ -38,6 +38,8 @@ inline constexpr std::array<Named<QueueKind>, 3> kQueueKinds{
     {{"tbb", QueueKind::kTbb}, {"lockfree", QueueKind::kLockfree}, {"mutex", QueueKind::kMutex}}};
 inline constexpr std::array<Named<Buffers>, 2> kBuffers{
     {{"recycled", Buffers::kRecycled}, {"fresh", Buffers::kFresh}}};
+inline constexpr std::array<Named<CollateInto>, 2> kCollateInto{
+    {{"pageable", CollateInto::kPageable}, {"pinned", CollateInto::kPinned}}};
 inline constexpr std::array<Named<OmpWait>, 2> kOmpWaits{
     {{"default", OmpWait::kDefault}, {"passive", OmpWait::kPassive}}};
 inline constexpr std::array<Named<Probes>, 2> kProbes{

@@ -8,14 +8,27 @@
 namespace pipesim::diagnose::h2d_bound {
 namespace {
 
+/// Whether copying a batch into page-locked memory takes longer than copying it to the device.
+bool PinningLimits(const Question& q) {
+  const base::Bytes batch = q.now.pipeline.samples.prepared * q.now.settings.loader.batch_size;
+  return q.now.Pins() &&
+         q.now.pipeline.pin.Time(batch) > q.now.pipeline.transfer.Time(batch, true);
+}
+
 std::string Headline(const Findings& found) {
-  return Limits("copying batches to the device limits", found.question);
+  const bool pinning = PinningLimits(found.question);
+  return Limits(pinning ? "copying batches into pinned memory limits"
+                        : "copying batches to the device limits",
+                found.question);
 }
 
 Clauses EvidenceOf(const Findings& found) {
   Clauses clauses;
   const auto& m = found.question.measurement;
-  if (m.device) {
+  if (m.pin && PinningLimits(found.question)) {
+    AddShare(clauses, "pin.pin_s", m.pin->pin_s, m.pin->wall_s, "the pin thread copies",
+             "of the time");
+  } else if (m.device) {
     AddShare(clauses, "device.transfer_s", m.device->transfer_s, m.device->wall_s,
              fmt::format("the {} waits for copies", TrainerWord(m)), "of the time");
   } else {
@@ -27,9 +40,11 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  const bool pinned = !FindRow(found.what_if, kPinned);
-  return FromBest(pinned ? "fewer bytes to copy (uint8 samples, cast on the device)"
-                         : "pinned memory: copies from it are faster and run beside the step",
+  const bool pageable = FindRow(found.what_if, kPinned);
+  const bool pinning = PinningLimits(found.question);
+  return FromBest(pageable ? "pinned memory: copies from it are faster and run beside the step"
+                  : pinning ? "spare the pin thread's copy, or copy fewer bytes"
+                            : "fewer bytes to copy (uint8 samples, cast on the device)",
                   found, Demand::kTransfer);
 }
 
@@ -52,11 +67,13 @@ const VerdictPage kPage = {
     .flags =
         {
             "--set loader.pin_memory=true, for faster copies that run beside the step",
+            "--set loader.collate_into=pinned, where the pin thread itself limits",
             "--set dataset.dtype=uint8, to send fewer bytes and cast on the device",
         },
     .pytorch =
         {
             "DataLoader(..., pin_memory=True) and batch.to(device, non_blocking=True)",
+            "where the pin thread limits: collate in threads, straight into pinned tensors",
             "copy the next batch on a stream of its own while the step runs; send uint8, cast on "
             "the GPU",
         },

@@ -10,6 +10,7 @@
 
 #include "base/cpus.h"
 #include "base/neighbours.h"
+#include "cost/buffers.h"
 #include "engine/rules.h"
 #include "engine/threaded/consumer.h"
 #include "engine/threaded/monitor.h"
@@ -125,7 +126,8 @@ class ThreadedExecutor final : public Executor {
     effective.device_name = info.device_name;
     effective.device_asynchronous = info.asynchronous;
     if (run.disk) effective.disk = run.disk->name;
-    effective.pinned = run.pin != nullptr;
+    effective.pinned =
+        info.asynchronous && cost::CopiesFromPinned(run.experiment.loader);
     effective.queue_capacity = run.queue_capacity;
     effective.max_occupancy = MaxOccupancy(run.experiment.loader, run.pin != nullptr);
     effective.device_memory = info.device_memory;

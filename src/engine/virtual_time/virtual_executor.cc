@@ -133,7 +133,7 @@ trace::Effective Threads::Effective() const {
     if (step.one_thread && step.threads > 1)
       effective.step_on_one_thread = step.one_thread->At(loader.batch_size);
   }
-  effective.pinned = run_.pins;
+  effective.pinned = !run_.pipeline.step.on_cpu() && cost::CopiesFromPinned(loader);
   effective.queue_capacity = QueueCapacity(loader);
   effective.max_occupancy = MaxOccupancy(loader, run_.pins);
   return effective;

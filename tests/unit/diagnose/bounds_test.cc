@@ -166,6 +166,16 @@ TEST(Bounds, PinningIsAStageOfItsOwnBesideWorkers) {
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.004);
 }
 
+TEST(Bounds, CollatingIntoPinnedMemoryNeedsNoPinStageAndCopiesAsFast) {
+  Variant v = Empty();
+  v.pipeline.pin.bandwidth = Taking(4ms);
+  v.pipeline.transfer.bandwidth = Taking(3ms);
+  v.settings.loader.collate_into = spec::CollateInto::kPinned;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.003);
+  v.settings.loader.pin_memory = false;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.003);
+}
+
 TEST(Bounds, FasterStorageDoesNotShortenTheCpuPartOfReads) {
   Variant v = Empty();
   v.pipeline.storage.present = true;

@@ -58,6 +58,9 @@ class RunBuilder {
   RunBuilder& Collate(double s) { return demands_.collate_s = s, *this; }
   /// Batches are copied out of pageable memory.
   RunBuilder& Pageable() { return experiment_.loader.pin_memory = false, *this; }
+  /// Copying a batch into page-locked memory.
+  RunBuilder& Pin(double s) { return demands_.pin_s = s, *this; }
+  RunBuilder& DType(spec::DType dtype) { return experiment_.dataset.dtype = dtype, *this; }
   RunBuilder& Copy(double s) { return demands_.h2d_s = s, *this; }
   RunBuilder& Host(double s) { return demands_.host_s = s, *this; }
   RunBuilder& Sync(double s) {

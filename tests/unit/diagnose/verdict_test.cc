@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/levers.h"
 #include "unit/diagnose/run_builder.h"
 
 namespace pipesim::diagnose::testing {
@@ -141,6 +142,26 @@ TEST(Verdict, PageableCopiesAskForPinnedMemoryOnlyOnAGpu) {
   const Diagnosis cpu = RunBuilder::OnCpu(5 * kMs, 1).Copy(9 * kMs).Diagnose();
   EXPECT_EQ(cpu.bottleneck, Verdict::kH2dBound);
   EXPECT_EQ(cpu.recommendation->pytorch, "");
+}
+
+TEST(Verdict, APinThreadThatLimitsIsNamedAndSpared) {
+  const Diagnosis d = RunBuilder::OnGpu(2 * kMs).Copy(1 * kMs).Pin(9 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kH2dBound);
+  EXPECT_THAT(d.headline, ::testing::HasSubstr("into pinned memory"));
+  EXPECT_THAT(d.recommendation->set,
+              ::testing::ElementsAre(::testing::Pair("loader.collate_into", "pinned")));
+  EXPECT_NEAR(*d.recommendation->gain, 9.0 / 2 - 1, 1e-6);
+  EXPECT_EQ(Row(d, kUint8), nullptr);  // they are
+}
+
+TEST(Verdict, FloatSamplesMayTravelAsAQuarterOfTheirBytes) {
+  const Diagnosis d =
+      RunBuilder::OnGpu(2 * kMs).DType(spec::DType::kFloat32).Copy(9 * kMs).Pin(1 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kH2dBound);
+  EXPECT_THAT(d.headline, ::testing::HasSubstr("to the device"));
+  ASSERT_NE(Row(d, kUint8), nullptr);
+  EXPECT_NEAR(Row(d, kUint8)->gain, 4.0 - 1, 1e-6);  // 2.25 ms beside the step of 2 ms
+  EXPECT_LT(Row(d, kCollatePinned)->gain, 0.01);     // the link stays the limit
 }
 
 TEST(Verdict, SecondFollowsTheLoaderUntilItNoLongerLimits) {
