@@ -46,9 +46,15 @@ Update UpdateOf(Optimizer optimizer) {
 // MultiTensorApply.cuh).
 constexpr double kElementsOfOneUpdate = 320.0 * 65536.0;
 
-double PeakFlops(const spec::Training& training, const spec::DevicePreset& device) {
+/// FLOP/s of a layer. fp32 is what PyTorch does by default (torch.backends.cudnn.allow_tf32 is true,
+/// torch.backends.cuda.matmul.allow_tf32 is false).
+double PeakFlops(const spec::LayerCost& layer, const spec::Training& training,
+                 const spec::DevicePreset& device) {
   const bool bf16 = training.precision == spec::Precision::kBf16 && device.bf16_flops_per_s > 0;
-  return device.efficiency * (bf16 ? device.bf16_flops_per_s : device.fp32_flops_per_s);
+  if (bf16) return device.efficiency * device.bf16_flops_per_s;
+  const bool tf32 = training.precision == spec::Precision::kTf32 || layer.convolution;
+  return device.efficiency *
+         (tf32 ? std::max(device.tf32_flops_per_s, device.fp32_flops_per_s) : device.fp32_flops_per_s);
 }
 
 double ElementBytes(const spec::Training& training) {
@@ -97,13 +103,12 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
                    const spec::Training& training, const spec::DevicePreset& device)
     : bytes_per_s_(device.memory_bandwidth.per_s),
       cached_bytes_per_s_(device.cache_bandwidth.value_or(device.memory_bandwidth).per_s) {
-  const double s_per_flop = 1 / PeakFlops(training, device);
   const double element = ElementBytes(training);
   parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input))});
   const PassedLayers passed = PassesOf(model, input);
   for (const auto& [layer, times] : passed.layers) {
     parts_.push_back(
-        {.compute_s_per_sample = layer.forward_flops * s_per_flop,
+        {.compute_s_per_sample = layer.forward_flops / PeakFlops(layer, training, device),
          .bytes_per_sample = static_cast<double>(layer.elements_in + layer.elements_out) * element,
          .bytes_fixed = static_cast<double>(layer.parameters) * element,
          .times = times});

@@ -165,18 +165,27 @@ void AddDevicePresets(Levers& levers, const Question& q) {
   AddSlowestThatHelp(levers, std::move(presets), q);
 }
 
-/// Only on a preset's roofline, which knows both precisions.
-void AddPrecision(Levers& levers, const Question& q) {
-  const spec::Device& device = q.experiment.device;
-  if (!device.preset || device.step_base || !(device.preset->bf16_flops_per_s > 0)) return;
-  if (q.experiment.training.precision != spec::Precision::kFp32) return;
+void AddPrecisionOf(Levers& levers, const Question& q, spec::Precision precision,
+                    std::string_view word) {
   spec::Experiment other = q.experiment;
-  other.training.precision = spec::Precision::kBf16;
+  other.training.precision = precision;
   const cost::Step step = cost::StatedStepOf(other);
-  Lever lever = FlagLever("precision fp32 to bf16", "model.precision", "bf16", Demand::kStep,
+  Lever lever = FlagLever(fmt::format("precision fp32 to {}", word), "model.precision",
+                          std::string(word), Demand::kStep,
                           [cost = step.cost](Variant& v) { v.pipeline.step.cost = cost; });
   lever.changes_training = true;
   levers.push_back(std::move(lever));
+}
+
+/// Only on a preset's roofline, which knows all precisions.
+void AddPrecision(Levers& levers, const Question& q) {
+  const spec::Device& device = q.experiment.device;
+  if (!device.preset || device.step_base) return;
+  if (q.experiment.training.precision != spec::Precision::kFp32) return;
+  if (device.preset->tf32_flops_per_s > device.preset->fp32_flops_per_s)
+    AddPrecisionOf(levers, q, spec::Precision::kTf32, "tf32");
+  if (device.preset->bf16_flops_per_s > 0)
+    AddPrecisionOf(levers, q, spec::Precision::kBf16, "bf16");
 }
 
 /// A stated step can be stated twice as fast.

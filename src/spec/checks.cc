@@ -159,6 +159,9 @@ void CheckMeaningless(Reading& reading, const Experiment& experiment) {
     if (experiment.loader.collate_into == CollateInto::kPinned) {
       warn("loader.collate_into", " has no effect when training on the CPU", "pageable");
     }
+    if (experiment.training.precision == Precision::kTf32) {
+      warn("model.precision", " tf32 has no effect when training on the CPU", "fp32");
+    }
     if (experiment.training.cuda_graph) {
       warn("model.cuda_graph", " has no effect when training on the CPU", "false");
     }

@@ -43,11 +43,13 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   DevicePreset preset;
   MapReader reader(reading, loaded->tree, "preset " + name);
   double fp32_tflops = 0;
+  double tf32_tflops = 0;
   double bf16_tflops = 0;
   int read = 0;
   read += reader.Text("source", preset.source) ? 1 : 0;
   read += reader.Number("fp32_tflops", fp32_tflops, 1e-3, 1e9) ? 1 : 0;
   read += reader.Number("bf16_tflops", bf16_tflops, 1e-3, 1e9) ? 1 : 0;
+  reader.Number("tf32_tflops", tf32_tflops, 1e-3, 1e9);
   read += reader.Rate("memory_bandwidth", preset.memory_bandwidth) ? 1 : 0;
   read += reader.Size("memory", preset.memory) ? 1 : 0;
   read += reader.Rate("h2d_bandwidth", preset.h2d_bandwidth) ? 1 : 0;
@@ -67,6 +69,7 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   if (read < 8 || idle) return std::nullopt;
   preset.name = loaded->reference;
   preset.fp32_flops_per_s = fp32_tflops * 1e12;
+  preset.tf32_flops_per_s = tf32_tflops * 1e12;
   preset.bf16_flops_per_s = bf16_tflops * 1e12;
   return preset;
 }

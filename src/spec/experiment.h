@@ -125,7 +125,11 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-enum class Precision { kFp32, kBf16 };
+enum class Precision {
+  kFp32,  ///< as PyTorch by default: on a GPU that has TF32, cuDNN's convolutions use it
+  kTf32,  ///< matrix products, too
+  kBf16   ///< autocast
+};
 enum class Optimizer { kSgd, kMomentum, kAdam };
 struct Training {  ///< the file's `model:` section without the layers
   Precision precision = Precision::kFp32;
@@ -140,6 +144,7 @@ struct DevicePreset {
   std::string name;
   std::string source;
   double fp32_flops_per_s = 0;
+  double tf32_flops_per_s = 0;  ///< 0: it has no TF32
   double bf16_flops_per_s = 0;
   BytesPerSecond memory_bandwidth;
   Bytes memory;

@@ -57,6 +57,7 @@ struct LayerCost {
   double forward_flops = 0;       ///< a multiply-add counts as two
   std::int64_t elements_in = 0;   ///< activation elements read in the forward pass
   std::int64_t elements_out = 0;  ///< activation elements written, kept for the backward pass
+  bool convolution = false;       ///< cuDNN's, which use TF32 by default
   int forward_launches = 0;       ///< kernels launched by the forward pass in eager mode
 };
 

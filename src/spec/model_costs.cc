@@ -95,6 +95,7 @@ LayerCost Conv2dCost(const Layer& layer, const Shape& in) {
                " output channels");
   }
   LayerCost cost = OneKernel(layer, in, {layer.out, Windows(in[1], layer), Windows(in[2], layer)});
+  cost.convolution = true;
   const std::int64_t taps = in[0] / layer.groups * layer.kernel * layer.kernel;
   cost.parameters = taps * layer.out + (layer.bias ? layer.out : 0);
   cost.forward_flops =

@@ -20,7 +20,7 @@ constexpr auto kModelKeys = std::to_array<KeyRule>({
     {{"model.layers", "list of layers", "the model file's", "layers instead of a model file"},
      [](const Experiment& e) { return LayersText(e.model.layers); },
      [](const Experiment& e) { return e.model.reference.empty(); }},
-    {{"model.precision", "fp32|bf16", "fp32", "precision of forward and backward"},
+    {{"model.precision", "fp32|tf32|bf16", "fp32", "precision of forward and backward"},
      [](const Experiment& e) { return WordOf(kPrecisions, e.training.precision); }},
     {{"model.optimizer", "sgd|momentum|adam", "sgd", "optimizer of the training step"},
      [](const Experiment& e) { return WordOf(kOptimizers, e.training.optimizer); }},

@@ -44,8 +44,8 @@ inline constexpr std::array<Named<OmpWait>, 2> kOmpWaits{
     {{"default", OmpWait::kDefault}, {"passive", OmpWait::kPassive}}};
 inline constexpr std::array<Named<Probes>, 2> kProbes{
     {{"auto", Probes::kAuto}, {"off", Probes::kOff}}};
-inline constexpr std::array<Named<Precision>, 2> kPrecisions{
-    {{"fp32", Precision::kFp32}, {"bf16", Precision::kBf16}}};
+inline constexpr std::array<Named<Precision>, 3> kPrecisions{
+    {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}};
 inline constexpr std::array<Named<Optimizer>, 3> kOptimizers{
     {{"sgd", Optimizer::kSgd}, {"momentum", Optimizer::kMomentum}, {"adam", Optimizer::kAdam}}};
 

@@ -40,7 +40,7 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  const bool pageable = FindRow(found.what_if, kPinned);
+  const bool pageable = FindRow(found.what_if, kPinned).has_value();
   const bool pinning = PinningLimits(found.question);
   return FromBest(pageable ? "pinned memory: copies from it are faster and run beside the step"
                   : pinning ? "spare the pin thread's copy, or copy fewer bytes"

@@ -78,7 +78,8 @@ const VerdictPage kPage = {
         "The evidence does not decide. The report names the side that is certain, what is open, "
         "and what would settle it.",
     .decided =
-        "An interval wider than 5 % while candidates overlap, or none; or needed evidence is "
+        "An interval wider than 5 % while candidates overlap, or none while one does not lead by "
+        "more than a factor of two; or needed evidence is "
         "missing; or the model misses the measured run by more than 10 %, and its gains do not "
         "outweigh that.",
     .signs =

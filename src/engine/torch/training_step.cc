@@ -71,6 +71,9 @@ TrainingStep::TrainingStep(const spec::Experiment& experiment, torch::Device dev
   if (!layers.empty() && layers.front().kind == spec::LayerKind::kEmbedding)
     vocabulary_ = layers.front().vocab;
   torch::manual_seed(experiment.run.seed);
+  // cuDNN's convolutions use TF32 by default, matrix products do not.
+  if (device.is_cuda())
+    at::globalContext().setAllowTF32CuBLAS(training_.precision == spec::Precision::kTf32);
   model_ = BuildModel(experiment.model, experiment.dataset.shape, experiment.dataset.classes);
   model_->to(device);
   parameter_count_ = ParameterCount(*model_);

@@ -63,6 +63,26 @@ TEST(Roofline, Bf16IsFasterInFlopsAndHalvesTheBytesOfLayers) {
   EXPECT_NEAR(Seconds(MemoryBound(), 1, bf16), (4 * p1 + 6 * p2 + 12 * (p1 + p2)) / 1e9, 0.0004);
 }
 
+TEST(Roofline, Tf32SpeedsUpConvolutionsByDefaultAndMatrixProductsWhenAsked) {
+  spec::DevicePreset device = ComputeBound();
+  device.tf32_flops_per_s = 8e12;  // 8 times fp32
+  spec::Training tf32;
+  tf32.precision = spec::Precision::kTf32;
+  EXPECT_NEAR(Seconds(device, 100), Seconds(ComputeBound(), 100), 1e-6);
+  EXPECT_NEAR(Seconds(device, 100) / Seconds(device, 100, tf32), 8, 0.02);
+  spec::Layer conv;
+  conv.kind = spec::LayerKind::kConv2d;
+  conv.out = 8;
+  conv.kernel = 3;
+  const spec::Model model{.name = "one", .layers = {conv}};
+  const auto seconds = [&](const spec::DevicePreset& on, const spec::Training& training) {
+    return base::ToSeconds(EstimateStep(model, {8, 34, 34}, training, on, 100).device);
+  };
+  EXPECT_NEAR(seconds(ComputeBound(), {}) / seconds(device, {}), 8, 0.02);
+  EXPECT_NEAR(seconds(device, {}) / seconds(device, tf32), 1, 1e-6);
+  EXPECT_NEAR(seconds(ComputeBound(), tf32) / seconds(ComputeBound(), {}), 1, 1e-6);  // it has none
+}
+
 TEST(Roofline, ADeviceWithoutBf16ComputesInFp32) {
   spec::DevicePreset old = ComputeBound();
   old.bf16_flops_per_s = 0;
