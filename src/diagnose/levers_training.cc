@@ -42,9 +42,10 @@ void AddPinned(Levers& levers, const Question& q) {
       }));
 }
 
-/// No copy is spared where workers cannot write what the trainer's process has locked.
+/// Not for worker processes, which cannot write memory that the trainer's process has locked.
 void AddCollatePinned(Levers& levers, const Question& q) {
-  if (q.now.settings.loader.collate_into == spec::CollateInto::kPinned) return;
+  const spec::Loader& loader = q.now.settings.loader;
+  if (loader.collate_into == spec::CollateInto::kPinned || loader.HasProcesses()) return;
   Lever lever = FlagLever(
       std::string(kCollatePinned), "loader.collate_into", "pinned", Demand::kTransfer,
       [](Variant& v) { v.settings.loader.collate_into = spec::CollateInto::kPinned; });

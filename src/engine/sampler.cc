@@ -32,7 +32,7 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       classes_(experiment.dataset.classes),
       storage_(pipeline.storage),
       prepare_(pipeline.prepare),
-      worker_startup_(experiment.loader.worker_startup),
+      worker_startup_(experiment.loader.worker_startup.value_or(base::Drawn<base::Duration>{})),
       shuffle_(experiment.loader.shuffle),
       accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),

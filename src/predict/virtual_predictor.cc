@@ -184,7 +184,7 @@ class VirtualPredictor {
   static double StartupOnce(const Experiment& experiment) {
     const spec::Loader& loader = experiment.loader;
     const bool once = loader.workers > 0 && loader.persistent_workers;
-    return once ? base::ToSeconds(loader.worker_startup.Mean()) : 0;
+    return once && loader.worker_startup ? base::ToSeconds(loader.worker_startup->Mean()) : 0;
   }
 
   /// The share of the time that is left when every epoch loses what the first lost until `start`.

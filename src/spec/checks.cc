@@ -44,6 +44,36 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   }
 }
 
+/// What only one kind of worker has.
+void CheckLoaderKind(Reading& reading, const Experiment& experiment) {
+  const Loader& loader = experiment.loader;
+  const auto has_no_effect = [&](const char* path, const char* kind, const char* instead) {
+    if (!reading.SetByUser(path)) return;
+    reading.Warn(reading.PlaceOf(path),
+                 std::string(path) + " has no effect on workers that are " + kind, instead);
+  };
+  if (loader.kind == LoaderKind::kThread) {
+    for (const char* path : {"loader.start_method", "loader.send", "loader.receive", "loader.receive_wait",
+                             "loader.worker_memory", "loader.python_sample"})
+      has_no_effect(path, "threads", "loader.kind: process");
+    return;
+  }
+  if (loader.buffers == Buffers::kRecycled)
+    has_no_effect("loader.buffers", "processes", "leave it out: their batches are always fresh");
+  if (loader.dispatch == Dispatch::kShared) {
+    reading.Problem(reading.PlaceOf("loader.dispatch"),
+                    "loader.dispatch shared needs workers that are threads; each of PyTorch's "
+                    "worker processes has a queue of its own",
+                    "round_robin");
+  }
+  if (loader.collate_into == CollateInto::kPinned) {
+    reading.Problem(reading.PlaceOf("loader.collate_into"),
+                    "loader.collate_into pinned needs workers that are threads; processes cannot "
+                    "write the trainer's page-locked memory",
+                    "pageable");
+  }
+}
+
 /// Bounds sums that engines hold in 64 bits: bytes of all prefetched batches, time of one batch.
 void CheckSizes(Reading& reading, const Experiment& experiment) {
   const Loader& loader = experiment.loader;
@@ -57,13 +87,21 @@ void CheckSizes(Reading& reading, const Experiment& experiment) {
     reading.Problem(reading.PlaceOf("loader.batch_size"),
                     "the prefetched batches together exceed 4e18 bytes");
   }
-  const std::array<std::pair<const char*, const Drawn<Duration>*>, 4> costs{
-      {{"prepare.cost", &experiment.prepare.cost},
-       {"storage.latency", &experiment.storage.latency},
-       {"storage.open_cost", &experiment.storage.open_cost},
-       {"device.emulated.per_sample", &experiment.device.step_per_sample}}};
-  for (const auto& [path, cost] : costs) {
-    if (batch * cost->in_units.Mean() <= kMost) continue;
+  const auto mean = [](const Drawn<Duration>& cost) { return cost.in_units.Mean(); };
+  const auto stated = [](const std::optional<Duration>& cost) {
+    return static_cast<double>(cost.value_or(Duration::zero()).count());
+  };
+  const std::array<std::pair<const char*, double>, 8> costs_ns{
+      {{"prepare.cost", mean(experiment.prepare.cost)},
+       {"prepare.wait", mean(experiment.prepare.wait)},
+       {"collate.sample", stated(experiment.collate.sample)},
+       {"loader.python_sample", stated(loader.python_sample)},
+       {"storage.latency", mean(experiment.storage.latency)},
+       {"storage.open_cost", mean(experiment.storage.open_cost)},
+       {"device.emulated.per_sample", mean(experiment.device.step_per_sample)},
+       {"device.step.per_sample", mean(experiment.device.step.value_or(StepCost{}).per_sample)}}};
+  for (const auto& [path, cost_ns] : costs_ns) {
+    if (batch * cost_ns <= kMost) continue;
     reading.Problem(reading.PlaceOf(path),
                     std::string(path) + " over a whole batch is more than 100 years");
   }
@@ -234,6 +272,7 @@ void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment)
 
 void CheckWhole(Reading& reading, const Experiment& experiment) {
   CheckLoader(reading, experiment);
+  CheckLoaderKind(reading, experiment);
   CheckSizes(reading, experiment);
   CheckThreads(reading, experiment);
   CheckCache(reading, experiment);
@@ -245,10 +284,16 @@ void CheckWhole(Reading& reading, const Experiment& experiment) {
 }
 
 void CheckForRun(Reading& reading, const Experiment& experiment) {
-  if (experiment.run.accelerators == 1) return;
-  reading.Problem(reading.PlaceOf("run.accelerators"),
-                  "a run has one accelerator; several can only be predicted",
-                  "pipesim predict, or accelerators: 1");
+  if (experiment.run.accelerators != 1) {
+    reading.Problem(reading.PlaceOf("run.accelerators"),
+                    "a run has one accelerator; several can only be predicted",
+                    "pipesim predict, or accelerators: 1");
+  }
+  if (experiment.device.step) {
+    reading.Problem(reading.PlaceOf("device.step"),
+                    "a run trains the model; device.step can only be predicted",
+                    "pipesim predict, or device: {emulated: {base: 200us, per_sample: 5us}}");
+  }
 }
 
 void CheckFilesHere(Reading& reading, const Storage& storage) {

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 constexpr std::int64_t kMostClasses = std::int64_t{1}
                                       << 20;  // the outputs of a layer, model_layers.cc
+constexpr int kMostTensors = 1'000'000;
 
 /// "auto" until the folder of real samples has been counted.
 std::string FromData(const Experiment& e, std::int64_t value) {
@@ -42,6 +43,8 @@ constexpr auto kDatasetKeys = std::to_array<KeyRule>({
      [](const Experiment& e) { return WordOf(kDTypes, e.dataset.dtype); }},
     {{"dataset.classes", "count", "the model's", "number of label classes"},
      [](const Experiment& e) { return FromData(e, e.dataset.classes); }},
+    {{"dataset.tensors", "count", "2", "tensors of a batch, each handed over by processes"},
+     [](const Experiment& e) { return CountText(e.dataset.tensors); }},
 });
 
 /// Drops entries set to `auto`, which means the same as leaving them out.
@@ -70,6 +73,7 @@ void ReadDataset(Reading& reading, const Node& section, const Node& natural, boo
   const bool has_shape = reader.Sizes("shape", out.shape);
   ReadWord(reader, "dtype", kDTypes, out.dtype);
   reader.Count("classes", out.classes, 1, kMostClasses);
+  reader.Count("tensors", out.tensors, 1, kMostTensors);
   reader.Finish();
   const auto missing = [&](const char* key, const char* example) {
     if (reader.Has(key)) return;  // present but invalid: already reported

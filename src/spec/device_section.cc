@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 8> kPresetKeys{
     "source", "fp32_tflops",   "bf16_tflops", "memory_bandwidth",
     "memory", "h2d_bandwidth", "launch",      "efficiency"};
 
+bool HasMeasuredStep(const Experiment& e) { return e.device.step.has_value(); }
+
 constexpr auto kDeviceKeys = std::to_array<KeyRule>({
     {{"device", "auto|cpu|cuda:N|emulated|preset|map", "auto", "short for device.name"}},
     {{"device.name", "auto|cpu|cuda:N|emulated|preset", "auto", "auto: cuda:0 if there is one"},
@@ -34,6 +36,15 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
       "stated step cost: per sample"},
      [](const Experiment& e) { return ToText(e.device.step_per_sample); },
      [](const Experiment& e) { return e.device.step_base.has_value(); }},
+    {{"device.step", "duration or map", "none", "short for device.step.base"}},
+    {{"device.step.base", "duration or distribution", "0",
+      "predict: measured step of a real device: fixed part"},
+     [](const Experiment& e) { return ToText(e.device.step->base); },
+     HasMeasuredStep},
+    {{"device.step.per_sample", "duration or distribution", "0",
+      "predict: measured step of a real device: per sample"},
+     [](const Experiment& e) { return ToText(e.device.step->per_sample); },
+     HasMeasuredStep},
 });
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
@@ -113,6 +124,21 @@ void ReadEmulated(Reading& reading, const DataFiles& files, const Node& node, De
   }
 }
 
+void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
+  const Node section = Expanded("device.step", node);
+  MapReader reader(reading, section, "device.step");
+  StepCost step;
+  reader.Drawn("base", step.base);
+  reader.Drawn("per_sample", step.per_sample);
+  reader.Finish();
+  if (out.kind != DeviceKind::kEmulated) {
+    out.step = step;
+    return;
+  }
+  reading.Problem(node.place, "device.step is the measured step of a real device, not an emulated one",
+                  "device: {emulated: {base: 200us, per_sample: 5us}}");
+}
+
 }  // namespace
 
 std::span<const KeyRule> DeviceKeys() { return kDeviceKeys; }
@@ -121,6 +147,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
   const Node expanded = Expanded("device", section);
   MapReader reader(reading, expanded, "device");
   const Node* emulated = reader.Take("emulated");
+  const Node* step = reader.Take("step");
   if (emulated != nullptr) out.kind = DeviceKind::kEmulated;
   std::string name;
   if (reader.Text("name", name)) {
@@ -129,6 +156,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
   }
   reader.Count("in_flight", out.in_flight, 1, 64);
   reader.Finish();
+  if (step != nullptr) ReadMeasuredStep(reading, *step, out);
   if (emulated != nullptr && out.kind != DeviceKind::kEmulated) {
     reading.Problem(emulated->place, "device.emulated has no effect on device " + name,
                     "device: {name: emulated, ...}");

@@ -34,6 +34,7 @@ struct Dataset {
   Shape shape;                ///< output of prepare and input of the model
   DType dtype = DType::kUint8;
   std::int64_t classes = 0;
+  int tensors = 2;  ///< in a collated batch, such as images and labels
 };
 /// Bytes of one prepared sample: elements(shape) × size(dtype).
 Bytes PreparedBytes(const Dataset& dataset);
@@ -81,13 +82,29 @@ enum class PrepareKind {
 struct Prepare {
   PrepareKind kind = PrepareKind::kNone;
   Drawn<Duration> cost;  ///< for one sample
+  Drawn<Duration> wait;  ///< kBurn: time of a sample that needs no core, on top
 };
+
+/// Stated CPU time of collating; a part left out costs nothing where the other is stated. Neither:
+/// the profile's.
+struct Collate {
+  std::optional<Drawn<Duration>> batch;  ///< each batch
+  std::optional<Duration> sample;        ///< each of its samples
+  bool IsStated() const { return batch || sample; }
+};
+
+enum class LoaderKind {
+  kThread,   ///< workers are threads of the trainer's process
+  kProcess,  ///< workers are processes, as in PyTorch
+};
+enum class StartMethod { kFork, kForkserver, kSpawn };
 
 enum class Dispatch { kRoundRobin, kShared };
 enum class QueueKind { kTbb, kLockfree, kMutex };
 enum class Buffers { kRecycled, kFresh };
 enum class CollateInto { kPageable, kPinned };
 struct Loader {
+  LoaderKind kind = LoaderKind::kThread;
   int workers = 0;
   std::int64_t batch_size = 64;
   int prefetch_factor = 2;  ///< per worker; unused with 0 workers
@@ -102,9 +119,18 @@ struct Loader {
   std::optional<std::int64_t> queue_capacity;  ///< batches; auto = Window()
   Buffers buffers = Buffers::kRecycled;
   CollateInto collate_into = CollateInto::kPageable;  ///< the memory that workers collate into
-  Drawn<Duration> worker_startup;
+  std::optional<Drawn<Duration>> worker_startup;  ///< absent: 0 for threads, else the profile's
+  // kProcess; absent: the profile's.
+  StartMethod start_method = StartMethod::kFork;
+  std::optional<Drawn<Duration>> send;     ///< CPU time in the worker, each batch
+  std::optional<Drawn<Duration>> receive;  ///< CPU time in the trainer's process, each batch
+  /// Time without a core until a worker that prepares another batch gives up Python's lock.
+  Drawn<Duration> receive_wait;
+  std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches
+  std::optional<Duration> python_sample;   ///< CPU time of Python's own for each sample
 
   bool operator==(const Loader&) const = default;
+  bool HasProcesses() const { return kind == LoaderKind::kProcess && workers > 0; }
   /// Largest number of batches dealt and not yet taken: prefetch_factor × workers.
   std::int64_t Window() const { return static_cast<std::int64_t>(prefetch_factor) * workers; }
 };
@@ -159,6 +185,10 @@ struct StepPoint {
   Duration time{};
   bool operator==(const StepPoint&) const = default;
 };
+/// A step of base + per_sample × samples.
+struct StepCost {
+  Drawn<Duration> base, per_sample;
+};
 struct Device {
   DeviceKind kind = DeviceKind::kAuto;
   int cuda_index = 0;
@@ -167,6 +197,7 @@ struct Device {
   std::optional<Drawn<Duration>> step_base;
   Drawn<Duration> step_per_sample;
   std::optional<DevicePreset> preset;
+  std::optional<StepCost> step;  ///< predict: the measured step of a real device
 
   DeviceId Id() const { return {kind, kind == DeviceKind::kCuda ? cuda_index : 0}; }
 };
@@ -197,6 +228,7 @@ struct Experiment {
   Dataset dataset;
   Storage storage;
   Prepare prepare;
+  Collate collate;
   Loader loader;
   Limits limits;
   Transfer transfer;

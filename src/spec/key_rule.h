@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "spec/drawn_text.h"
 #include "spec/experiment.h"
 #include "spec/keys.h"
 #include "spec/map_reader.h"
@@ -36,6 +37,10 @@ std::string OrWord(const std::optional<T>& value, std::string_view absent) {
   } else {
     return ToText(*value);
   }
+}
+
+inline std::string OrAuto(const std::optional<Drawn<Duration>>& drawn) {
+  return drawn ? ToText(*drawn) : "auto";
 }
 
 inline bool IsEmulated(const Experiment& e) { return e.storage.kind == StorageKind::kEmulated; }

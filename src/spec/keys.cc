@@ -10,17 +10,18 @@ namespace pipesim::spec {
 namespace {
 
 /// In the file's order.
-std::array<std::span<const KeyRule>, 11> AllRules() {
-  return {HeadKeys(),     DatasetKeys(), StorageKeys(), PrepareKeys(), LoaderKeys(), LimitsKeys(),
-          TransferKeys(), ModelKeys(),   DeviceKeys(),  RunKeys(),     SweepKeys()};
+std::array<std::span<const KeyRule>, 12> AllRules() {
+  return {HeadKeys(),   DatasetKeys(), StorageKeys(),  PrepareKeys(), CollateKeys(), LoaderKeys(),
+          LimitsKeys(), TransferKeys(), ModelKeys(), DeviceKeys(),  RunKeys(),     SweepKeys()};
 }
 
 struct OtherName {
   std::string_view name, key;
 };
 /// Names of keys in PyTorch or on the command line.
-constexpr std::array<OtherName, 17> kOtherNames{{{"num_workers", "loader.workers"},
+constexpr std::array<OtherName, 18> kOtherNames{{{"num_workers", "loader.workers"},
                                                  {"n_workers", "loader.workers"},
+                                                 {"multiprocessing_context", "loader.start_method"},
                                                  {"batch", "loader.batch_size"},
                                                  {"prefetch", "loader.prefetch_factor"},
                                                  {"threads", "limits.compute_threads"},

@@ -13,9 +13,12 @@ constexpr int kMostWorkers = 4096;
 constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
 
 bool HasWorkers(const Experiment& e) { return e.loader.workers > 0; }
+bool IsProcess(const Experiment& e) { return e.loader.kind == LoaderKind::kProcess; }
 
 constexpr auto kLoaderKeys = std::to_array<KeyRule>({
-    {{"loader.workers", "count", "0", "worker threads; 0: load in the trainer's thread"},
+    {{"loader.kind", "thread|process", "thread", "what workers are; process: PyTorch's DataLoader"},
+     [](const Experiment& e) { return WordOf(kLoaderKinds, e.loader.kind); }},
+    {{"loader.workers", "count", "0", "workers; 0: load in the trainer's thread"},
      [](const Experiment& e) { return CountText(e.loader.workers); }},
     {{"loader.batch_size", "count", "64", "samples per batch"},
      [](const Experiment& e) { return CountText(e.loader.batch_size); }},
@@ -47,8 +50,32 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.collate_into", "pageable|pinned", "pageable",
       "pinned: workers collate into page-locked memory, which spares the pin thread"},
      [](const Experiment& e) { return WordOf(kCollateInto, e.loader.collate_into); }},
-    {{"loader.worker_startup", "duration or distribution", "0", "time to start a worker"},
-     [](const Experiment& e) { return ToText(e.loader.worker_startup); }},
+    {{"loader.worker_startup", "duration or distribution", "auto",
+      "time to start a worker; auto: 0 for a thread, else the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.worker_startup); }},
+    {{"loader.start_method", "fork|forkserver|spawn", "fork", "process: how workers start"},
+     [](const Experiment& e) { return WordOf(kStartMethods, e.loader.start_method); },
+     IsProcess},
+    {{"loader.send", "duration or distribution", "auto",
+      "process: the worker's CPU time to send a batch; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.send); },
+     IsProcess},
+    {{"loader.receive", "duration or distribution", "auto",
+      "process: the trainer's CPU time to take a batch; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.receive); },
+     IsProcess},
+    {{"loader.receive_wait", "duration or distribution", "0",
+      "process: wait for a busy worker's Python lock when a batch is taken"},
+     [](const Experiment& e) { return ToText(e.loader.receive_wait); },
+     IsProcess},
+    {{"loader.worker_memory", "bytes", "auto",
+      "process: memory of a worker besides its batches; auto: the profile's"},
+     [](const Experiment& e) { return OrWord(e.loader.worker_memory, "auto"); },
+     IsProcess},
+    {{"loader.python_sample", "duration", "auto",
+      "process: Python's own CPU time per sample; auto: the profile's"},
+     [](const Experiment& e) { return OrWord(e.loader.python_sample, "auto"); },
+     IsProcess},
 });
 
 }  // namespace
@@ -57,6 +84,7 @@ std::span<const KeyRule> LoaderKeys() { return kLoaderKeys; }
 
 void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   MapReader reader(reading, section, "loader");
+  ReadWord(reader, "kind", kLoaderKinds, out.kind);
   reader.Count("workers", out.workers, 0, kMostWorkers);
   reader.Count("batch_size", out.batch_size, 1, kMostBatch);
   reader.Count("prefetch_factor", out.prefetch_factor, 1, 1'000'000);
@@ -71,7 +99,13 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   reader.Count("queue_capacity", out.queue_capacity, 1, std::int64_t{1} << 31, "auto");
   ReadWord(reader, "buffers", kBuffers, out.buffers);
   ReadWord(reader, "collate_into", kCollateInto, out.collate_into);
-  reader.Drawn("worker_startup", out.worker_startup);
+  reader.Drawn("worker_startup", out.worker_startup, "auto");
+  ReadWord(reader, "start_method", kStartMethods, out.start_method);
+  reader.Drawn("send", out.send, "auto");
+  reader.Drawn("receive", out.receive, "auto");
+  reader.Drawn("receive_wait", out.receive_wait);
+  reader.Size("worker_memory", out.worker_memory, "auto");
+  reader.Time("python_sample", out.python_sample, "auto");
   reader.Finish();
 }
 

@@ -242,6 +242,10 @@ bool MapReader::Time(std::string_view key, std::optional<Duration>& out, std::st
 
 bool MapReader::Size(std::string_view key, Bytes& out) { return Value(key, out, ParseBytes); }
 
+bool MapReader::Size(std::string_view key, std::optional<Bytes>& out, std::string_view absent) {
+  return Value(key, out, OrAbsent<Bytes>(absent, ParseBytes));
+}
+
 bool MapReader::Rate(std::string_view key, BytesPerSecond& out) {
   return Value(key, out, PositiveRate);
 }
@@ -282,6 +286,19 @@ bool MapReader::Drawn(std::string_view key, base::Drawn<Duration>& out) {
 
 bool MapReader::Drawn(std::string_view key, base::Drawn<Bytes>& out) {
   return DrawnValue(key, out, ParseBytes);
+}
+
+bool MapReader::Drawn(std::string_view key, std::optional<base::Drawn<Duration>>& out,
+                      std::string_view absent) {
+  const Node* node = Take(key);
+  if (node != nullptr && node->kind == NodeKind::kScalar && node->text == absent) {
+    out.reset();
+    return true;
+  }
+  base::Drawn<Duration> drawn;
+  if (!DrawnValue(key, drawn, ParseDuration)) return false;
+  out = std::move(drawn);
+  return true;
 }
 
 bool MapReader::Sizes(std::string_view key, Shape& out) {

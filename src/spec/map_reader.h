@@ -90,6 +90,7 @@ class MapReader {
   bool Time(std::string_view key, Duration& out);
   bool Time(std::string_view key, std::optional<Duration>& out, std::string_view absent);
   bool Size(std::string_view key, Bytes& out);
+  bool Size(std::string_view key, std::optional<Bytes>& out, std::string_view absent);
   bool Rate(std::string_view key, BytesPerSecond& out);
   bool Rate(std::string_view key, std::optional<BytesPerSecond>& out, std::string_view absent);
   bool PerSecond(std::string_view key, std::optional<double>& out, std::string_view absent);
@@ -98,6 +99,8 @@ class MapReader {
   bool Number(std::string_view key, double& out, double low, double high);
   bool Drawn(std::string_view key, base::Drawn<Duration>& out);
   bool Drawn(std::string_view key, base::Drawn<Bytes>& out);
+  bool Drawn(std::string_view key, std::optional<base::Drawn<Duration>>& out,
+             std::string_view absent);
   /// Sizes, each 1 … 2^24, together at most 2^31.
   bool Sizes(std::string_view key, Shape& out);
 

@@ -18,12 +18,13 @@ struct ShortForm {
   std::string_view other_key;  ///< ... unless it is one of:
   std::array<std::string_view, 4> other_words;
 };
-constexpr std::array<ShortForm, 6> kShortForms{{
+constexpr std::array<ShortForm, 7> kShortForms{{
     {"storage", "preset", "kind", {"none"}},
     {"storage.cache", "policy", "", {}},
     {"model", "name", "", {}},
     {"device", "name", "", {}},
     {"device.emulated", "preset", "", {}},
+    {"device.step", "base", "", {}},
     {"prepare", "cost", "kind", {"none", "burn", "wait", "decode"}},
 }};
 

@@ -23,6 +23,10 @@ constexpr auto kPrepareKeys = std::to_array<KeyRule>({
     {{"prepare.cost", "duration or distribution", "the model's", "burn, wait: time per sample"},
      [](const Experiment& e) { return ToText(e.prepare.cost); },
      [](const Experiment& e) { return TakesCost(e.prepare); }},
+    {{"prepare.wait", "duration or distribution", "0",
+      "burn: time per sample without a core, on top"},
+     [](const Experiment& e) { return ToText(e.prepare.wait); },
+     [](const Experiment& e) { return e.prepare.kind == PrepareKind::kBurn; }},
 });
 
 }  // namespace
@@ -37,6 +41,7 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
   // A cost applies only to the kind it was stated for.
   if (own_kind != nullptr && (own_kind->text == "none" || own_kind->text == "decode")) {
     base.Erase("cost");
+    base.Erase("wait");
   }
   const Node merged = Overlay(base, own);
   MapReader reader(reading, merged, "prepare");
@@ -44,6 +49,7 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
   if (real_files) out.kind = PrepareKind::kDecode;
   ReadWord(reader, "kind", kPrepareKinds, out.kind);
   reader.Drawn("cost", out.cost);
+  const bool waits = reader.Drawn("wait", out.wait) && !out.wait.IsZero();
   reader.Finish();
   const bool takes_cost = TakesCost(out);
   const std::string kind = WordOf(kPrepareKinds, out.kind);
@@ -54,6 +60,10 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
   if (!takes_cost && reader.Has("cost")) {
     reading.Problem(reading.PlaceOf("prepare.cost"), "prepare.cost has no effect with kind " + kind,
                     "prepare: {kind: burn, cost: 2ms}");
+  }
+  if (waits && out.kind != PrepareKind::kBurn) {
+    reading.Problem(reading.PlaceOf("prepare.wait"), "prepare.wait has no effect with kind " + kind,
+                    "prepare: {kind: burn, cost: 2ms, wait: 4ms}");
   }
 }
 

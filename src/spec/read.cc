@@ -54,6 +54,7 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
   } else {
     top.Take("dataset");
   }
+  ReadCollate(reading, SectionOf(top, "collate"), out.collate);
   ReadLoader(reading, SectionOf(top, "loader"), out.loader);
   ReadLimits(reading, SectionOf(top, "limits"), out.limits);
   ReadTransfer(reading, SectionOf(top, "transfer"), out.transfer);

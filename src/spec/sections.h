@@ -30,6 +30,7 @@ void ReadPrepare(Reading& reading, const Node& section, const Node& natural, boo
                  Prepare& out);
 void ReadDataset(Reading& reading, const Node& section, const Node& natural, bool real_files,
                  Dataset& out);
+void ReadCollate(Reading& reading, const Node& section, Collate& out);
 void ReadLoader(Reading& reading, const Node& section, Loader& out);
 void ReadLimits(Reading& reading, const Node& section, Limits& out);
 void ReadTransfer(Reading& reading, const Node& section, Transfer& out);
@@ -40,6 +41,7 @@ std::span<const KeyRule> HeadKeys();  ///< version and name; read.cc
 std::span<const KeyRule> DatasetKeys();
 std::span<const KeyRule> StorageKeys();
 std::span<const KeyRule> PrepareKeys();
+std::span<const KeyRule> CollateKeys();
 std::span<const KeyRule> LoaderKeys();
 std::span<const KeyRule> LimitsKeys();
 std::span<const KeyRule> TransferKeys();

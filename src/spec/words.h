@@ -32,6 +32,12 @@ inline constexpr std::array<Named<PrepareKind>, 4> kPrepareKinds{
      {"burn", PrepareKind::kBurn},
      {"wait", PrepareKind::kWait},
      {"decode", PrepareKind::kDecode}}};
+inline constexpr std::array<Named<LoaderKind>, 2> kLoaderKinds{
+    {{"thread", LoaderKind::kThread}, {"process", LoaderKind::kProcess}}};
+inline constexpr std::array<Named<StartMethod>, 3> kStartMethods{
+    {{"fork", StartMethod::kFork},
+     {"forkserver", StartMethod::kForkserver},
+     {"spawn", StartMethod::kSpawn}}};
 inline constexpr std::array<Named<Dispatch>, 2> kDispatches{
     {{"round_robin", Dispatch::kRoundRobin}, {"shared", Dispatch::kShared}}};
 inline constexpr std::array<Named<QueueKind>, 3> kQueueKinds{

@@ -71,7 +71,7 @@ Recurrence::Recurrence(VirtualRun& run)
       enabled_(run.skips_periods && run.sampler.AllAlike()),
       stride_(std::max(1, run.experiment.loader.workers)) {
   const spec::Loader& loader = run.experiment.loader;
-  if (!loader.persistent_workers && !loader.worker_startup.IsFixed())
+  if (!loader.persistent_workers && loader.worker_startup && !loader.worker_startup->IsFixed())
     epochs_.phase = Cycle::Phase::kGivenUp;
 }
 

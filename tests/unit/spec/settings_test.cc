@@ -76,6 +76,64 @@ model:
 )"));
 }
 
+TEST(Settings, ARecordedProgramReadsBack) {
+  const Experiment e = Read(R"(
+dataset: {samples: 900, sample_bytes: 600kB, shape: [150000], dtype: float32, tensors: 3}
+prepare: {cost: {distribution: empirical, values: [1ms, 2ms]}, wait: {distribution: exponential, mean: 4ms}}
+collate: {batch: {distribution: normal, mean: 200us, stdev: 10us}, sample: 3us}
+loader:
+  kind: process
+  workers: 2
+  start_method: spawn
+  worker_startup: 2s
+  send: {distribution: normal, mean: 300us, stdev: 20us}
+  receive: 250us
+  receive_wait: {distribution: exponential, mean: 5ms}
+  worker_memory: 230MB
+  python_sample: 4us
+device: {name: cpu, step: {base: 2ms, per_sample: 10us}}
+)");
+  ExpectReadsBack(e);
+  EXPECT_EQ(e.loader.kind, LoaderKind::kProcess);
+  EXPECT_TRUE(e.loader.HasProcesses());
+  EXPECT_EQ(e.loader.start_method, StartMethod::kSpawn);
+  EXPECT_EQ(e.loader.receive->Mean(), std::chrono::microseconds(250));
+  EXPECT_EQ(e.loader.worker_memory->count, 230'000'000);
+  EXPECT_EQ(e.prepare.wait.Mean(), std::chrono::milliseconds(4));
+  EXPECT_EQ(e.collate.sample, std::chrono::microseconds(3));
+  EXPECT_EQ(e.dataset.tensors, 3);
+  EXPECT_EQ(e.device.step->per_sample.Mean(), std::chrono::microseconds(10));
+}
+
+TEST(Settings, AProcessOfWhichNothingIsStatedTakesTheProfilesFigures) {
+  const Experiment e = Read("loader: {kind: process, workers: 2}");
+  for (const char* key : {"worker_startup", "send", "receive", "worker_memory", "python_sample"})
+    EXPECT_EQ(e.settings.at(std::string("loader.") + key).text, "auto") << key;
+  EXPECT_FALSE(e.loader.send || e.loader.receive || e.loader.worker_memory);
+  ExpectReadsBack(e);
+}
+
+TEST(Settings, WhatOnlyAProcessHasIsAWarningOnThreads) {
+  const auto result =
+      ReadExperimentText("loader: {workers: 2, send: 1ms, start_method: spawn}", "test.yaml", {},
+                         ProjectFolders());
+  std::vector<std::string> texts;
+  for (const auto& warning : result.warnings) texts.push_back(warning.what);
+  EXPECT_THAT(texts, testing::UnorderedElementsAre(
+                         "loader.send has no effect on workers that are threads",
+                         "loader.start_method has no effect on workers that are threads"));
+}
+
+TEST(Settings, AMeasuredStepIsRefusedByARun) {
+  const auto read = [](bool for_run) {
+    return ReadExperiment({.file = {}, .overrides = {Set("device.step", "2ms"), Set("device.name", "cpu")},
+                           .for_run = for_run},
+                          ProjectFolders());
+  };
+  EXPECT_EQ(read(false).experiment.device.step->base.Mean(), std::chrono::milliseconds(2));
+  EXPECT_THROW(read(true), base::ConfigError);
+}
+
 TEST(Settings, ControlCharactersReadBack) {
   ExpectReadsBack(Read("name: \"a\\x1b\\x7f\\r\\n\\tb\""));
 }
@@ -93,11 +151,12 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
   for (const char* yaml :
        {"loader: {workers: 1}\ndevice: emulated", "storage: {kind: files, path: d}",
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
-        "2}]}\ndataset: {samples: 1, shape: [2]}"}) {
+        "2}]}\ndataset: {samples: 1, shape: [2]}",
+        "loader: {kind: process}\ndevice: {name: cpu, step: 1ms}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }
   // Short forms, and keys of a sweep, which no point has.
-  const std::set<std::string> short_forms{"storage", "prepare", "model", "device",
+  const std::set<std::string> short_forms{"storage", "prepare", "model", "device", "device.step",
                                           "sweep.axes", "sweep.repeats", "sweep.point_limit"};
   for (const Key& key : Keys()) {
     EXPECT_TRUE(seen.contains(std::string(key.path)) || short_forms.contains(std::string(key.path)))
@@ -132,8 +191,9 @@ TEST(Settings, APartOfADrawnKeyIsSetBesideItsMean) {
   const std::vector<Override> stdev{Set("loader.worker_startup.distribution", "normal"),
                                     Set("loader.worker_startup.stdev", "1ms")};
   const Experiment e = Read("loader: {workers: 1, worker_startup: 10ms}", stdev);
-  EXPECT_EQ(e.loader.worker_startup.Mean(), std::chrono::milliseconds(10));
-  EXPECT_FALSE(e.loader.worker_startup.IsFixed());
+  ASSERT_TRUE(e.loader.worker_startup);
+  EXPECT_EQ(e.loader.worker_startup->Mean(), std::chrono::milliseconds(10));
+  EXPECT_FALSE(e.loader.worker_startup->IsFixed());
 }
 
 TEST(Settings, AStorageKeyIsRefusedWithEveryKindButItsOwn) {
