@@ -46,6 +46,9 @@ void AddPinned(Levers& levers, const Question& q) {
 void AddCollatePinned(Levers& levers, const Question& q) {
   const spec::Loader& loader = q.now.settings.loader;
   if (loader.collate_into == spec::CollateInto::kPinned || loader.HasProcesses()) return;
+  const auto& pipeline = q.now.pipeline;
+  const bool pins = pipeline.pin.Time(pipeline.samples.prepared) > base::Duration::zero();
+  if (loader.pin_memory && !pins) return;  // nothing to spare
   Lever lever = FlagLever(
       std::string(kCollatePinned), "loader.collate_into", "pinned", Demand::kTransfer,
       [](Variant& v) { v.settings.loader.collate_into = spec::CollateInto::kPinned; });
