@@ -11,6 +11,7 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
+#include "app/python_costs.h"
 #include "app/session.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"
@@ -110,13 +111,39 @@ std::optional<spec::MachineProfile> CalibrateInterruptibly(const calibrate::Plan
   return calibrate::MeasureMachine(plan, control);
 }
 
+/// `older`, or a profile without figures, with what PyTorch's worker processes cost with `python`.
+spec::MachineProfile WithPython(const std::string& python,
+                                const std::optional<spec::MachineProfile>& older) {
+  spec::MachineProfile profile = older.value_or(spec::MachineProfile{});
+  const std::string source = MeasurePython(python, profile.figures);
+  if (older) return profile;
+  const report::Context context = ReadContext();
+  profile.cpu = base::CpuModelName();
+  profile.cores = base::ReadCpuAllowance().Cores();
+  profile.date = context.date.substr(0, 10);
+  profile.source =
+      fmt::format("pipesim calibrate --python, {} ({}), {}", context.version, context.commit, source);
+  return profile;
+}
+
+void Write(const spec::MachineProfile& profile, base::OutputFile& out, const std::string& file) {
+  out.Commit(spec::WriteProfile(profile));
+  PrintOut(report::ProfileText(profile, file));
+}
+
 }  // namespace
 
 base::ExitCode Calibrate(const Arguments& arguments) {
   const std::string file = arguments.Last("out").value_or(kDefaultFile);
   const auto older = OlderProfile(file);
   if (arguments.Has("needs-libtorch")) {
-    PrintOut(NeedsTorch(ReadAsked(RequestOf(arguments))) ? "yes\n" : "no\n");
+    const bool needs = !arguments.Has("python") && NeedsTorch(ReadAsked(RequestOf(arguments)));
+    PrintOut(needs ? "yes\n" : "no\n");
+    return base::ExitCode::kOk;
+  }
+  if (const auto python = arguments.Last("python")) {
+    base::OutputFile out{file};
+    Write(WithPython(*python, older), out, file);
     return base::ExitCode::kOk;
   }
   const calibrate::Plan plan = PlanOf(arguments);
@@ -127,8 +154,7 @@ base::ExitCode Calibrate(const Arguments& arguments) {
     return base::ExitCode::kInterrupted;
   }
   if (older) profile = calibrate::Merged(*older, *profile);
-  out.Commit(spec::WriteProfile(*profile));
-  PrintOut(report::ProfileText(*profile, file));
+  Write(*profile, out, file);
   return base::ExitCode::kOk;
 }
 

@@ -57,6 +57,7 @@ constexpr std::string_view kSizeExamples[] = {
 constexpr std::string_view kCalibrateExamples[] = {
     "pipesim calibrate --model mlp --also resnet18 --out here.yaml",
     "pipesim calibrate --data photos --model resnet18 --batch 96",
+    "pipesim calibrate --python python3 --out here.yaml",
 };
 constexpr std::string_view kValidateExamples[] = {
     "pipesim validate configs/experiments/io-bound.yaml",
@@ -137,7 +138,8 @@ constexpr Command kCommands[] = {
      "measure this machine for predict --profile",
      "Threads, memory, decoding, with --data storage, and training steps by batch size\n"
      "and threads: three rounds of short real runs, a few minutes. Figures that the file\n"
-     "already holds for this machine are kept unless they are measured again.",
+     "already holds for this machine are kept unless they are measured again.\n"
+     "--python measures what PyTorch's worker processes cost, in about a minute.",
      kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
     {"report", "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",

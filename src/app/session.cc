@@ -155,7 +155,9 @@ std::optional<std::string> BoundMemory(const Experiment& experiment) {
     if (bound.counts_mapped) bound.free = bound.free - stacks;
   const auto bound = base::Tightest(bounds);
   if (!bound) return std::nullopt;
-  if (auto refusal = cost::MemoryRefusal(experiment, *bound)) return refusal;
+  Experiment without_processes = experiment;  // threads stand for them
+  without_processes.loader.worker_memory.reset();
+  if (auto refusal = cost::MemoryRefusal(without_processes, *bound)) return refusal;
   if (experiment.device.kind != DeviceKind::kCuda) base::LimitOwnData(bound->free + stacks);
   return std::nullopt;
 }
@@ -198,15 +200,27 @@ trace::RunTrace RunUntilEnough(const Experiment& experiment, const cost::Pipelin
   return Execute(experiment, pipeline, control);
 }
 
+/// Of the default profile. A program without its data folder: none, so that barriers cost nothing in
+/// its what-ifs, and worker processes only what is stated.
+spec::MachineFigures DefaultFigures() {
+  try {
+    return spec::ReadMachineProfile("default", "machine profile", FindDataFolders()).figures;
+  } catch (const base::ConfigError&) {
+    return {};
+  }
+}
+
 /// What the run was given, and how waiting threads behave, which it does not measure. Kernel and
 /// OpenMP library decide that, so the figures of the default profile hold on other machines, too.
 cost::Pipeline WithWaiting(cost::Pipeline given) {
-  try {
-    const auto profile = spec::ReadMachineProfile("default", "machine profile", FindDataFolders());
-    cost::SetWaiting(profile.figures, given.machine);
-  } catch (const base::ConfigError&) {
-    // A program without its data folder: barriers cost nothing in its what-ifs.
-  }
+  cost::SetWaiting(DefaultFigures(), given.machine);
+  return given;
+}
+
+/// What the run emulates: stated costs, and those of worker processes, which its threads stand for.
+cost::Pipeline GivenTo(const Experiment& experiment) {
+  cost::Pipeline given = cost::Stated(experiment);
+  if (given.hand_over.processes) cost::SetProcesses(DefaultFigures(), experiment, given);
   return given;
 }
 
@@ -276,13 +290,13 @@ void PrepareMachine(Experiment& experiment) {
 }
 
 measure::Measurement MeasureOnce(const Experiment& experiment, const engine::RunControl& control) {
-  const cost::Pipeline pipeline = cost::Stated(experiment);
+  const cost::Pipeline pipeline = GivenTo(experiment);
   return measure::Measure(RunUntilEnough(experiment, pipeline, control), experiment, pipeline);
 }
 
 report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl& control,
                           trace::RunTrace* kept) {
-  const cost::Pipeline pipeline = cost::Stated(experiment);
+  const cost::Pipeline pipeline = GivenTo(experiment);
   engine::RunControl probing = control;
   if (experiment.run.probes == spec::Probes::kAuto) {
     probing.plan_probes = [&](const trace::RunTrace& trace) {
@@ -298,7 +312,7 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
 }
 
 report::RunReport NothingMeasured(const Experiment& experiment) {
-  return ReportOf(experiment, cost::Stated(experiment),
+  return ReportOf(experiment, GivenTo(experiment),
                   TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
 }
 

@@ -376,6 +376,17 @@ std::optional<spec::MachineProfile> MeasureMachine(const Plan& plan, const Contr
   return Calibration(plan, control).Run();
 }
 
+bool SetMeasured(spec::MachineFigures& figures, std::string_view key,
+                 const std::vector<double>& values, const std::string& how) {
+  bool set = false;
+  spec::ForEachFigure(figures, [&]<class T>(std::string_view name, spec::MaybeFigure<T>& figure) {
+    if (name != key) return;
+    figure = FigureOf<T>(values, how);
+    set = figure.has_value();
+  });
+  return set;
+}
+
 spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfile& newer) {
   spec::MachineProfile merged = newer;
   spec::ForEachFigure(

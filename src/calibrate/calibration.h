@@ -42,6 +42,11 @@ struct Control {
 /// samples.
 std::optional<spec::MachineProfile> MeasureMachine(const Plan& plan, const Control& control);
 
+/// Sets the figure `key` to the median of `values`, with their spread. False: there is no such figure,
+/// or no value.
+bool SetMeasured(spec::MachineFigures& figures, std::string_view key,
+                 const std::vector<double>& values, const std::string& how);
+
 /// `older`, with its figures and steps replaced by those that `newer` also has.
 spec::MachineProfile Merged(spec::MachineProfile older, const spec::MachineProfile& newer);
 

@@ -22,23 +22,26 @@ int Prepare::Threads(int worker_threads) const {
 }
 
 double Prepare::AloneSeconds(double samples, int threads) const {
-  if (kind == Kind::kNone) return 0;
-  return samples * cost.in_units.Mean() * 1e-9 / Threads(threads);
+  const double own_ns = kind == Kind::kNone ? 0 : cost.in_units.Mean() / Threads(threads);
+  return samples * (own_ns + wait.in_units.Mean() + static_cast<double>(python.count())) * 1e-9;
 }
 
 double Prepare::CpuSeconds(double samples) const {
-  return kind == Kind::kCpu ? samples * cost.in_units.Mean() * 1e-9 : 0;
+  const double own_ns = kind == Kind::kCpu ? cost.in_units.Mean() : 0;
+  return samples * (own_ns + static_cast<double>(python.count())) * 1e-9;
 }
 
 Prepare Prepare::Scaled(double factor) const {
   Prepare scaled = *this;
   scaled.cost = cost.Scaled(factor);
+  scaled.wait = wait.Scaled(factor);
+  Scale(scaled.python, factor);
   scaled.memory_bytes_per_s = factor > 0 ? memory_bytes_per_s / factor : 0;
   return scaled;
 }
 
-Duration Collate::Time(Bytes bytes) const {
-  Duration time = batch;
+Duration Collate::Time(Bytes bytes, std::int64_t samples, Duration varies) const {
+  Duration time = batch + varies + sample * samples;
   if (bandwidth) time += bytes / *bandwidth;
   if (fault_bandwidth) time += bytes / *fault_bandwidth;
   return time;
@@ -47,6 +50,8 @@ Duration Collate::Time(Bytes bytes) const {
 Collate Collate::Scaled(double factor) const {
   Collate scaled = *this;
   Scale(scaled.batch, factor);
+  scaled.varying = varying.Scaled(factor);
+  Scale(scaled.sample, factor);
   Scale(scaled.bandwidth, factor);
   Scale(scaled.fault_bandwidth, factor);
   return scaled;

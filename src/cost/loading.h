@@ -15,6 +15,8 @@ struct Prepare {
   enum class Kind { kNone, kCpu, kWait };
   Kind kind = Kind::kNone;
   base::Drawn<base::Duration> cost;  ///< of one sample, drawn for each
+  base::Drawn<base::Duration> wait = {};  ///< of one sample, without a core, on top of kCpu
+  base::Duration python{};           ///< CPU time of the interpreter's own work on one sample
   /// Whether a worker's threads share the work; one thread decodes a whole sample.
   bool divisible = true;
   /// Bytes that one thread writes while it decodes: its share of the memory's bandwidth. 0: the work
@@ -26,6 +28,7 @@ struct Prepare {
 
   bool operator==(const Prepare&) const = default;
   bool UsesCores() const { return kind == Kind::kCpu; }
+  bool IsFixed() const { return cost.IsFixed() && wait.IsFixed(); }
   /// How many of a worker's `worker_threads` prepare a sample together.
   int Threads(int worker_threads) const;
   /// One worker of `threads` threads for `samples` samples.
@@ -38,11 +41,17 @@ struct Prepare {
 /// Copying prepared samples side by side into a batch.
 struct Collate {
   base::Duration batch{};                                ///< fixed part
+  base::Drawn<base::Duration> varying = {};               ///< the same, where it is drawn
+  base::Duration sample{};                               ///< of each sample
   std::optional<base::BytesPerSecond> bandwidth;         ///< absent: the copy is free
   std::optional<base::BytesPerSecond> fault_bandwidth;   ///< mapping fresh pages, on top
 
   bool operator==(const Collate&) const = default;
-  base::Duration Time(base::Bytes bytes) const;
+  /// `varies`: the draw of `varying`.
+  base::Duration Time(base::Bytes bytes, std::int64_t samples, base::Duration varies) const;
+  base::Duration Mean(base::Bytes bytes, std::int64_t samples) const {
+    return Time(bytes, samples, varying.Mean());
+  }
   /// Share of the memory's bandwidth that the copy takes, bytes/s; 0: none.
   double memory_bytes_per_s() const { return bandwidth ? bandwidth->per_s : 0; }
   Collate Scaled(double factor) const;

@@ -165,6 +165,12 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
         "decoded samples of " + (makers == 1 ? "one batch" : fmt::format("{} batches", makers)),
         makers * BatchBytes(experiment));
   }
+  if (experiment.loader.HasProcesses() && experiment.loader.worker_memory) {
+    const auto each = static_cast<double>(experiment.loader.worker_memory->count);
+    Add(plan, fmt::format("{} worker processes of {}", experiment.loader.workers,
+                          base::Amount(each)),
+        experiment.loader.workers * each);
+  }
   Add(plan, "generated samples", static_cast<double>(GeneratedBytes(experiment).count));
   if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
   if (experiment.device.kind == spec::DeviceKind::kCuda)

@@ -10,7 +10,21 @@ Prepare StatedPrepare(const spec::Prepare& stated) {
   if (stated.kind == spec::PrepareKind::kBurn) prepare.kind = Prepare::Kind::kCpu;
   if (stated.kind == spec::PrepareKind::kWait) prepare.kind = Prepare::Kind::kWait;
   if (prepare.kind != Prepare::Kind::kNone) prepare.cost = stated.cost;
+  prepare.wait = stated.wait;
   return prepare;
+}
+
+/// What is drawn is apart from what is not, which the engines need not draw.
+Collate StatedCollate(const spec::Collate& stated) {
+  Collate collate;
+  if (stated.batch) {
+    if (stated.batch->IsFixed())
+      collate.batch = stated.batch->Mean();
+    else
+      collate.varying = *stated.batch;
+  }
+  collate.sample = stated.sample.value_or(base::Duration::zero());
+  return collate;
 }
 
 Transfer StatedTransfer(const spec::Device& device) {
@@ -33,6 +47,10 @@ Pipeline Stated(const spec::Experiment& experiment) {
                       .prepared = spec::PreparedBytes(experiment.dataset)};
   pipeline.storage = StatedStorage(experiment.storage);
   pipeline.prepare = StatedPrepare(experiment.prepare);
+  pipeline.collate = StatedCollate(experiment.collate);
+  pipeline.hand_over = StatedHandOver(experiment.loader);
+  if (pipeline.hand_over.processes && experiment.loader.python_sample)
+    pipeline.prepare.python = *experiment.loader.python_sample;
   pipeline.transfer = StatedTransfer(experiment.device);
   pipeline.step = StatedStepOf(experiment);
   pipeline.machine.cores = StatedCores(experiment.limits);

@@ -8,6 +8,7 @@
 
 #include "base/drawn.h"
 #include "base/units.h"
+#include "cost/hand_over.h"
 #include "cost/loading.h"
 #include "cost/machine.h"
 #include "cost/step.h"
@@ -39,6 +40,7 @@ struct Pipeline {
   Storage storage;
   Prepare prepare;
   Collate collate;
+  HandOver hand_over;
   Pin pin;
   Transfer transfer;
   Step step;

@@ -42,11 +42,14 @@ void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experi
   SetWaiting(figures, machine);
   machine.memory_bandwidth = ValueOf(figures.collate_bandwidth_all_cores);
   pipeline.host.step = DurationOf(figures.host_step);
-  pipeline.collate.batch = DurationOf(figures.collate_batch);
-  pipeline.collate.bandwidth = ValueOf(figures.collate_bandwidth);
-  if (experiment.loader.buffers == spec::Buffers::kFresh)
-    pipeline.collate.fault_bandwidth = ValueOf(figures.fault_bandwidth);
+  if (!experiment.collate.IsStated()) {
+    pipeline.collate.batch = DurationOf(figures.collate_batch);
+    pipeline.collate.bandwidth = ValueOf(figures.collate_bandwidth);
+    if (experiment.loader.buffers == spec::Buffers::kFresh)
+      pipeline.collate.fault_bandwidth = ValueOf(figures.fault_bandwidth);
+  }
   pipeline.pin.bandwidth = ValueOf(figures.pin_bandwidth);
+  SetProcesses(figures, experiment, pipeline);
 }
 
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,

@@ -11,7 +11,7 @@
 namespace pipesim::cost {
 
 /// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the
-/// training loop's own work. What the profile lacks costs nothing; `machine.cores` stays unchanged.
+/// training loop's own work, worker processes. What the profile lacks costs nothing; `machine.cores` stays unchanged.
 void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
              Pipeline& pipeline);
 

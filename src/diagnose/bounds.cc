@@ -25,12 +25,14 @@ class BatchCosts {
   /// Wall time of one worker for one batch.
   double Load() const {
     return p().storage.AloneSeconds(reads_, bytes_) + ReadCpu() +
-           p().prepare.AloneSeconds(samples_, v_.settings.limits.worker_threads) + Collate();
+           p().prepare.AloneSeconds(samples_, v_.settings.limits.worker_threads) + Collate() +
+           Send();
   }
 
   /// CPU time of one batch, all threads.
   double Cpu() const {
-    double cpu = ReadCpu() + p().prepare.CpuSeconds(samples_) + Collate() + Pin() + Host();
+    double cpu = ReadCpu() + p().prepare.CpuSeconds(samples_) + Collate() + Send() + Receive() +
+                 Pin() + Host();
     if (v_.on_cpu())
       cpu += Transfer() + Step() * std::min<double>(p().step.cpu_per_wall.value_or(1), v_.ComputeThreads());
     return cpu;
@@ -43,6 +45,7 @@ class BatchCosts {
     if (!v_.on_cpu() && CopyBlocksHost()) chain += Transfer();
     if (!v_.on_cpu() && v_.settings.sync_every > 0) chain += Sync();
     if (v_.settings.loader.workers == 0) chain += Load() + Pin();
+    if (!v_.HasPinThread()) chain += Receive();
     return chain;
   }
 
@@ -57,6 +60,10 @@ class BatchCosts {
   double Transfer() const {
     return base::ToSeconds(
         p().transfer.Time(PreparedBytes(), cost::CopiesFromPinned(v_.settings.loader)));
+  }
+  /// What taking a batch over costs, without the waiting that a busy worker adds.
+  double Receive() const {
+    return HandsOver() ? base::ToSeconds(p().hand_over.receive.Mean(PreparedBytes())) : 0;
   }
   double Pin() const {
     return v_.Pins() ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
@@ -76,7 +83,13 @@ class BatchCosts {
     const double hits = samples_ - reads_;
     return p().storage.CpuSeconds(reads_, hits * p().samples.stored.in_units.Mean());
   }
-  double Collate() const { return base::ToSeconds(p().collate.Time(PreparedBytes())); }
+  double Collate() const {
+    return base::ToSeconds(p().collate.Mean(PreparedBytes(), v_.settings.loader.batch_size));
+  }
+  bool HandsOver() const { return p().hand_over.processes && v_.settings.loader.workers > 0; }
+  double Send() const {
+    return HandsOver() ? base::ToSeconds(p().hand_over.send.Mean(PreparedBytes())) : 0;
+  }
   double Host() const {
     return base::ToSeconds(p().host.step) + base::ToSeconds(p().step.launch);
   }
@@ -104,7 +117,7 @@ double PredictByBounds(const Variant& variant) {
                                 PerSecond(batch.Transfer())});
   if (settings.loader.workers > 0) {
     each_per_s = std::min({each_per_s, settings.loader.workers * PerSecond(batch.Load()),
-                           PerSecond(batch.Pin())});
+                           PerSecond(batch.Pin() + (variant.HasPinThread() ? batch.Receive() : 0))});
   }
   double per_s = std::min(settings.accelerators * each_per_s, batch.StorageBatchesPerSecond());
   if (variant.cores() > 0) per_s = std::min(per_s, variant.cores() * PerSecond(batch.Cpu()));

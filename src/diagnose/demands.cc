@@ -15,6 +15,21 @@ Verdict VerdictOf(Demand demand) {
   return found->verdict;
 }
 
+namespace {
+void ScaleReceive(cost::HandOver& hand_over, double factor) {
+  hand_over.receive = hand_over.receive.Scaled(factor);
+  hand_over.receive_wait = hand_over.receive_wait.Scaled(factor);
+}
+
+/// Whether taking a batch over from a worker process costs anything.
+bool Receives(const Variant& v) {
+  const cost::HandOver& hand_over = v.pipeline.hand_over;
+  return hand_over.processes && v.settings.loader.workers > 0 &&
+         (hand_over.receive.Mean(v.pipeline.samples.prepared) > base::Duration::zero() ||
+          !hand_over.receive_wait.IsZero());
+}
+}  // namespace
+
 Variant Scaled(Variant v, Demand demand, double factor) {
   cost::Pipeline& p = v.pipeline;
   switch (demand) {
@@ -25,10 +40,12 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       p.storage = p.storage.WithCpuScaled(factor);
       p.prepare = p.prepare.Scaled(factor);
       p.collate = p.collate.Scaled(factor);
+      p.hand_over.send = p.hand_over.send.Scaled(factor);
       break;
     case Demand::kTransfer:
       p.transfer = p.transfer.Scaled(factor);
       p.pin = p.pin.Scaled(factor);
+      if (v.HasPinThread()) ScaleReceive(p.hand_over, factor);
       break;
     case Demand::kLaunch:
       if (v.on_cpu()) break;
@@ -41,6 +58,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       break;
     case Demand::kOtherHost:
       if (v.on_cpu()) cost::Scale(p.host.step, factor);
+      if (!v.HasPinThread()) ScaleReceive(p.hand_over, factor);
       break;
     case Demand::kStep:
       p.step = p.step.Scaled(factor);
@@ -58,15 +76,16 @@ bool IsThere(const Variant& v, Demand demand) {
     case Demand::kStorage:
       return p.storage.AloneSeconds(1, stored_bytes) > 0;
     case Demand::kLoadingCpu:
-      return p.prepare.AloneSeconds(1, 1) > 0 || p.collate.Time(p.samples.prepared) > zero ||
+      return p.prepare.AloneSeconds(1, 1) > 0 || p.collate.Mean(p.samples.prepared, 1) > zero ||
              p.storage.CpuSeconds(1, stored_bytes) > 0;
     case Demand::kTransfer:
       return p.transfer.Time(p.samples.prepared, true) > zero ||
-             (v.Pins() && p.pin.Time(p.samples.prepared) > zero);
+             (v.Pins() && p.pin.Time(p.samples.prepared) > zero) ||
+             (v.HasPinThread() && Receives(v));
     case Demand::kLaunch:
       return !v.on_cpu() && (p.host.step > zero || p.step.launch > zero);
     case Demand::kOtherHost:
-      return v.on_cpu() && p.host.step > zero;
+      return (v.on_cpu() && p.host.step > zero) || (!v.HasPinThread() && Receives(v));
     case Demand::kSync:
       return v.settings.sync_every > 0;
     case Demand::kStep:

@@ -175,8 +175,12 @@ void AddPrepare(Levers& levers, const Question& q) {
   lever.setting.text = kPrepareHalf;
   if (prepare.kind != spec::PrepareKind::kDecode)
     lever.setting.set = {{"prepare.cost", spec::ToText(prepare.cost.Scaled(0.5))}};
+  if (!prepare.wait.IsZero())
+    lever.setting.set.emplace_back("prepare.wait", spec::ToText(prepare.wait.Scaled(0.5)));
   lever.setting.change = [](Variant v) {
+    const base::Duration python = v.pipeline.prepare.python;
     v.pipeline.prepare = v.pipeline.prepare.Scaled(0.5);
+    v.pipeline.prepare.python = python;  // of every sample, however little is prepared
     return v;
   };
   levers.push_back(std::move(lever));

@@ -73,7 +73,9 @@ std::optional<Setting> Prefetch(const Variant& s, int prefetch_factor) {
 std::vector<Setting> OtherLoaderSettings(const Variant& s) {
   std::vector<Setting> settings;
   if (s.settings.loader.workers == 0) return settings;
-  if (s.settings.loader.dispatch != spec::Dispatch::kShared) {
+  // Each of PyTorch's worker processes has a queue of its own.
+  if (s.settings.loader.dispatch != spec::Dispatch::kShared &&
+      s.settings.loader.kind == spec::LoaderKind::kThread) {
     settings.push_back({"shared dispatch", {{"loader.dispatch", "shared"}}, [](Variant after) {
                           after.settings.loader.dispatch = spec::Dispatch::kShared;
                           return after;

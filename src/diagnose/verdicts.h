@@ -35,11 +35,12 @@ enum class Verdict {
 /// The demands that the decision makes free in turn.
 enum class Demand {
   kStorage,     ///< waiting for storage, and its limits
-  kLoadingCpu,  ///< prepare, collate, the CPU part of reads
-  kTransfer,    ///< pin and copy to the device
+  kLoadingCpu,  ///< prepare, collate, the CPU part of reads, sending to the trainer's process
+  kTransfer,    ///< pin and copy to the device, and what a pin thread does before
   kLaunch,      ///< host work per step that feeds an asynchronous device
   kSync,        ///< host reads of device results
-  kOtherHost,   ///< the training thread's own work where the device is synchronous
+  kOtherHost,   ///< the training thread's own work where the device is synchronous, and taking
+                ///< batches over from worker processes
   kStep,        ///< the step itself
 };
 

@@ -14,7 +14,8 @@ struct ChunkDemand {
   base::Duration latency{};   ///< of those reads, open cost included
   std::int64_t hits = 0;      ///< reads that the cache serves instead
   base::Duration read_cpu{};  ///< CPU time of reading: copies of hits, system calls
-  base::Duration prepare{};   ///< CPU time (burn) or waiting (wait)
+  base::Duration prepare{};       ///< CPU time
+  base::Duration prepare_wait{};  ///< without a core
 };
 
 }  // namespace pipesim::engine

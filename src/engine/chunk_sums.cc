@@ -7,7 +7,7 @@ namespace pipesim::engine {
 
 bool ChunkSums::Serve(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const cost::Storage& storage = pipeline.storage;
-  const bool fixed = pipeline.samples.stored.IsFixed() && pipeline.prepare.cost.IsFixed() &&
+  const bool fixed = pipeline.samples.stored.IsFixed() && pipeline.prepare.IsFixed() &&
                      storage.latency.IsFixed() && storage.open_cost.IsFixed();
   return !fixed && !storage.HasCache() && experiment.run.accelerators == 1;
 }

@@ -50,6 +50,10 @@ class Dispatcher {
   // A worker's side. `account` is its own: it has state() and Enter(state, instant).
   /// The next batch to make; nullopt if there is none now.
   std::optional<Deal> Take(int worker);
+  /// Whether Take would return a batch.
+  bool HasDealt(int worker) const {
+    return !queues_[queues_.size() == 1 ? 0 : static_cast<std::size_t>(worker)].empty();
+  }
   /// Call after Take returned nullopt. The account enters kIdle if this epoch has nothing more for
   /// the worker, else a blocked state, which Settle resolves. The worker waits until it is woken.
   template <class Account>

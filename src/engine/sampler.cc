@@ -32,7 +32,10 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       classes_(experiment.dataset.classes),
       storage_(pipeline.storage),
       prepare_(pipeline.prepare),
-      worker_startup_(experiment.loader.worker_startup.value_or(base::Drawn<base::Duration>{})),
+      collate_(pipeline.collate),
+      hand_over_(pipeline.hand_over),
+      worker_startup_(experiment.loader.worker_startup.value_or(pipeline.hand_over.startup)),
+      prepared_bytes_(pipeline.samples.prepared),
       shuffle_(experiment.loader.shuffle),
       accelerators_(experiment.run.accelerators),
       seed_(experiment.run.seed),
@@ -42,8 +45,9 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       open_cost_(storage_.open_cost) {
   DrawUnlessFixed(pipeline.samples.stored, Stage::kSampleSize, experiment, draws_.sample_bytes);
   DrawUnlessFixed(prepare_.cost, Stage::kPrepare, experiment, draws_.prepare);
+  DrawUnlessFixed(prepare_.wait, Stage::kPrepareWait, experiment, draws_.prepare_wait);
   if (!pipeline.samples.stored.IsFixed() || !storage_.latency.IsFixed() ||
-      !storage_.open_cost.IsFixed() || !prepare_.cost.IsFixed()) {
+      !storage_.open_cost.IsFixed() || !prepare_.IsFixed()) {
     return;
   }
   each_.emplace();
@@ -53,7 +57,8 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
     each_->latency = storage_.latency.Mean() + storage_.open_cost.Mean();
     each_->read_cpu = storage_.read_cpu;
   }
-  if (prepare_.kind != cost::Prepare::Kind::kNone) each_->prepare = prepare_.cost.Mean();
+  constexpr std::array<std::uint64_t, 1> kAny{0};
+  AddPrepare(*each_, kAny);
 }
 
 Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
@@ -83,19 +88,53 @@ ChunkDemand Sampler::SumOfEach(std::int64_t epoch, const Epoch& order, std::int6
                 static_cast<std::int64_t>(block[i]), cache);
       }
     }
-    if (prepare_.kind != cost::Prepare::Kind::kNone) demand.prepare += PrepareCosts(block);
+    AddPrepare(demand, block);
     begin += count;
   }
   return demand;
 }
 
-base::Duration Sampler::PrepareCosts(std::span<const std::uint64_t> samples) const {
-  if (!draws_.prepare) return prepare_.cost.Mean() * static_cast<std::int64_t>(samples.size());
-  std::int64_t sum_ns = 0;
-  for (const std::uint64_t sample : samples) {
-    sum_ns += (*draws_.prepare)(static_cast<std::int64_t>(sample));
-  }
-  return base::Duration(sum_ns);
+void Sampler::AddPrepare(ChunkDemand& demand, std::span<const std::uint64_t> samples) const {
+  const auto sum = [&](const base::Drawn<base::Duration>& cost,
+                       const std::shared_ptr<const SampleDraws>& draws) {
+    if (!draws) return cost.Mean() * static_cast<std::int64_t>(samples.size());
+    std::int64_t sum_ns = 0;
+    for (const std::uint64_t sample : samples)
+      sum_ns += (*draws)(static_cast<std::int64_t>(sample));
+    return base::Duration(sum_ns);
+  };
+  using enum cost::Prepare::Kind;
+  if (prepare_.kind == kCpu) demand.prepare += sum(prepare_.cost, draws_.prepare);
+  if (prepare_.kind == kWait) demand.prepare_wait += sum(prepare_.cost, draws_.prepare);
+  demand.prepare += prepare_.python * static_cast<std::int64_t>(samples.size());
+  if (!prepare_.wait.IsZero()) demand.prepare_wait += sum(prepare_.wait, draws_.prepare_wait);
+}
+
+base::Duration Sampler::OfBatch(const base::Drawn<base::Duration>& cost, Stage stage,
+                                std::int64_t epoch, std::int64_t batch) const {
+  if (cost.IsFixed()) return cost.Mean();
+  return cost.Draw(KeyedStream(seed_, stage, Key(epoch), Key(batch)));
+}
+
+base::Duration Sampler::Collate(std::int64_t epoch, std::int64_t batch,
+                                std::int64_t samples) const {
+  return collate_.Time(prepared_bytes_ * samples, samples,
+                       OfBatch(collate_.varying, Stage::kCollate, epoch, batch));
+}
+
+base::Duration Sampler::Send(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const {
+  return hand_over_.send.Time(prepared_bytes_ * samples,
+                              OfBatch(hand_over_.send.batch, Stage::kSend, epoch, batch));
+}
+
+base::Duration Sampler::Receive(std::int64_t epoch, std::int64_t batch,
+                                std::int64_t samples) const {
+  return hand_over_.receive.Time(prepared_bytes_ * samples,
+                                 OfBatch(hand_over_.receive.batch, Stage::kReceive, epoch, batch));
+}
+
+base::Duration Sampler::ReceiveWait(std::int64_t epoch, std::int64_t batch) const {
+  return OfBatch(hand_over_.receive_wait, Stage::kReceiveWait, epoch, batch);
 }
 
 void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position,

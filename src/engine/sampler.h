@@ -21,7 +21,8 @@ namespace pipesim::engine {
 
 /// Draws that runs of similar experiments share instead of repeating them.
 struct KeptDraws {
-  std::shared_ptr<const SampleDraws> sample_bytes, prepare;  ///< nullptr: drawn by each run itself
+  /// nullptr: drawn by each run itself
+  std::shared_ptr<const SampleDraws> sample_bytes, prepare, prepare_wait;
   std::shared_ptr<ChunkSums> sums;                           ///< nullptr: summed by each run itself
 };
 
@@ -71,14 +72,23 @@ class Sampler {
             .bytes = each_->bytes * samples,
             .latency = each_->latency * samples,
             .read_cpu = each_->read_cpu * samples,
-            .prepare = each_->prepare * samples};
+            .prepare = each_->prepare * samples,
+            .prepare_wait = each_->prepare_wait * samples};
   }
   /// Whether all samples are alike, so that without a cache the order does not matter.
   bool AllAlike() const { return each_.has_value(); }
+  /// Whether all workers take the same time to start up.
+  bool StartsAlike() const { return worker_startup_.IsFixed(); }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
   /// Start-up time of worker `worker` (counted over all accelerators) for `epoch`.
   base::Duration WorkerStartup(std::int64_t epoch, int worker) const;
+
+  // Of batch `batch` of an epoch, counted over all accelerators, with `samples` samples:
+  base::Duration Collate(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration Send(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration Receive(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration ReceiveWait(std::int64_t epoch, std::int64_t batch) const;
 
  private:
   struct Placed {
@@ -90,7 +100,9 @@ class Sampler {
                         std::int64_t samples, cost::SampleCache* cache) const;
   void AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position, std::int64_t sample,
                cost::SampleCache* cache) const;
-  base::Duration PrepareCosts(std::span<const std::uint64_t> samples) const;
+  void AddPrepare(ChunkDemand& demand, std::span<const std::uint64_t> samples) const;
+  base::Duration OfBatch(const base::Drawn<base::Duration>& cost, base::Stage stage,
+                         std::int64_t epoch, std::int64_t batch) const;
   /// A draw keyed by the place in the epoch.
   base::Duration At(const Placed& cost, base::Stage stage, std::int64_t epoch,
                     std::int64_t position) const;
@@ -98,7 +110,10 @@ class Sampler {
   std::int64_t samples_, classes_;
   cost::Storage storage_;
   cost::Prepare prepare_;
+  cost::Collate collate_;
+  cost::HandOver hand_over_;
   base::Drawn<base::Duration> worker_startup_;
+  base::Bytes prepared_bytes_;
   bool shuffle_;
   int accelerators_;
   std::uint64_t seed_;

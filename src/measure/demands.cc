@@ -59,12 +59,20 @@ void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& wi
   }
 }
 
+/// One series has both the time on a core and without one; the lesser is known as it was given.
 void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& window,
-                  spec::PrepareKind kind) {
-  demands.prepare_cpu_s = demands.prepare_wait_s = 0;
+                  const spec::Experiment& experiment, const cost::Prepare& given) {
+  const auto samples = static_cast<double>(demands.batch_samples);
+  demands.prepare_wait_s = samples * given.wait.in_units.Mean() * 1e-9;
+  demands.prepare_cpu_s = samples * base::ToSeconds(given.python);
+  const spec::PrepareKind kind = experiment.prepare.kind;
   if (kind == spec::PrepareKind::kNone) return;
-  (kind == spec::PrepareKind::kWait ? demands.prepare_wait_s : demands.prepare_cpu_s) =
-      MeanSeconds(trace, Series::kPrepareTime, window);
+  const auto all_s = MeanSeconds(trace, Series::kPrepareTime, window);
+  auto& measured = kind == spec::PrepareKind::kWait ? demands.prepare_wait_s : demands.prepare_cpu_s;
+  const double known_s =
+      kind == spec::PrepareKind::kWait ? *demands.prepare_cpu_s : *demands.prepare_wait_s;
+  measured.reset();
+  if (all_s) measured = std::max(0.0, *all_s - known_s);
 }
 
 /// The full steps measured after the run, scaled to the mean batch.
@@ -73,6 +81,11 @@ std::optional<double> Alone(const Demands& demands, const spec::Experiment& expe
   if (!full_step) return std::nullopt;
   return base::ToSeconds(*full_step) * static_cast<double>(demands.batch_samples) /
          static_cast<double>(experiment.loader.batch_size);
+}
+
+/// The training thread's own work for a step.
+double HostSeconds(const Demands& demands) {
+  return demands.host_s.value_or(0) + demands.receive_s;
 }
 
 /// CPU time of a training step: the process's CPU time beyond loading, over `steps`, the steps of
@@ -91,7 +104,7 @@ void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
   demands.step_cpu_method = "compute time x threads, an upper bound";
   if (moves && moves->trainer_on_core_s && experiment.loader.workers > 0) {
     const double used_s = *moves->trainer_on_core_s * (window_s / moves->covered_s) / steps;
-    demands.step_cpu_s = std::clamp(used_s - demands.host_s.value_or(0), 0.0, most_s);
+    demands.step_cpu_s = std::clamp(used_s - HostSeconds(demands), 0.0, most_s);
     demands.step_cpu_method = "CPU time of the trainer's threads";
     // One thread never waits for another: beyond its CPU time it waited for a core.
     if (trace.effective.compute_threads == 1 && demands.step_cpu_s > 0)
@@ -101,7 +114,7 @@ void FitTrainingCpu(Demands& demands, const trace::RunTrace& trace,
   const std::optional<double> loading_s = LoadingCpuSeconds(demands);
   if (!moves || !moves->process_cpu_s || !loading_s) return;
   const double used_s = *moves->process_cpu_s * (window_s / moves->covered_s) / steps;
-  demands.step_cpu_s = std::clamp(used_s - *loading_s - demands.host_s.value_or(0), 0.0, most_s);
+  demands.step_cpu_s = std::clamp(used_s - *loading_s - HostSeconds(demands), 0.0, most_s);
   demands.step_cpu_method = "CPU time of the process beyond loading";
 }
 
@@ -136,18 +149,19 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
 
 std::optional<double> LoadingCpuSeconds(const Demands& demands) {
   if (!demands.prepare_cpu_s || !demands.collate_s) return std::nullopt;
-  return demands.read_cpu_s.value_or(0) + *demands.prepare_cpu_s + *demands.collate_s;
+  return demands.read_cpu_s.value_or(0) + *demands.prepare_cpu_s + *demands.collate_s +
+         demands.send_s;
 }
 
 Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
-                  const spec::Experiment& experiment, const cost::Storage& storage,
+                  const spec::Experiment& experiment, const cost::Pipeline& given,
                   const Consumer& consumer, const std::optional<CounterMoves>& moves) {
   const auto steps = static_cast<double>(window.last_step - window.first_step);
   const double window_s = base::ToSeconds(window.to - window.from);
   Demands demands;
   demands.batch_samples = std::llround(static_cast<double>(window.samples) / steps);
-  FitReading(demands, trace, window, experiment, storage, moves);
-  FitPreparing(demands, trace, window, experiment.prepare.kind);
+  FitReading(demands, trace, window, experiment, given.storage, moves);
+  FitPreparing(demands, trace, window, experiment, given.prepare);
   demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
   const trace::Role pins =
       experiment.loader.workers > 0 ? trace::Role::kPin : trace::Role::kConsumer;
@@ -155,7 +169,13 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
       base::ToSeconds(trace::TimeIn(trace, pins, trace::State::kPin, window.from, window.to)) /
       steps;
   demands.h2d_s = CopySeconds(trace, window, steps);
-  demands.host_s = consumer.host_s / steps;
+  demands.host_s = (consumer.host_s - consumer.receive_s.value_or(0)) / steps;
+  const auto in = [&](trace::Role role, trace::State state) {
+    return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) / steps;
+  };
+  demands.send_s = in(trace::Role::kWorker, trace::State::kSend);
+  demands.receive_s = in(trace::Role::kConsumer, trace::State::kReceive) +
+                      in(trace::Role::kPin, trace::State::kReceive);
   demands.sync_s = consumer.sync_s / steps;
   FitStep(demands, trace, window, experiment, consumer, steps);
   if (!trace.effective.device_asynchronous) {

@@ -103,7 +103,9 @@ class Fitting {
   }
 
   void FitCopies() {
-    out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
+    // Stated or Python's, it was burned exactly as given.
+    if (out_.collate == cost::Collate{})
+      out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
     out_.pin.bandwidth = Rate(d_.pin_s);
     if (m_.effective.device.IsEmulated()) return;
     out_.transfer = {.bandwidth = Rate(d_.h2d_s)};

@@ -133,7 +133,7 @@ Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experi
   m.workers = WorkersTime(trace, *window, experiment);
   m.pin = PinTime(trace, *window);
   m.result.accelerator_utilization = AcceleratorUtilization(trace, m.consumer, m.device);
-  m.demands = DemandsOf(trace, *window, experiment, pipeline.storage, m.consumer, moves);
+  m.demands = DemandsOf(trace, *window, experiment, pipeline, m.consumer, moves);
   m.resources = ResourcesIn(trace, *window, experiment, pipeline.storage, moves,
                             LoadingCpuSeconds(m.demands));
   m.queue = QueueUse(trace, *window, experiment);

@@ -64,6 +64,8 @@ struct Consumer {
          contended_s = 0, other_s = 0;
   /// Parts of compute_s on a synchronous device; nullopt elsewhere.
   std::optional<double> forward_s, backward_s, optimizer_s;
+  /// Part of host_s: taking batches over from worker processes; nullopt where workers are threads.
+  std::optional<double> receive_s;
 };
 struct Device {
   std::string clock;  ///< "emulated", "cuda events"
@@ -77,6 +79,7 @@ struct Device {
 struct Workers {
   int count = 0;
   double wall_s = 0, startup_s = 0, read_s = 0, prepare_s = 0, collate_s = 0, contended_s = 0,
+         send_s = 0,  ///< handing batches over; of processes
          blocked_on_consumer_s = 0, blocked_on_order_s = 0, idle_s = 0, other_s = 0;
   std::vector<std::string> unmeasured;  ///< "contended": could not be read; counted under prepare
   std::vector<Workers> each;  ///< one entry per worker, for --full; empty in those entries
@@ -87,6 +90,7 @@ struct Queue {
 };
 struct Pin {
   double wall_s = 0, pin_s = 0, contended_s = 0, blocked_s = 0, idle_s = 0, other_s = 0;
+  double receive_s = 0;  ///< taking batches over from worker processes
 };
 struct TransferUse {
   std::int64_t bytes = 0;
@@ -136,7 +140,8 @@ struct Demands {
   std::optional<double> prepare_cpu_s, prepare_wait_s;
   std::optional<double> collate_s;
   std::optional<double> pin_s, h2d_s;
-  std::optional<double> host_s;      ///< consumer's own work per step
+  std::optional<double> host_s;      ///< consumer's own work per step, without taking batches over
+  double send_s = 0, receive_s = 0;  ///< of worker processes, and of who takes their batches
   /// Device service time. Where the CPU trains and more threads than cores run: of steps repeated
   /// alone after the run, as long as those were shorter.
   std::optional<double> step_s;
@@ -168,7 +173,7 @@ struct Measurement {
   std::optional<OverTime> over_time;
 };
 
-/// `pipeline`: the costs that the run was given; only its emulated storage is used. Does not throw
+/// `pipeline`: the costs that the run was given; of them, those of emulated parts are used. Does not throw
 /// on a short or failed run: a value that could not be measured is nullopt, with a warning.
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
                     const cost::Pipeline& pipeline);

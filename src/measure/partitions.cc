@@ -40,6 +40,7 @@ Workers OneWorker(const trace::RunTrace& trace, const trace::ThreadTotals& threa
   one.read_s = in(State::kRead);
   one.prepare_s = in(State::kPrepare);
   one.collate_s = in(State::kCollate);
+  one.send_s = in(State::kSend);
   one.contended_s = in(State::kContended);
   one.blocked_on_consumer_s = in(State::kBlockedOnConsumer);
   one.blocked_on_order_s = in(State::kBlockedOnOrder);
@@ -48,7 +49,7 @@ Workers OneWorker(const trace::RunTrace& trace, const trace::ThreadTotals& threa
 }
 
 double Sum(const Workers& w) {
-  return w.startup_s + w.read_s + w.prepare_s + w.collate_s + w.contended_s +
+  return w.startup_s + w.read_s + w.prepare_s + w.collate_s + w.send_s + w.contended_s +
          w.blocked_on_consumer_s + w.blocked_on_order_s + w.idle_s;
 }
 
@@ -57,6 +58,7 @@ void Add(Workers& total, const Workers& one) {
   total.read_s += one.read_s;
   total.prepare_s += one.prepare_s;
   total.collate_s += one.collate_s;
+  total.send_s += one.send_s;
   total.contended_s += one.contended_s;
   total.blocked_on_consumer_s += one.blocked_on_consumer_s;
   total.blocked_on_order_s += one.blocked_on_order_s;
@@ -102,7 +104,9 @@ Consumer ConsumerTime(const trace::RunTrace& trace, const Window& window,
   c.wall_s = Wall(window);
   c.starved_s = in(State::kStarved);
   c.h2d_s = in(State::kTransfer) + in(State::kPin);
-  c.host_s = in(State::kHost);
+  const double receive_s = in(State::kReceive);
+  c.host_s = in(State::kHost) + receive_s;
+  if (experiment.loader.HasProcesses()) c.receive_s = receive_s;
   c.compute_s = forward_s + backward_s + optimizer_s + in(State::kCompute);
   c.sync_s = in(State::kSync);
   c.contended_s = in(State::kContended);
@@ -170,8 +174,10 @@ std::optional<Pin> PinTime(const trace::RunTrace& trace, const Window& window) {
           .pin_s = in(State::kPin),
           .contended_s = in(State::kContended),
           .blocked_s = in(State::kBlockedOnConsumer),
-          .idle_s = in(State::kStarved) + in(State::kIdle)};
-  pin.other_s = Rest(pin.wall_s, pin.pin_s + pin.contended_s + pin.blocked_s + pin.idle_s);
+          .idle_s = in(State::kStarved) + in(State::kIdle),
+          .receive_s = in(State::kReceive)};
+  pin.other_s = Rest(pin.wall_s, pin.pin_s + pin.receive_s + pin.contended_s + pin.blocked_s +
+                                     pin.idle_s);
   return pin;
 }
 

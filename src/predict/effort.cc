@@ -14,7 +14,8 @@ constexpr double kEvent_s = 0.15e-6, kUncounted_s = 0.3e-6, kDraw_s = 0.1e-6;
 double SecondsOfDraws(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const cost::Storage& storage = pipeline.storage;
   int draws = 0;
-  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), storage.latency.IsFixed(),
+  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), pipeline.prepare.wait.IsFixed(),
+                           storage.latency.IsFixed(),
                            storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
     draws += fixed ? 0 : 1;
   return draws * static_cast<double>(experiment.loader.batch_size) * kDraw_s;

@@ -33,6 +33,8 @@ Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved, const
   experiment.device = resolved.device;
   if (resolved.compute_threads > 0)
     experiment.limits.compute_threads = resolved.compute_threads;
+  if (resolved.pipeline.hand_over.processes)
+    experiment.loader.worker_memory = resolved.pipeline.hand_over.worker_memory;
   return experiment;
 }
 

@@ -97,6 +97,11 @@ class Lookup {
   /// The fewest threads above `threads` (> 1) on which the profile has this step; 0: none.
   int MoreThreadsMeasured(int threads) const;
   void FindCpuStep();
+  /// The experiment's device.step, which it has.
+  cost::StatedStep MeasuredStep() {
+    out_.notes.step = Source::kStated;
+    return {asked_.device.step->base, asked_.device.step->per_sample};
+  }
   void FindGpuStep();
   /// The run's own step, then the profile's; empty: neither.
   std::vector<spec::StepPoint> StepTable(spec::DeviceId device, int threads);
@@ -133,7 +138,17 @@ void Lookup::FindCores() {
 void Lookup::FindHost() {
   cost::SetHost(basis_.profile.figures, asked_, out_.pipeline);
   const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
-  if (const auto rate = Rate(Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers")))) {
+  if (asked_.loader.HasProcesses() && !basis_.profile.figures.process_send_batch &&
+      !(asked_.loader.send && asked_.loader.receive)) {
+    Warn("processes-unknown",
+         fmt::format("Handing batches over costs nothing here: profile {} has no figures of worker "
+                     "processes. pipesim calibrate --python python3 measures them.",
+                     basis_.profile.reference));
+  }
+  // Python's work of worker processes is burned as stated or as the profile has it.
+  const bool real = !asked_.collate.IsStated() && !out_.pipeline.hand_over.processes;
+  const auto collate_s = Measured(&MeasuredRun::collate_s, With(prepared, "loader.buffers"));
+  if (const auto rate = Rate(collate_s); rate && real) {
     // The measured rate holds the cost of fresh pages, too.
     out_.pipeline.collate.bandwidth = rate;
     out_.pipeline.collate.batch = {};  // it is in the measured rate
@@ -196,7 +211,9 @@ void Lookup::FindPrepare() {
                        basis_.profile.reference),
            "--from a report of a run, a profile that has it, or --prepare 2ms");
   }
+  const Duration python = out_.pipeline.prepare.python;
   out_.pipeline.prepare = cost::Prepare::Decoding(Fixed(sample_s), out_.pipeline.samples.prepared);
+  out_.pipeline.prepare.python = python;
 }
 
 spec::DeviceId Lookup::ChosenDevice() const {
@@ -269,9 +286,13 @@ void Lookup::FindCpuStep() {
   cost::Step& step = out_.pipeline.step;
   step = {};
   out_.compute_threads = step.threads = threads;
-  if (threads > 1)
+  if (threads > 1 && !asked_.device.step)
     step.barriers =
         cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
+  if (asked_.device.step) {
+    step.cost = MeasuredStep();
+    return;
+  }
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (points.empty()) {
     // The engine scales the step of more threads to fewer, as a what-if does.
@@ -313,6 +334,14 @@ void Lookup::FindCpuStep() {
 
 void Lookup::FindGpuStep() {
   const spec::DeviceId device = out_.device.Id();
+  if (asked_.device.step) {
+    cost::Step& step = out_.pipeline.step;
+    step = {};
+    step.cost = MeasuredStep();
+    cost::SetGpu(basis_.profile, asked_, out_.pipeline);
+    step.launch = {};  // of a program that is not known; its step holds it
+    return;
+  }
   std::vector<spec::StepPoint> points = StepTable(device, 1);
   if (points.empty()) {
     Refuse(fmt::format("a step of {} on {} has no cost: profile {} has no such steps",

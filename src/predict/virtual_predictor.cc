@@ -181,15 +181,18 @@ class VirtualPredictor {
   }
 
   /// Of the run's begin and of no later epoch.
-  static double StartupOnce(const Experiment& experiment) {
+  double StartupOnce(const Experiment& experiment) const {
     const spec::Loader& loader = experiment.loader;
+    const cost::HandOver& hand_over = now_.pipeline.hand_over;
     const bool once = loader.workers > 0 && loader.persistent_workers;
-    return once && loader.worker_startup ? base::ToSeconds(loader.worker_startup->Mean()) : 0;
+    if (!once) return 0;
+    return base::ToSeconds(loader.worker_startup.value_or(hand_over.startup).Mean() +
+                           hand_over.launch * loader.workers);
   }
 
   /// The share of the time that is left when every epoch loses what the first lost until `start`.
-  static double ShareBesideStarts(const trace::RunTrace& trace, const Experiment& experiment,
-                                  std::int64_t start, double samples_per_s) {
+  double ShareBesideStarts(const trace::RunTrace& trace, const Experiment& experiment,
+                           std::int64_t start, double samples_per_s) const {
     const auto begun = measure::FirstMarkFrom(trace.progress, start);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;

@@ -67,6 +67,10 @@ std::string_view SliceName(State state, bool of_device) {
       return "waits for a launch";
     case State::kDeviceSync:
       return "waits for the host's read";
+    case State::kSend:
+      return "send";
+    case State::kReceive:
+      return "receive";
     case State::kContended:
       break;
   }

@@ -42,10 +42,12 @@ constexpr std::array<StageField, 7> kConsumerStages = {{{"compute_s", "compute"}
                                                         {"sync_s", "sync"},
                                                         {"contended_s", "contended"},
                                                         {"other_s", "other"}}};
-constexpr std::array<StageField, 9> kDemandStages = {{{"read_s", "read"},
+constexpr std::array<StageField, 11> kDemandStages = {{{"read_s", "read"},
                                                       {"prepare_cpu_s", "prepare"},
                                                       {"prepare_wait_s", "prepare (waiting)"},
                                                       {"collate_s", "collate"},
+                                                      {"send_s", "send"},
+                                                      {"receive_s", "receive"},
                                                       {"pin_s", "pin"},
                                                       {"h2d_s", "transfer"},
                                                       {"host_s", "host"},

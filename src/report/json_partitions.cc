@@ -4,7 +4,7 @@
 namespace pipesim::report {
 
 Document ConsumerSection(const measure::Consumer& consumer) {
-  return {{"wall_s", NumberValue(consumer.wall_s)},
+  Document section = {{"wall_s", NumberValue(consumer.wall_s)},
           {"starved_s", NumberValue(consumer.starved_s)},
           {"h2d_s", NumberValue(consumer.h2d_s)},
           {"host_s", NumberValue(consumer.host_s)},
@@ -15,6 +15,8 @@ Document ConsumerSection(const measure::Consumer& consumer) {
           {"sync_s", NumberValue(consumer.sync_s)},
           {"contended_s", NumberValue(consumer.contended_s)},
           {"other_s", NumberValue(consumer.other_s)}};
+  if (consumer.receive_s) section["receive_s"] = NumberValue(*consumer.receive_s);
+  return section;
 }
 
 Document DeviceSection(const std::optional<measure::Device>& device) {
@@ -32,7 +34,7 @@ Document DeviceSection(const std::optional<measure::Device>& device) {
 namespace {
 
 Document WorkerTimes(const measure::Workers& workers) {
-  return {{"count", workers.count},
+  Document section = {{"count", workers.count},
           {"wall_s", NumberValue(workers.wall_s)},
           {"startup_s", NumberValue(workers.startup_s)},
           {"read_s", NumberValue(workers.read_s)},
@@ -44,6 +46,8 @@ Document WorkerTimes(const measure::Workers& workers) {
           {"idle_s", NumberValue(workers.idle_s)},
           {"other_s", NumberValue(workers.other_s)},
           {"unmeasured", TextArray(workers.unmeasured)}};
+  if (workers.send_s > 0) section["send_s"] = NumberValue(workers.send_s);
+  return section;
 }
 
 }  // namespace
@@ -71,12 +75,14 @@ Document QueueSection(const measure::Queue& queue) {
 
 Document PinSection(const std::optional<measure::Pin>& pin) {
   if (!pin) return nullptr;
-  return {{"wall_s", NumberValue(pin->wall_s)},
+  Document section = {{"wall_s", NumberValue(pin->wall_s)},
           {"pin_s", NumberValue(pin->pin_s)},
           {"contended_s", NumberValue(pin->contended_s)},
           {"blocked_s", NumberValue(pin->blocked_s)},
           {"idle_s", NumberValue(pin->idle_s)},
           {"other_s", NumberValue(pin->other_s)}};
+  if (pin->receive_s > 0) section["receive_s"] = NumberValue(pin->receive_s);
+  return section;
 }
 
 Document TransferSection(const measure::TransferUse& transfer) {

@@ -113,7 +113,7 @@ Document ResultSection(const measure::Result& result) {
 }
 
 Document DemandsSection(const measure::Demands& demands) {
-  return {{"batch_samples", demands.batch_samples},
+  Document section = {{"batch_samples", demands.batch_samples},
           {"read_s", NumberValue(demands.read_s)},
           {"read_cpu_s", NumberValue(demands.read_cpu_s)},
           {"reads", NumberValue(demands.reads)},
@@ -128,6 +128,10 @@ Document DemandsSection(const measure::Demands& demands) {
           {"step_one_thread_s", NumberValue(demands.step_one_thread_s)},
           {"step_cpu_s", NumberValue(demands.step_cpu_s)},
           {"sync_s", NumberValue(demands.sync_s)}};
+  // Only worker processes hand over.
+  if (demands.send_s > 0) section["send_s"] = NumberValue(demands.send_s);
+  if (demands.receive_s > 0) section["receive_s"] = NumberValue(demands.receive_s);
+  return section;
 }
 
 Document ResourcesSection(const measure::Resources& resources) {

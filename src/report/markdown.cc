@@ -141,6 +141,7 @@ constexpr StateRow kConsumerStateRows[] = {{"starved_s", "starved: waits for a b
 constexpr StateRow kWorkerStateRows[] = {{"read_s", "read: waits for storage"},
                                          {"prepare_s", "prepare: decodes, transforms"},
                                          {"collate_s", "collate: builds the batch"},
+                                         {"send_s", "send: to the trainer's process"},
                                          {"contended_s", "contended: no core"},
                                          {"blocked_on_consumer_s", "blocked: no room in the queue"},
                                          {"blocked_on_order_s", "blocked: waits for its turn"},

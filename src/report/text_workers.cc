@@ -32,6 +32,7 @@ std::vector<TimeRow> WorkerRows(View document, View workers, double steps) {
   return {row("read", files ? "reads files" : "waits for storage", "read", true),
           row("prepare", "decodes, transforms", "prepare", true),
           row("collate", "builds the batch", "collate", true),
+          row("send", "to the trainer's process", "send", false),
           row("contended", "waits for a core", "contended", false),
           row("blocked", "waits for room in the queue", "blocked_on_consumer", !loads_itself),
           row("blocked", "waits for an earlier batch", "blocked_on_order", false),
@@ -69,7 +70,7 @@ std::vector<std::vector<std::string>> EachWorkerShares(View document) {
     const auto time = [&](const char* name) { return std::max(worker.At(name).NumberOr(0), 0.0); };
     const std::vector<double> parts = {time("read_s"),
                                        time("prepare_s"),
-                                       time("collate_s"),
+                                       time("collate_s") + time("send_s"),
                                        time("contended_s"),
                                        time("blocked_on_consumer_s") + time("blocked_on_order_s"),
                                        time("idle_s"),

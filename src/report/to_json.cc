@@ -191,17 +191,20 @@ Document ToJson(const RunReport& report) {
   const Context& context = report.context;
   Document result = ResultSection(measured.result);
   result.update(FailureSection(measured));
+  Document reality = {{"storage", TextOf(report.storage)},
+                      {"prepare", TextOf(report.prepare)},
+                      {"device", TextOf(report.device)},
+                      {"engine", TextOf(report.engine)}};
+  if (report.experiment.loader.HasProcesses())
+    reality["workers"] =
+        TextOf(report.engine == Reality::kReal ? Reality::kEmulated : Reality::kPredicted);
   return {{"pipesim", ProgramSection(context)},
           {"schema_version", kSchemaVersion},
           {"kind", "run"},
           {"context", ContextSection(context)},
           {"experiment", ExperimentSection(report.experiment)},
           {"effective", EffectiveSection(report)},
-          {"reality",
-           {{"storage", TextOf(report.storage)},
-            {"prepare", TextOf(report.prepare)},
-            {"device", TextOf(report.device)},
-            {"engine", TextOf(report.engine)}}},
+          {"reality", reality},
           {"prediction", PredictionSection(report.prediction)},
           {"result", result},
           {"consumer", ConsumerSection(measured.consumer)},

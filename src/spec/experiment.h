@@ -82,7 +82,7 @@ enum class PrepareKind {
 struct Prepare {
   PrepareKind kind = PrepareKind::kNone;
   Drawn<Duration> cost;  ///< for one sample
-  Drawn<Duration> wait;  ///< kBurn: time of a sample that needs no core, on top
+  Drawn<Duration> wait = {};  ///< kBurn: time of a sample that needs no core, on top
 };
 
 /// Stated CPU time of collating; a part left out costs nothing where the other is stated. Neither:

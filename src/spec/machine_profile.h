@@ -57,6 +57,23 @@ struct MachineFigures {
   MaybeFigure<Duration> storage_latency;          ///< per file
   MaybeFigure<BytesPerSecond> storage_bandwidth;  ///< of all readers together
 
+  MaybeFigure<Duration> process_launch;  ///< of the trainer's process, to start one worker process
+  MaybeFigure<Duration> process_startup_fork;  ///< of a worker process, until it is ready, and its end
+  MaybeFigure<Duration> process_startup_forkserver;
+  MaybeFigure<Duration> process_startup_spawn;
+  MaybeFigure<Duration> process_send_batch;  ///< CPU time of a worker process to send a batch
+  MaybeFigure<Duration> process_send_tensor;  ///< each of its tensors
+  MaybeFigure<BytesPerSecond> process_send_bandwidth;  ///< its bytes
+  MaybeFigure<Duration> process_receive_batch;  ///< CPU time of the trainer's process to take a batch
+  MaybeFigure<Duration> process_receive_tensor;  ///< each of its tensors
+  MaybeFigure<BytesPerSecond> process_receive_bandwidth;  ///< its bytes
+  MaybeFigure<Bytes> process_memory;  ///< of a worker process
+  MaybeFigure<Duration> python_sample;  ///< Python's own CPU time for a sample
+  MaybeFigure<Duration> python_collate_batch;  ///< CPU time of default_collate: each batch
+  MaybeFigure<Duration> python_collate_tensor;  ///< each of its tensors
+  MaybeFigure<Duration> python_collate_sample;  ///< each sample of a tensor
+  MaybeFigure<BytesPerSecond> python_collate_bandwidth;  ///< its bytes
+
   MaybeFigure<Duration> h2d_latency;          ///< fixed part of a copy to the GPU
   MaybeFigure<BytesPerSecond> h2d_bandwidth;  ///< from page-locked memory
   MaybeFigure<Bytes> device_memory;           ///< of the GPU
@@ -88,6 +105,22 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("fp32_gflops_all_cores", f.fp32_gflops_all_cores);
   visit("storage_latency", f.storage_latency);
   visit("storage_bandwidth", f.storage_bandwidth);
+  visit("process_launch", f.process_launch);
+  visit("process_startup_fork", f.process_startup_fork);
+  visit("process_startup_forkserver", f.process_startup_forkserver);
+  visit("process_startup_spawn", f.process_startup_spawn);
+  visit("process_send_batch", f.process_send_batch);
+  visit("process_send_tensor", f.process_send_tensor);
+  visit("process_send_bandwidth", f.process_send_bandwidth);
+  visit("process_receive_batch", f.process_receive_batch);
+  visit("process_receive_tensor", f.process_receive_tensor);
+  visit("process_receive_bandwidth", f.process_receive_bandwidth);
+  visit("process_memory", f.process_memory);
+  visit("python_sample", f.python_sample);
+  visit("python_collate_batch", f.python_collate_batch);
+  visit("python_collate_tensor", f.python_collate_tensor);
+  visit("python_collate_sample", f.python_collate_sample);
+  visit("python_collate_bandwidth", f.python_collate_bandwidth);
   visit("h2d_latency", f.h2d_latency);
   visit("h2d_bandwidth", f.h2d_bandwidth);
   visit("device_memory", f.device_memory);

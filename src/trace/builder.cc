@@ -81,7 +81,7 @@ void TraceBuilder::Record(const BatchRecord& batch) {
   if (maker == nullptr) maker = FindTotals(Role::kConsumer, 0);
   const Instant at = maker == nullptr ? trace_.begin : maker->end;
   batches_.Offer(rank_(batch.batch), batch.batch, at, Count(batch.read), Count(batch.read_cpu),
-                 Count(batch.prepare), Count(batch.collate), Count(batch.contended));
+                 Count(batch.prepare + batch.prepare_wait), Count(batch.collate), Count(batch.contended));
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {

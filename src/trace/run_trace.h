@@ -65,7 +65,7 @@ enum class Series : std::uint8_t {
   kOccupancy,      ///< batches, per step
   kReadTime,       ///< ns per batch, in one worker
   kReadCpuTime,    ///< ns of CPU time per batch
-  kPrepareTime,    ///< ns per batch
+  kPrepareTime,    ///< ns per batch, on a core and without one
   kCollateTime,    ///< ns per batch
   kContendedTime,  ///< ns per batch
   kDeviceStep,     ///< ns the device was busy with a step

@@ -35,6 +35,9 @@ enum class State : std::uint8_t {
   kBlockedOnConsumer,  ///< no room or no index, because the consumer has not taken a batch
   kBlockedOnOrder,     ///< no index, because an earlier batch of another worker is unfinished
   kIdle,               ///< the epoch has no more work for this worker
+  kSend,               ///< a worker process hands its batch over
+  // consumer or pin thread
+  kReceive,            ///< takes a batch over from a worker process
   // pin thread
   kPin,
   // device, on its own clock
@@ -84,7 +87,8 @@ struct BatchRecord {
   base::Bytes bytes{};          ///< of those reads
   base::Duration read{};        ///< waiting for storage, wall without contention
   base::Duration read_cpu{};    ///< CPU time of reading: copies of cache hits, system calls
-  base::Duration prepare{};     ///< CPU time (burn, decode) or waiting (wait), without contention
+  base::Duration prepare{};     ///< CPU time (burn, decode), without contention
+  base::Duration prepare_wait{};  ///< without a core
   base::Duration collate{};     ///< CPU time
   base::Duration contended{};   ///< summed over the three
   std::int32_t cache_hits = 0;  ///< reads that the emulated cache served instead

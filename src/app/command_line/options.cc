@@ -60,6 +60,8 @@ constexpr Option kOptions[] = {
     {"engine", "run|predict|both", "", "run for real (default), predict, or compare both",
      kPipeline, kSweepFlags},
     {"also", "MODEL", "", "measure the steps of this model too", kPipeline, kCalibrateFlags},
+    {"python", "PYTHON", "", "measure only PyTorch's worker processes, with this Python",
+     kPipeline, kCalibrateFlags},
     {"set", "KEY=VALUE", "", "any key of the experiment file: loader.in_order=false", kPipeline,
      kMachineFlags},
 

@@ -30,7 +30,8 @@ void AddLargestLoadingPart(Clauses& clauses, const measure::Measurement& m) {
   };
   const Part parts[] = {{"workers.read_s", "read", w.read_s},
                         {"workers.prepare_s", "prepare", w.prepare_s},
-                        {"workers.collate_s", "collate", w.collate_s}};
+                        {"workers.collate_s", "collate", w.collate_s},
+                        {"workers.send_s", "sending to the trainer", w.send_s}};
   const auto& largest =
       *std::max_element(std::begin(parts), std::end(parts),
                         [](const Part& a, const Part& b) { return a.seconds < b.seconds; });

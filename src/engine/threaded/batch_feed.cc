@@ -2,6 +2,7 @@
 
 #include "engine/order_buffer.h"
 #include "engine/threaded/batch_maker.h"
+#include "engine/threaded/process_costs.h"
 
 namespace pipesim::engine::threaded {
 namespace {
@@ -45,10 +46,14 @@ class OwnFeed final : public BatchFeed {
 class QueueFeed final : public BatchFeed {
  public:
   QueueFeed(RunState& run, ThreadTimer& timer)
-      : run_(run), timer_(timer), ready_(run.experiment.loader.in_order) {}
+      : run_(run),
+        timer_(timer),
+        ready_(run.experiment.loader.in_order),
+        costs_(run, timer, run.ending_flag()) {}
 
   void BeginEpoch(std::int64_t epoch) override {
     taken_ = 0;
+    costs_.Launch(epoch);
     ready_.BeginEpoch();
     run_.dispatcher.BeginEpoch(epoch, run_.batches_per_epoch);
   }
@@ -56,16 +61,11 @@ class QueueFeed final : public BatchFeed {
   std::optional<Taken> Next() override {
     if (taken_ == run_.batches_per_epoch || run_.ending()) return std::nullopt;
     Taken taken{.occupancy = run_.queued() + ready_.size()};
-    std::optional<Instant> waits_since;
     std::optional<int> slot;
     while (!(slot = ready_.Take())) {
-      if (!Receive(waits_since)) break;
+      if (!Receive(taken)) break;
     }
-    if (waits_since) {
-      const Instant now = timer_.Now();
-      run_.dispatcher.ConsumerGoesOn(now);
-      taken.starved = now - *waits_since;
-    }
+    EndStarving(taken);
     if (!slot) return std::nullopt;
     ++taken_;
     taken.slot = *slot;
@@ -75,14 +75,14 @@ class QueueFeed final : public BatchFeed {
 
  private:
   /// Takes one batch from the queue, in or out of order. False: the run is ending.
-  bool Receive(std::optional<Instant>& waits_since) {
+  bool Receive(Taken& taken) {
     int slot = 0;
     if (!run_.ready_queue().TryPop(slot)) {
-      if (!waits_since) {
+      if (!waits_since_) {
         timer_.Enter(State::kStarved);
         timer_.WaitedForOther();
-        waits_since = timer_.begun();
-        run_.dispatcher.ConsumerWaits(*waits_since);
+        waits_since_ = timer_.begun();
+        run_.dispatcher.ConsumerWaits(*waits_since_);
       }
       // The monitor watches this one: oneTBB's queue has no wait with a time limit.
       run_.consumer_waits_since.store(timer_.Now().time_since_epoch().count());
@@ -92,13 +92,27 @@ class QueueFeed final : public BatchFeed {
     }
     const Slot& arrived = run_.ready_pool()[slot];
     run_.dispatcher.Arrived(arrived.worker);
+    if (costs_.present() && !run_.pin) {
+      EndStarving(taken);
+      costs_.Receive(arrived);
+    }
     ready_.Put(arrived.deal.index, slot);
     return true;
+  }
+
+  void EndStarving(Taken& taken) {
+    if (!waits_since_) return;
+    const Instant now = timer_.Now();
+    run_.dispatcher.ConsumerGoesOn(now);
+    taken.starved += now - *waits_since_;
+    waits_since_.reset();
   }
 
   RunState& run_;
   ThreadTimer& timer_;
   OrderBuffer<int> ready_;
+  ProcessCosts costs_;
+  std::optional<Instant> waits_since_;
   std::int64_t taken_ = 0;
 };
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "engine/threaded/process_costs.h"
+
 namespace pipesim::engine::threaded {
 
 using base::Duration;
@@ -56,6 +58,7 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   record_ = {};
   record_.batch = task.number;
   record_.worker = static_cast<std::uint16_t>(worker_);
+  worked_ = false;
   kept_.clear();
   decoded_.clear();
   timer_.SetNextBatch(task.number, static_cast<std::int32_t>(samples));
@@ -64,9 +67,10 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   timer_.EnterCpu(State::kCollate);
   // Sleeps that emulate work are recorded as scheduled, everything else as measured.
   if (run_.source != nullptr) record_.read = timer_.busy(State::kRead) - read;
-  if (run_.experiment.prepare.kind != spec::PrepareKind::kWait) {
+  if (worked_) {
     // The burning threads had equal shares, but only this thread was timed.
-    record_.prepare = (timer_.busy(State::kPrepare) - prepared) * burners_.threads();
+    const Duration on_core = timer_.busy(State::kPrepare) - prepared - record_.prepare_wait;
+    record_.prepare = std::max(on_core, Duration::zero()) * burners_.threads();
   }
   record_.contended = timer_.contended() - contended;
   return Collate(task);
@@ -92,7 +96,7 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
       run_.storage.Demand(run_.sampler, task.epoch, order, position, samples);
   if (run_.source != nullptr) {
     if (!ReadFile(order(position))) return true;
-    return PrepareEmulated(demand.prepare);
+    return PrepareEmulated(demand);
   }
   CopyHits(demand);
   if (demand.reads > 0) {
@@ -104,7 +108,7 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
     record_.read += std::max(done - at, Duration::zero());
     if (!timer_.SleepUntil(done, stop_)) return false;
   }
-  if (!PrepareEmulated(demand.prepare)) return false;
+  if (!PrepareEmulated(demand)) return false;
   for (std::int64_t i = 0; i < samples; ++i) kept_.push_back(order(position + i));
   return true;
 }
@@ -118,21 +122,24 @@ void BatchMaker::CopyHits(const ChunkDemand& demand) {
   record_.read_cpu += demand.read_cpu;
 }
 
-bool BatchMaker::PrepareEmulated(Duration cost) {
-  switch (run_.experiment.prepare.kind) {
-    case spec::PrepareKind::kBurn:
-      timer_.EnterCpu(State::kPrepare);
-      burners_.Burn(cost, stop_);
-      return !stop_.IsSet();
-    case spec::PrepareKind::kWait:
-      timer_.Enter(State::kPrepare);
-      record_.prepare += cost;
-      return timer_.SleepUntil(timer_.scheduled() + cost, stop_);
-    case spec::PrepareKind::kDecode:
-    case spec::PrepareKind::kNone:
-      return true;
+bool BatchMaker::PrepareEmulated(const ChunkDemand& demand) {
+  if (demand.prepare_wait > Duration::zero()) {
+    timer_.Enter(State::kPrepare);
+    record_.prepare_wait += demand.prepare_wait;
+    if (!timer_.SleepUntil(timer_.scheduled() + demand.prepare_wait, stop_)) return false;
   }
-  return true;
+  if (demand.prepare <= Duration::zero()) return true;
+  const Working working(run_, worker_);
+  worked_ = true;
+  timer_.EnterCpu(State::kPrepare);
+  burners_.Burn(demand.prepare, stop_);
+  return !stop_.IsSet();
+}
+
+void BatchMaker::CollateAsStated(const Batch& batch) {
+  const Duration stated = run_.sampler.Collate(batch.epoch, batch.index, batch.samples);
+  const Duration copied = base::ThreadCpuTime() - timer_.cpu_begun();
+  if (stated > copied) collator_.Burn(stated - copied, stop_);
 }
 
 template <class Call>
@@ -166,6 +173,7 @@ bool BatchMaker::ReadFile(std::int64_t sample) {
     ++record_.reads;
     record_.bytes += bytes;
     if (decode) {
+      worked_ = true;
       timer_.EnterCpu(State::kPrepare);
       decoded_.resize(used + sample_bytes_);
       CallSource([&] {
@@ -185,6 +193,7 @@ bool BatchMaker::ReadFile(std::int64_t sample) {
 }
 
 int BatchMaker::Collate(const Task& task) {
+  const Working working(run_, worker_);
   const int slot = run_.pool.Acquire();
   Slot& made = run_.pool[slot];
   made.deal = task.deal;
@@ -202,6 +211,7 @@ int BatchMaker::Collate(const Task& task) {
     made.batch.labels[i] =
         run_.source != nullptr ? run_.source->Label(kept_[i]) : run_.sampler.Label(kept_[i]);
   }
+  CollateAsStated(made.batch);
   // Recorded before the batch is visible, so that its record precedes that of its step.
   record_.samples = made.batch.samples;
   record_.collate = base::ThreadCpuTime() - timer_.cpu_begun();

@@ -30,7 +30,9 @@ class BatchMaker {
                std::int64_t samples);
   /// Spends the CPU time of reads that hit the emulated cache, in state read.
   void CopyHits(const ChunkDemand& demand);
-  bool PrepareEmulated(base::Duration cost);
+  bool PrepareEmulated(const ChunkDemand& demand);
+  /// Burns what a stated collate takes beyond the copying that was done.
+  void CollateAsStated(const Batch& batch);
   /// The stored bytes, in buffer_. Throws BadSample.
   std::span<const std::byte> ReadBytes(std::int64_t sample);
   /// False: the sample was bad and is left out.
@@ -49,6 +51,8 @@ class BatchMaker {
   std::size_t sample_bytes_;
   bool sleep_is_counted_;  ///< only of a source
   BurnTeam burners_;
+  bool worked_ = false;  ///< on a core, to prepare the present batch
+  Burner collator_;  ///< for a stated collate
   Burner copier_;  ///< for cache hits; separate, since its carry-over belongs to state read
   trace::BatchRecord record_;
   std::vector<std::int64_t> kept_;  ///< the samples of the batch, without bad ones

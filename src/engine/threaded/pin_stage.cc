@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cost/buffers.h"
+#include "engine/threaded/process_costs.h"
 #include "engine/threaded/run_state.h"
 
 namespace pipesim::engine::threaded {
@@ -41,6 +42,7 @@ namespace {
 
 void PinUntilOver(RunState& run, ThreadTimer& timer) {
   PinStage& stage = *run.pin;
+  ProcessCosts costs(run, timer, run.aborted);
   int slot = 0;
   for (;;) {
     if (!run.queue->TryPop(slot)) {
@@ -49,6 +51,7 @@ void PinUntilOver(RunState& run, ThreadTimer& timer) {
       if (!run.queue->Pop(slot)) return;
     }
     stage.in_hand = 1;
+    costs.Receive(run.pool[slot]);
     const int pinned = PinBatch(run, slot, timer);
     if (!stage.queue->TryPush(pinned)) {
       timer.Enter(State::kBlockedOnConsumer);

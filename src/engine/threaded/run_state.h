@@ -62,6 +62,15 @@ struct RunState {
   /// The queue that the consumer takes batches from, and the pool of their slots.
   BatchQueue& ready_queue() { return pin ? *pin->queue : *queue; }
   BatchPool& ready_pool() { return pin ? pin->pool : pool; }
+  /// Whether a worker has work for a core at present; of one that only a probe started: no.
+  bool IsWorking(int worker) const {
+    const auto index = static_cast<std::size_t>(worker);
+    return index < working_.size() && working_[index].load(std::memory_order_relaxed);
+  }
+  void SetWorking(int worker, bool working) {
+    const auto index = static_cast<std::size_t>(worker);
+    if (index < working_.size()) working_[index].store(working, std::memory_order_relaxed);
+  }
   /// Batches in the queues and in the pin thread; may be out of date.
   std::int64_t queued() const;
 
@@ -104,6 +113,7 @@ struct RunState {
   bool GoesOnToProbe(trace::EndReason reason);
 
   base::StopFlag measured_, ending_;
+  std::vector<std::atomic<bool>> working_;
   mutable std::mutex mutex_;
   std::optional<Ending> ended_;
 };

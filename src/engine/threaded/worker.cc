@@ -1,5 +1,7 @@
 #include "engine/threaded/worker.h"
 
+#include "engine/threaded/process_costs.h"
+
 #include <fmt/format.h>
 
 namespace pipesim::engine::threaded {
@@ -14,7 +16,8 @@ class Worker {
         worker_(worker),
         timer_(run.clock, run.RecordsOf(worker), trace::Role::kWorker, worker, State::kStartup,
                run.begin),
-        maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard) {}
+        maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard),
+        costs_(run, timer_, run.aborted) {}
 
   void Run() {
     try {
@@ -50,6 +53,7 @@ class Worker {
     if (epoch > 0 && run_.experiment.loader.persistent_workers) return;
     const base::Duration time = run_.sampler.WorkerStartup(epoch, worker_);
     if (time == base::Duration::zero()) return;
+    if (costs_.present()) return costs_.StartUp(time);
     timer_.Enter(State::kStartup);
     timer_.SleepUntil(timer_.scheduled() + time, run_.aborted);
   }
@@ -58,6 +62,7 @@ class Worker {
   bool MakeAndPush(const Task& task) {
     const std::optional<int> slot = maker_.Make(task);
     if (!slot) return false;
+    costs_.Send(worker_, run_.pool[*slot]);
     if (run_.queue->TryPush(*slot)) return true;
     timer_.Enter(State::kBlockedOnConsumer);
     timer_.WaitedForOther();
@@ -68,6 +73,7 @@ class Worker {
   int worker_;
   ThreadTimer timer_;
   BatchMaker maker_;
+  ProcessCosts costs_;
 };
 
 }  // namespace

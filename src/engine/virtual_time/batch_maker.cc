@@ -45,6 +45,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
   visitor.Same(demand_.hits);
   visitor.Same(demand_.read_cpu);
   visitor.Same(demand_.prepare);
+  visitor.Same(demand_.prepare_wait);
   visitor.Number(record_.batch);
   visitor.Same(record_.samples);
   visitor.Same(record_.reads);
@@ -52,6 +53,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
   visitor.Same(record_.read);
   visitor.Same(record_.read_cpu);
   visitor.Same(record_.prepare);
+  visitor.Same(record_.prepare_wait);
   visitor.Same(record_.collate);
   visitor.Same(record_.contended);
   visitor.Same(record_.cache_hits);
@@ -64,6 +66,8 @@ Wait BatchMaker::Next(Duration contended) {
       return left_ > 0 ? Read() : Collate();
     case Stage::kAsk:
       return Ask();
+    case Stage::kWaitInPrepare:
+      return WaitInPrepare();
     case Stage::kPrepare:
       return Prepare();
     case Stage::kHandOver:
@@ -104,8 +108,8 @@ Wait BatchMaker::Read() {
 }
 
 Wait BatchMaker::Ask() {
-  stage_ = Stage::kPrepare;
-  if (demand_.reads == 0) return Prepare();
+  stage_ = Stage::kWaitInPrepare;
+  if (demand_.reads == 0) return WaitInPrepare();
   account_.Enter(State::kRead, run_.now);
   const Instant done = run_.storage.Serve({run_.now, demand_.reads, demand_.bytes, demand_.latency});
   record_.reads += demand_.reads;
@@ -114,15 +118,21 @@ Wait BatchMaker::Ask() {
   return Wait::Until(done);
 }
 
+Wait BatchMaker::WaitInPrepare() {
+  stage_ = Stage::kPrepare;
+  const Duration wait = demand_.prepare_wait;
+  if (wait <= Duration::zero()) return Prepare();
+  account_.Enter(State::kPrepare, run_.now);
+  record_.prepare_wait += wait;
+  return Wait::Until(run_.now + wait);
+}
+
 Wait BatchMaker::Prepare() {
   stage_ = Stage::kRead;
   const Duration cost = demand_.prepare;
   if (cost <= Duration::zero()) return {};
   account_.Enter(State::kPrepare, run_.now);
   record_.prepare += cost;
-  if (!run_.pipeline.prepare.UsesCores()) {
-    return Wait::Until(run_.now + cost);
-  }
   if (handover_ > Duration::zero()) stage_ = Stage::kHandOver;
   return {.kind = Wait::Kind::kWork, .work = run_.PrepareWork(cost, burn_threads_)};
 }
@@ -139,7 +149,7 @@ Wait BatchMaker::Collate() {
   CountLoaded();
   stage_ = Stage::kCollate;
   account_.Enter(State::kCollate, run_.now);
-  const Wait wait{.kind = Wait::Kind::kWork, .work = run_.CollateWork(batch_.samples)};
+  const Wait wait = Wait::For(run_.CollateWork(rank_, batch_));
   record_.collate = wait.work.each;
   return wait;
 }

@@ -21,9 +21,10 @@ class BatchMaker {
   void Visit(StateVisitor& visitor);
 
  private:
-  enum class Stage { kRead, kAsk, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
+  enum class Stage { kRead, kAsk, kWaitInPrepare, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
   Wait Read();
   Wait Ask();
+  Wait WaitInPrepare();
   Wait Prepare();
   Wait HandedOver();
   Wait Collate();

@@ -87,6 +87,7 @@ void Consumer::Visit(StateVisitor& visitor) {
     visitor.Same(steps_ % every);
   visitor.Number(steps_);
   visitor.Time(starved_since_);
+  visitor.Same(starved_);
   visitor.Time(waits_since_);
   VisitBatch(visitor, batch_);
   visitor.Number(record_.step);
@@ -114,10 +115,16 @@ bool Consumer::Go() {
   switch (phase_) {
     case Phase::kBeginEpoch:
       return BeginEpoch();
+    case Phase::kDeal:
+      return DealBatches();
     case Phase::kLook:
       return Look();
     case Phase::kReceive:
       return Receive();
+    case Phase::kOpen:
+      return Open();
+    case Phase::kOpened:
+      return Opened();
     case Phase::kMake:
       return Make();
     case Phase::kOwnPin:
@@ -145,9 +152,18 @@ bool Consumer::After(const Wait& wait, Phase next) {
   return !run_.Begin(*this, wait);
 }
 
+// Starting worker processes blocks the training loop; batches are dealt when all have started.
 bool Consumer::BeginEpoch() {
   ++epoch_;
   taken_ = 0;
+  const bool starts = epoch_ == 0 || !run_.experiment.loader.persistent_workers;
+  const Duration launches = run_.pipeline.hand_over.launch * (starts ? rank_.workers : 0);
+  if (launches <= Duration::zero()) return DealBatches();
+  account_.Enter(State::kStarved, run_.now);
+  return After(Wait::For({.each = launches}), Phase::kDeal);
+}
+
+bool Consumer::DealBatches() {
   phase_ = Phase::kLook;
   rank_.order.emplace(run_.sampler.WholeEpochOrder(epoch_, rank_.number));
   ready_.BeginEpoch();
@@ -182,10 +198,19 @@ bool Consumer::Receive() {
   if (const auto waiting = ready_.Take()) return Received(*waiting);
   while (const auto popped = rank_.ready_channel().Pop()) {
     rank_.dispatcher.Arrived(popped->batch.maker);
-    const bool passes = ready_.Passes(popped->batch.deal.index);
-    if (!passes) ready_.Put(popped->batch.deal.index, popped->batch);
+    batch_ = popped->batch;
+    // A pin thread has opened it.
+    const bool opens = pin_ == nullptr && run_.pipeline.hand_over.processes;
+    const bool passes = !opens && ready_.Passes(batch_.deal.index);
+    if (!opens && !passes) ready_.Put(batch_.deal.index, batch_);
     if (popped->released != nullptr) run_.Wake(*popped->released);
-    if (passes) return Received(popped->batch);
+    if (opens) {
+      EndStarving();
+      account_.Enter(State::kReceive, run_.now);
+      const Duration wait = run_.ReceiveWait(rank_, batch_);
+      return After(Wait::Until(run_.now + wait), Phase::kOpen);
+    }
+    if (passes) return Received(batch_);
   }
   if (!starved_since_) {
     account_.Enter(State::kStarved, run_.now);
@@ -201,11 +226,27 @@ bool Consumer::Receive() {
   return false;
 }
 
-bool Consumer::Received(const MadeBatch& batch) {
-  const Duration starved = starved_since_ ? run_.now - *starved_since_ : Duration::zero();
-  if (starved_since_) rank_.dispatcher.ConsumerGoesOn(run_.now);
+bool Consumer::Open() {
+  return After(Wait::For(run_.ReceiveWork(rank_, batch_)), Phase::kOpened);
+}
+
+bool Consumer::Opened() {
+  phase_ = Phase::kReceive;
+  if (ready_.Passes(batch_.deal.index)) return Received(batch_);
+  ready_.Put(batch_.deal.index, batch_);
+  return true;
+}
+
+void Consumer::EndStarving() {
+  if (!starved_since_) return;
+  starved_ += run_.now - *starved_since_;
+  rank_.dispatcher.ConsumerGoesOn(run_.now);
   starved_since_.reset();
-  Taken(batch, starved);
+}
+
+bool Consumer::Received(const MadeBatch& batch) {
+  EndStarving();
+  Taken(batch, std::exchange(starved_, Duration::zero()));
   rank_.dispatcher.Taken(batch.deal, [this](int worker) { WakeWorker(worker); });
   return Train();
 }
@@ -356,6 +397,7 @@ bool Consumer::Rests() {
 
 bool Consumer::EndEpoch() {
   starved_since_.reset();
+  starved_ = {};
   const std::optional<std::int64_t> epochs = run_.experiment.run.epochs;
   if (!run_.ending() && run_.batches_per_epoch == 0) {
     run_.End(trace::EndReason::kFailed, "a whole epoch had no usable sample");

@@ -28,8 +28,11 @@ class Consumer final : public Actor {
   /// The next phase. Each phase's function returns false when it must wait.
   enum class Phase {
     kBeginEpoch,
+    kDeal,
     kLook,
     kReceive,
+    kOpen,
+    kOpened,
     kMake,
     kOwnPin,
     kTrain,
@@ -42,10 +45,15 @@ class Consumer final : public Actor {
   };
   bool Go();
   bool BeginEpoch();
+  bool DealBatches();
   void WakeWorker(int worker);
   bool Look();
   bool Receive();
+  /// A batch of a worker process that waits to be opened: first for its worker, then by work.
+  bool Open();
+  bool Opened();
   bool Received(const MadeBatch& batch);
+  void EndStarving();
   void Taken(const MadeBatch& batch, base::Duration starved);
   bool Make();
   bool OwnPin();
@@ -83,6 +91,7 @@ class Consumer final : public Actor {
   std::int64_t epoch_ = -1, taken_ = 0;  ///< batches of this epoch
   std::int64_t steps_ = 0;
   std::optional<base::Instant> starved_since_, waits_since_;
+  base::Duration starved_{};  ///< for the next batch, so far
   base::Instant making_since_;
   MadeBatch batch_;
   trace::StepRecord record_;  ///< of the present step

@@ -45,6 +45,8 @@ KeptDraws DrawsBetweenRuns::Of(const spec::Experiment& experiment, const cost::P
                                experiment, sample_bytes_);
   draws.prepare =
       DrawsOf(pipeline.prepare.cost.in_units, base::Stage::kPrepare, experiment, prepare_);
+  draws.prepare_wait = DrawsOf(pipeline.prepare.wait.in_units, base::Stage::kPrepareWait,
+                               experiment, prepare_wait_);
   if (ChunkSums::Serve(experiment, pipeline)) {
     draws.sums = FirstOf(
         sums_, [&](const ChunkSums& one) { return one.Are(experiment, pipeline); },

@@ -18,7 +18,7 @@ class DrawsBetweenRuns {
  private:
   std::mutex mutex_;
   // The latest first; under mutex_.
-  std::vector<std::shared_ptr<const SampleDraws>> sample_bytes_, prepare_;
+  std::vector<std::shared_ptr<const SampleDraws>> sample_bytes_, prepare_, prepare_wait_;
   std::vector<std::shared_ptr<ChunkSums>> sums_;
 };
 

@@ -16,11 +16,13 @@ void PinThread::Resume(Duration contended) {
   for (;;) {
     if (phase_ == Phase::kPushing) phase_ = Phase::kTaking;  // the consumer has made room
     if (phase_ == Phase::kTaking && !Take()) return;
+    if (phase_ == Phase::kOpening && !Open()) return;
+    if (phase_ == Phase::kOpened && !Pin()) return;
     if (!Push()) return;
   }
 }
 
-// False: it waits, for a batch or while pinning one.
+// False: it waits, for a batch or for the interpreter of the process that made it.
 bool PinThread::Take() {
   const std::optional<Channel::Popped> popped = rank_.queue->Pop();
   if (!popped) {
@@ -30,10 +32,24 @@ bool PinThread::Take() {
     return false;
   }
   batch_ = popped->batch;
-  phase_ = Phase::kPinning;
-  account_.Enter(State::kPin, run_.now);
+  const bool opens = run_.pipeline.hand_over.processes;
+  phase_ = opens ? Phase::kOpening : Phase::kOpened;
+  account_.Enter(opens ? State::kReceive : State::kPin, run_.now);
   account_.SetBatch(rank_.dispatcher.NumberOf(batch_.deal), batch_.samples);
   if (popped->released != nullptr) run_.Wake(*popped->released);
+  return !opens || !run_.Sleep(*this, run_.now + run_.ReceiveWait(rank_, batch_));
+}
+
+// False: it works.
+bool PinThread::Open() {
+  phase_ = Phase::kOpened;
+  return !run_.Begin(*this, Wait::For(run_.ReceiveWork(rank_, batch_)));
+}
+
+// False: it works.
+bool PinThread::Pin() {
+  phase_ = Phase::kPinning;
+  account_.Enter(State::kPin, run_.now);
   return !run_.Begin(*this, Wait::For(run_.PinWork(batch_.samples)));
 }
 

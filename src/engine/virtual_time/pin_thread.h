@@ -19,8 +19,10 @@ class PinThread final : public Actor {
   std::int64_t holds() const { return phase_ == Phase::kTaking ? 0 : 1; }
 
  private:
-  enum class Phase { kTaking, kPinning, kPushing };
+  enum class Phase { kTaking, kOpening, kOpened, kPinning, kPushing };
   bool Take();
+  bool Open();
+  bool Pin();
   bool Push();
 
   VirtualRun& run_;

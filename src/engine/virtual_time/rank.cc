@@ -9,9 +9,11 @@ namespace pipesim::engine::virtual_time {
 Rank::Rank(VirtualRun& run, int of_number)
     : number(of_number),
       workers(run.experiment.loader.workers),
+      accelerators(run.experiment.run.accelerators),
       first_actor(of_number * run.threads_of_rank),
       recorder(of_number == 0 ? &run.builder : nullptr),
-      dispatcher(run.experiment.loader) {
+      dispatcher(run.experiment.loader),
+      works(static_cast<std::size_t>(workers)) {
   if (workers == 0) return;
   queue.emplace(QueueCapacity(run.experiment.loader));
   if (run.pins) pinned.emplace(QueueCapacity(run.experiment.loader));

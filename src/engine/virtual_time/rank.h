@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "engine/dispatcher.h"
 #include "engine/sampler.h"
@@ -20,6 +21,10 @@ struct Rank {
   Channel& ready_channel() { return pinned ? *pinned : *queue; }
   /// The number, over all accelerators, of one of its workers.
   int WorkerOfAll(int worker) const { return number * workers + worker; }
+  /// The number of a batch in its epoch, over all accelerators.
+  std::int64_t BatchOfAll(const MadeBatch& batch) const {
+    return batch.deal.index * accelerators + number;
+  }
   bool is_first() const { return number == 0; }
   void Record(const trace::StepRecord& step);
   /// With a recorder.
@@ -27,6 +32,7 @@ struct Rank {
 
   const int number;
   const int workers;
+  const int accelerators;
   const int first_actor;  ///< its consumer; its workers and its pin thread follow
   /// Set for the first rank only, since by symmetry its trace stands for all. The other ranks
   /// (nullptr) only produce load and keep their progress.
@@ -35,6 +41,8 @@ struct Rank {
   std::int64_t loaded = 0;              ///< samples read and prepared so far
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
   Dispatcher dispatcher;
+  /// Of each worker, whether it has work for a core at present. Follows from its state.
+  std::vector<bool> works;
   std::optional<Channel> queue;   ///< behind the workers, if there are any
   std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
 

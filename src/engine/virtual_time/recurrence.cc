@@ -70,8 +70,7 @@ Recurrence::Recurrence(VirtualRun& run)
     : run_(run),
       enabled_(run.skips_periods && run.sampler.AllAlike()),
       stride_(std::max(1, run.experiment.loader.workers)) {
-  const spec::Loader& loader = run.experiment.loader;
-  if (!loader.persistent_workers && loader.worker_startup && !loader.worker_startup->IsFixed())
+  if (!run.experiment.loader.persistent_workers && !run.sampler.StartsAlike())
     epochs_.phase = Cycle::Phase::kGivenUp;
 }
 

@@ -59,7 +59,8 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
 bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                    const RunControl& control) {
   return experiment.run.accelerators == 1 && !pipeline.storage.HasCache() &&
-         !pipeline.step.Varies() && control.skip_periods && !control.keep_spans;
+         !pipeline.step.Varies() && pipeline.collate.varying.IsFixed() &&
+         pipeline.hand_over.IsFixed() && control.skip_periods && !control.keep_spans;
 }
 
 /// A thread asks again only when it has been served, so that no slot is waited for where there are as
@@ -189,9 +190,25 @@ Work VirtualRun::PrepareWork(Duration cost, int threads) const {
   return {.each = each, .threads = threads, .bytes_per_s = pipeline.prepare.memory_bytes_per_s};
 }
 
-Work VirtualRun::CollateWork(std::int64_t samples) const {
-  return {.each = pipeline.collate.Time(sample_bytes * samples),
+Work VirtualRun::CollateWork(const Rank& rank, const MadeBatch& batch) const {
+  return {.each = sampler.Collate(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples),
           .bytes_per_s = pipeline.collate.memory_bytes_per_s()};
+}
+
+Work VirtualRun::SendWork(const Rank& rank, const MadeBatch& batch) const {
+  if (!pipeline.hand_over.processes) return {};
+  return {.each = sampler.Send(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
+}
+
+Work VirtualRun::ReceiveWork(const Rank& rank, const MadeBatch& batch) const {
+  if (!pipeline.hand_over.processes) return {};
+  return {.each = sampler.Receive(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
+}
+
+Duration VirtualRun::ReceiveWait(const Rank& rank, const MadeBatch& batch) const {
+  if (!pipeline.hand_over.processes || !rank.works[static_cast<std::size_t>(batch.maker)])
+    return Duration::zero();
+  return sampler.ReceiveWait(rank.dispatcher.epoch(), rank.BatchOfAll(batch));
 }
 
 Work VirtualRun::PinWork(std::int64_t samples) const {

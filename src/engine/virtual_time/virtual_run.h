@@ -56,13 +56,22 @@ struct VirtualRun {
   /// The first call sets the reason.
   void End(trace::EndReason reason, std::string failure = {});
   bool ending() const { return ended.has_value(); }
+  /// Samples need not be waited for.
+  bool storage_is_free() const {
+    return pipeline.storage.AloneSeconds(1, pipeline.samples.stored.in_units.Mean()) <= 0;
+  }
   /// For the monitor: nothing is pending except the other watchers' events (a spinning pool counts
   /// as pending until it sleeps).
   bool Stuck() const { return events.size() <= watchers && processors.idle(); }
 
-  /// Preparing, by each of `threads`; collating, pinning `samples` prepared samples.
+  /// Preparing, by each of `threads`; collating a batch, pinning `samples` prepared samples.
   Work PrepareWork(base::Duration cost, int threads) const;
-  Work CollateWork(std::int64_t samples) const;
+  Work CollateWork(const Rank& rank, const MadeBatch& batch) const;
+  /// The worker's and the taker's part of a batch's way out of a worker process.
+  Work SendWork(const Rank& rank, const MadeBatch& batch) const;
+  Work ReceiveWork(const Rank& rank, const MadeBatch& batch) const;
+  /// How long its taker waits, before that, for the interpreter of the worker that made it.
+  base::Duration ReceiveWait(const Rank& rank, const MadeBatch& batch) const;
   Work PinWork(std::int64_t samples) const;
   /// What was used so far. With cores_suffice a task is counted when it begins.
   ResourceCounters Counters() const;

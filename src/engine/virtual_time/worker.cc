@@ -10,6 +10,8 @@ Worker::Worker(VirtualRun& run, Rank& rank, int worker)
       run_(run),
       rank_(rank),
       worker_(worker),
+      begins_on_core_(run.storage_is_free() && run.pipeline.prepare.wait.IsZero() &&
+                      run.pipeline.prepare.kind != cost::Prepare::Kind::kWait),
       account_(rank.recorder, trace::Role::kWorker, worker, State::kStartup, run.now),
       maker_(run, rank, account_, worker) {}
 
@@ -17,10 +19,19 @@ void Worker::Resume(Duration contended) {
   account_.Contended(contended);
   for (;;) {
     if (phase_ == Phase::kPushing) phase_ = Phase::kLooking;  // the reader has made room
-    if (phase_ == Phase::kLooking && !Look()) return;
-    if (!Make(contended)) return;
-    contended = Duration::zero();
+    if (phase_ == Phase::kLooking) {
+      contended = Duration::zero();  // of its start-up, not of a batch
+      if (!Look()) return;
+    }
+    if (phase_ == Phase::kMaking && (!Make(contended) || !Send())) return;
+    if (!Push()) return;
   }
+}
+
+bool Worker::Begin(const Wait& wait) {
+  const bool waits = run_.Begin(*this, wait);
+  rank_.works[static_cast<std::size_t>(worker_)] = waits && wait.kind == Wait::Kind::kWork;
+  return waits;
 }
 
 bool Worker::Look() {
@@ -47,16 +58,31 @@ bool Worker::StartUp() {
   const Duration time = run_.sampler.WorkerStartup(epoch_, rank_.WorkerOfAll(worker_));
   if (time == Duration::zero()) return false;
   account_.Enter(State::kStartup, run_.now);
-  return run_.Sleep(*this, run_.now + time);
+  const bool works = run_.pipeline.hand_over.processes;  // imports modules, sets seeds
+  return Begin(works ? Wait::For({.each = time}) : Wait::Until(run_.now + time));
 }
 
 bool Worker::Make(Duration contended) {
   for (;;) {
     const Wait wait = maker_.Next(contended);
     if (wait.kind == Wait::Kind::kNoMore) break;
-    if (run_.Begin(*this, wait)) return false;
+    if (Begin(wait)) return false;
     contended = Duration::zero();
   }
+  return true;
+}
+
+bool Worker::Send() {
+  phase_ = Phase::kSending;
+  const Work work = run_.SendWork(rank_, maker_.batch());
+  if (work.each <= Duration::zero()) return true;
+  account_.Enter(State::kSend, run_.now);
+  return !Begin(Wait::For(work));
+}
+
+bool Worker::Push() {
+  rank_.works[static_cast<std::size_t>(worker_)] =
+      begins_on_core_ && rank_.dispatcher.HasDealt(worker_);
   phase_ = Phase::kLooking;
   if (!rank_.queue->Push(maker_.batch(), *this)) {
     phase_ = Phase::kPushing;

@@ -15,16 +15,23 @@ class Worker final : public Actor {
   void Finish();
 
  private:
-  enum class Phase { kLooking, kMaking, kPushing };
+  enum class Phase { kLooking, kMaking, kSending, kPushing };
   /// False: it waits, or a start-up passes.
   bool Look();
   bool StartUp();
-  /// False: it waits. Else the batch is in the queue.
+  /// False: it waits. Else the batch is made.
   bool Make(base::Duration contended);
+  /// False: it waits while a worker process sends.
+  bool Send();
+  /// False: it waits for room. Else the batch is in the queue.
+  bool Push();
+  /// Like VirtualRun::Begin.
+  bool Begin(const Wait& wait);
 
   VirtualRun& run_;
   Rank& rank_;
   int worker_;
+  bool begins_on_core_;  ///< each batch, so that a process never gives up its interpreter's lock
   Account account_;
   BatchMaker maker_;
   Phase phase_ = Phase::kLooking;

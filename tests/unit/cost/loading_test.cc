@@ -44,10 +44,10 @@ TEST(PrepareTest, ThatIsTwiceAsFastWritesTwiceAsFast) {
 TEST(CollateTest, IsAFixedPartTheCopyAndTheMappingOfFreshPages) {
   const Collate collate{
       .batch = 10us, .bandwidth = BytesPerSecond{1e9}, .fault_bandwidth = BytesPerSecond{2e9}};
-  EXPECT_EQ(collate.Time(Bytes{1'000'000}), 10us + 1ms + 500us);
-  EXPECT_EQ(collate.Scaled(2).Time(Bytes{1'000'000}), 20us + 2ms + 1ms);
+  EXPECT_EQ(collate.Mean(Bytes{1'000'000}, 1), 10us + 1ms + 500us);
+  EXPECT_EQ(collate.Scaled(2).Mean(Bytes{1'000'000}, 1), 20us + 2ms + 1ms);
   EXPECT_EQ(collate.Scaled(0), Collate{});
-  EXPECT_EQ(Collate{}.Time(Bytes{1'000'000}), 0ns);
+  EXPECT_EQ(Collate{}.Mean(Bytes{1'000'000}, 1), 0ns);
   EXPECT_EQ(collate.memory_bytes_per_s(), 1e9);
   EXPECT_EQ(Collate{}.memory_bytes_per_s(), 0);
 }

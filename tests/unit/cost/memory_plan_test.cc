@@ -8,6 +8,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using base::Bytes;
 
 /// Samples of 1 MB in batches of 10, two workers two ahead, an emulated device with two in flight.
 spec::Experiment TenMegabyteBatches() {
@@ -58,6 +59,14 @@ TEST(MemoryPlan, AnActivationThatOnlyAReluTakesIsNotKept) {
                              {.kind = spec::LayerKind::kRelu},
                              {.kind = spec::LayerKind::kLinear, .out = 10}};
   EXPECT_EQ(BytesOf(PlanMemory(experiment), "activations"), 4 * 10 * (100 + 10));
+}
+
+TEST(MemoryPlan, WorkerProcessesHoldMemoryOfTheirOwn) {
+  auto experiment = TenMegabyteBatches();
+  experiment.loader.worker_memory = Bytes{30'000'000};
+  EXPECT_EQ(PlanMemory(experiment).Total(), 86e6) << "threads have none";
+  experiment.loader.kind = spec::LoaderKind::kProcess;
+  EXPECT_EQ(BytesOf(PlanMemory(experiment), "2 worker processes of 30 MB"), 60e6);
 }
 
 TEST(MemoryPlan, EachAcceleratorHoldsAsMuchOnTheHost) {

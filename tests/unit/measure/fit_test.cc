@@ -154,7 +154,7 @@ TEST(Fit, TurnsCopiesIntoRates) {
   Measurement measurement = OfBatches(demands);
   measurement.effective.pinned = true;
   const cost::Pipeline pinned = Fitted(measurement);
-  EXPECT_EQ(pinned.collate.Time(kBatch), Ms(2));
+  EXPECT_EQ(pinned.collate.Mean(kBatch, 1), Ms(2));
   EXPECT_EQ(pinned.pin.Time(kBatch), Ms(1));
   EXPECT_EQ(pinned.transfer.Time(kBatch, true), Ms(4));
   measurement.effective.pinned = false;

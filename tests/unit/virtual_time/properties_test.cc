@@ -64,6 +64,16 @@ Drawn AnyExperiment() {
   if (yes()) pipeline.collate.batch = 30us;
   if (yes()) pipeline.collate.bandwidth = base::BytesPerSecond{1e6};
   if (yes()) pipeline.pin.bandwidth = base::BytesPerSecond{1e6};
+  if (yes()) {
+    pipeline.hand_over = {.processes = true,
+                          .send = {.batch = Exponential(200us), .bandwidth = {}},
+                          .receive = {.batch = Exponential(200us), .bandwidth = {}},
+                          .receive_wait = Exponential(100us),
+                          .launch = 500us,
+                          .startup = Exponential(2ms)};
+  }
+  if (yes()) pipeline.prepare.wait = Exponential(300us);
+  if (yes()) pipeline.collate.varying = Exponential(50us);
   if (yes()) machine.pool_spin = 300us;
   if (yes()) machine.barrier_slice = 100us;
   if (yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};

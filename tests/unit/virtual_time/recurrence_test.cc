@@ -52,6 +52,16 @@ void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
   if (Yes()) pipeline.pin.bandwidth = base::BytesPerSecond{1e6};
   if (Yes()) pipeline.transfer.latency = 10us;
   if (Yes()) pipeline.transfer.bandwidth = base::BytesPerSecond{3e6};
+  if (Yes()) {
+    pipeline.hand_over = {.processes = true,
+                          .send = {.batch = AnyCost(200), .bandwidth = {}},
+                          .receive = {.batch = AnyCost(200), .bandwidth = base::BytesPerSecond{2e6}},
+                          .receive_wait = AnyCost(100),
+                          .launch = Yes() ? 0us : 500us,
+                          .startup = Fixed(2ms)};
+  }
+  if (Yes()) pipeline.prepare.wait = AnyCost(300);
+  if (Yes()) pipeline.prepare.python = 3us;
   if (Yes()) machine.pool_spin = 300us;
   if (Yes()) machine.barrier_slice = 100us;
   if (Yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};

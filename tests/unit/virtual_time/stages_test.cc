@@ -6,12 +6,12 @@
 namespace pipesim::engine {
 namespace {
 
-struct Case {
+struct RateCase {
   int workers;
   Duration batch, step;
 };
 
-class DeterministicStages : public testing::TestWithParam<Case> {};
+class DeterministicStages : public testing::TestWithParam<RateCase> {};
 
 TEST_P(DeterministicStages, RunAtTheRateOfTheSlowerStage) {
   const auto [workers, batch, step] = GetParam();
@@ -26,9 +26,9 @@ TEST_P(DeterministicStages, RunAtTheRateOfTheSlowerStage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfAllKinds, DeterministicStages,
-                         testing::Values(Case{1, 1ms, 1ms}, Case{1, 5ms, 1ms}, Case{4, 4ms, 1ms},
-                                         Case{4, 2ms, 2ms}, Case{8, 4ms, 1ms}, Case{4, 7ms, 1ms},
-                                         Case{3, 10ms, 3ms}, Case{64, 64ms, 900us}));
+                         testing::Values(RateCase{1, 1ms, 1ms}, RateCase{1, 5ms, 1ms}, RateCase{4, 4ms, 1ms},
+                                         RateCase{4, 2ms, 2ms}, RateCase{8, 4ms, 1ms}, RateCase{4, 7ms, 1ms},
+                                         RateCase{3, 10ms, 3ms}, RateCase{64, 64ms, 900us}));
 
 TEST(Stages, WithoutWorkersLoadingOverlapsOnlyTheDevice) {
   const auto experiment = Stages(0, 3ms, 1ms, 101);

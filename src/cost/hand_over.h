@@ -1,0 +1,58 @@
+// Worker processes: what starting one costs, and what each batch costs on its way into the trainer's
+// process. Holds the only formula. Workers that are threads hand over a pointer: all of it is free.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/drawn.h"
+#include "base/units.h"
+#include "spec/experiment.h"
+#include "spec/machine_profile.h"
+
+namespace pipesim::cost {
+
+/// CPU time of one end of the hand-over, for each batch.
+struct HandOverEnd {
+  base::Drawn<base::Duration> batch;              ///< whatever its size
+  std::optional<base::BytesPerSecond> bandwidth;  ///< absent: its bytes cost nothing
+
+  bool operator==(const HandOverEnd&) const = default;
+  /// `batch_time`: the draw of `batch`.
+  base::Duration Time(base::Bytes bytes, base::Duration batch_time) const;
+  base::Duration Mean(base::Bytes bytes) const { return Time(bytes, batch.Mean()); }
+  HandOverEnd Scaled(double factor) const;
+};
+
+/// PyTorch's order: the trainer's process starts one worker after another (launch), each makes itself
+/// ready (startup), then batches are dealt. A worker pickles a batch and serves its memory
+/// (send); the process that takes it opens that memory and maps it (receive). Pickling and serving
+/// happen in threads of the worker, but the interpreter's lock lets only one of its threads run, so
+/// that send is a part of the worker's own serial time.
+struct HandOver {
+  bool processes = false;  ///< workers are processes; false: nothing below applies
+  HandOverEnd send, receive;
+  /// Without a core, until a worker that is busy on a core gives up its interpreter's lock.
+  base::Drawn<base::Duration> receive_wait;
+  base::Duration launch{};               ///< of the trainer's process, for each worker
+  base::Drawn<base::Duration> startup;   ///< of each worker
+  base::Bytes worker_memory;             ///< besides its batches
+
+  bool operator==(const HandOver&) const = default;
+  /// Every batch costs the same.
+  bool IsFixed() const {
+    return send.batch.IsFixed() && receive.batch.IsFixed() && receive_wait.IsFixed();
+  }
+};
+
+struct Pipeline;
+
+/// What the experiment states of worker processes; the rest is free.
+HandOver StatedHandOver(const spec::Loader& loader);
+
+/// Where workers are processes: what the profile knows of them and of Python's own work, for all that
+/// the experiment leaves open. Does nothing else.
+void SetProcesses(const spec::MachineFigures& figures, const spec::Experiment& experiment,
+                  Pipeline& pipeline);
+
+}  // namespace pipesim::cost

@@ -1,0 +1,40 @@
+#include "engine/threaded/process_costs.h"
+
+namespace pipesim::engine::threaded {
+
+using base::Duration;
+using trace::State;
+
+void ProcessCosts::Burn(State state, Duration cost) {
+  if (cost <= Duration::zero()) return;
+  timer_.EnterCpu(state);
+  burner_.Burn(cost, stop_);
+}
+
+void ProcessCosts::Launch(std::int64_t epoch) {
+  const spec::Loader& loader = run_.experiment.loader;
+  if (epoch > 0 && loader.persistent_workers) return;
+  Burn(State::kStarved, run_.pipeline.hand_over.launch * loader.workers);
+}
+
+void ProcessCosts::StartUp(Duration time) { Burn(State::kStartup, time); }
+
+void ProcessCosts::Send(int worker, const Slot& made) {
+  if (!present()) return;
+  const Working working(run_, worker);
+  Burn(State::kSend,
+       run_.sampler.Send(made.batch.epoch, made.batch.index, made.batch.samples));
+}
+
+void ProcessCosts::Receive(const Slot& made) {
+  if (!present()) return;
+  const Batch& batch = made.batch;
+  const Duration wait = run_.sampler.ReceiveWait(batch.epoch, batch.index);
+  if (wait > Duration::zero() && run_.IsWorking(made.worker)) {
+    timer_.Enter(State::kReceive);
+    timer_.SleepUntil(timer_.scheduled() + wait, stop_);
+  }
+  Burn(State::kReceive, run_.sampler.Receive(batch.epoch, batch.index, batch.samples));
+}
+
+}  // namespace pipesim::engine::threaded

@@ -1,0 +1,50 @@
+// What worker processes cost, in a run whose workers are threads: the thread that would pay burns as
+// much of its own CPU time.
+#pragma once
+
+#include "engine/threaded/burn.h"
+#include "engine/threaded/run_state.h"
+#include "engine/threaded/thread_timer.h"
+
+namespace pipesim::engine::threaded {
+
+/// Belongs to one thread, whose timer it uses. Does nothing where workers are meant to be threads.
+class ProcessCosts {
+ public:
+  /// `stop` ends burns and waits.
+  ProcessCosts(RunState& run, ThreadTimer& timer, const base::StopFlag& stop)
+      : run_(run), timer_(timer), stop_(stop) {}
+
+  bool present() const { return run_.pipeline.hand_over.processes; }
+  /// The consumer starts the workers of `epoch`.
+  void Launch(std::int64_t epoch);
+  /// A worker makes itself ready.
+  void StartUp(base::Duration time);
+  /// A worker sends what it has made.
+  void Send(int worker, const Slot& made);
+  /// The consumer or the pin thread takes it.
+  void Receive(const Slot& made);
+
+ private:
+  void Burn(trace::State state, base::Duration cost);
+
+  RunState& run_;
+  ThreadTimer& timer_;
+  const base::StopFlag& stop_;
+  Burner burner_;
+};
+
+/// A worker has work for a core as long as this lives.
+class Working {
+ public:
+  Working(RunState& run, int worker) : run_(run), worker_(worker) { run_.SetWorking(worker_, true); }
+  ~Working() { run_.SetWorking(worker_, false); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  RunState& run_;
+  int worker_;
+};
+
+}  // namespace pipesim::engine::threaded

@@ -1,0 +1,122 @@
+#include "cost/hand_over.h"
+
+#include <gmock/gmock.h>
+
+#include "cost/pipeline.h"
+#include "cost/profile.h"
+#include "support/drawn.h"
+
+namespace pipesim::cost {
+namespace {
+
+using namespace std::chrono_literals;
+using base::Bytes;
+using base::BytesPerSecond;
+using base::Duration;
+using tests::Fixed;
+
+spec::MachineFigures Measured() {
+  spec::MachineFigures figures;
+  figures.worker_startup = {20us, {}, "test"};
+  figures.collate_bandwidth = {{5e9}, {}, "test"};
+  figures.process_launch = {4ms, {}, "test"};
+  figures.process_startup_fork = {10ms, {}, "test"};
+  figures.process_startup_spawn = {2s, {}, "test"};
+  figures.process_send_batch = {100us, {}, "test"};
+  figures.process_send_tensor = {50us, {}, "test"};
+  figures.process_send_bandwidth = {{10e9}, {}, "test"};
+  figures.process_receive_batch = {40us, {}, "test"};
+  figures.process_receive_tensor = {140us, {}, "test"};
+  figures.process_memory = {Bytes{30'000'000}, {}, "test"};
+  figures.python_sample = {1us, {}, "test"};
+  figures.python_collate_batch = {10us, {}, "test"};
+  figures.python_collate_tensor = {5us, {}, "test"};
+  figures.python_collate_sample = {Duration(200), {}, "test"};
+  figures.python_collate_bandwidth = {{2e9}, {}, "test"};
+  return figures;
+}
+
+/// Batches of 10 samples of 1 MB in 3 tensors, made by two processes.
+spec::Experiment TwoProcesses() {
+  spec::Experiment experiment;
+  experiment.dataset.shape = {1'000'000};
+  experiment.dataset.tensors = 3;
+  experiment.loader.kind = spec::LoaderKind::kProcess;
+  experiment.loader.workers = 2;
+  experiment.loader.batch_size = 10;
+  return experiment;
+}
+
+Pipeline On(const spec::Experiment& experiment) {
+  Pipeline pipeline = Stated(experiment);
+  SetHost(Measured(), experiment, pipeline);
+  return pipeline;
+}
+
+TEST(HandOver, CostsEachBatchEachTensorAndEachByte) {
+  const Pipeline pipeline = On(TwoProcesses());
+  const Bytes batch{10'000'000};
+  EXPECT_EQ(pipeline.hand_over.send.Mean(batch), 100us + 3 * 50us + 1ms);
+  EXPECT_EQ(pipeline.hand_over.receive.Mean(batch), 40us + 3 * 140us);
+  EXPECT_EQ(pipeline.collate.Mean(batch, 10), 10us + 3 * 5us + 10 * 3 * Duration(200) + 5ms);
+  EXPECT_EQ(pipeline.prepare.CpuSeconds(10), 10e-6);
+  EXPECT_EQ(pipeline.hand_over.launch, 4ms);
+  EXPECT_EQ(pipeline.hand_over.startup, Fixed(10ms));
+  EXPECT_EQ(pipeline.hand_over.worker_memory, Bytes{30'000'000});
+  EXPECT_EQ(pipeline.machine.worker_startup, 0s) << "that of a thread";
+}
+
+TEST(HandOver, IsFreeWhereWorkersAreThreads) {
+  auto experiment = TwoProcesses();
+  experiment.loader.kind = spec::LoaderKind::kThread;
+  const Pipeline pipeline = On(experiment);
+  EXPECT_EQ(pipeline.hand_over, HandOver{});
+  EXPECT_EQ(pipeline.prepare.python, 0s);
+  EXPECT_EQ(pipeline.collate.Mean(Bytes{10'000'000}, 10), 2ms);
+}
+
+TEST(HandOver, TakesWhatIsStatedBeforeWhatTheProfileHas) {
+  auto experiment = TwoProcesses();
+  experiment.loader.start_method = spec::StartMethod::kSpawn;
+  experiment.loader.send = Fixed(300us);
+  experiment.loader.receive = Fixed(200us);
+  experiment.loader.python_sample = 7us;
+  experiment.loader.worker_memory = Bytes{1000};
+  experiment.collate.sample = 2us;
+  const Pipeline pipeline = On(experiment);
+  const Bytes batch{10'000'000};
+  EXPECT_EQ(pipeline.hand_over.send.Mean(batch), 300us);
+  EXPECT_EQ(pipeline.hand_over.receive.Mean(batch), 200us);
+  EXPECT_EQ(pipeline.collate.Mean(batch, 10), 20us);
+  EXPECT_EQ(pipeline.prepare.python, 7us);
+  EXPECT_EQ(pipeline.hand_over.worker_memory, Bytes{1000});
+  EXPECT_EQ(pipeline.hand_over.startup, Fixed(2s));
+}
+
+TEST(HandOver, ScaledByNothingIsFree) {
+  const HandOverEnd end{.batch = Fixed(10us), .bandwidth = BytesPerSecond{1e9}};
+  EXPECT_EQ(end.Scaled(0.5).Mean(Bytes{1'000'000}), 505us);
+  EXPECT_EQ(end.Scaled(0).Mean(Bytes{1'000'000}), 0s);
+}
+
+TEST(Prepare, WaitsAndWorksForPythonBesideItsOwnCost) {
+  spec::Experiment experiment = TwoProcesses();
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(2ms), .wait = Fixed(4ms)};
+  const Prepare prepare = On(experiment).prepare;
+  EXPECT_DOUBLE_EQ(prepare.AloneSeconds(10, 1), 10 * (2e-3 + 4e-3 + 1e-6));
+  EXPECT_DOUBLE_EQ(prepare.AloneSeconds(10, 2), 10 * (1e-3 + 4e-3 + 1e-6));
+  EXPECT_DOUBLE_EQ(prepare.CpuSeconds(10), 10 * (2e-3 + 1e-6));
+}
+
+TEST(Collate, StatedAsADistributionIsDrawn) {
+  spec::Experiment experiment = TwoProcesses();
+  experiment.collate.batch = {{.kind = base::DistributionKind::kUniform, .low = 1e6, .high = 3e6,
+                               .values = {}}};
+  const Collate collate = On(experiment).collate;
+  EXPECT_FALSE(collate.varying.IsFixed());
+  EXPECT_EQ(collate.Mean(Bytes{10'000'000}, 10), 2ms);
+  EXPECT_EQ(collate.Time(Bytes{10'000'000}, 10, 3ms), 3ms);
+}
+
+}  // namespace
+}  // namespace pipesim::cost

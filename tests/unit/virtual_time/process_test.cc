@@ -1,0 +1,166 @@
+// Worker processes: closed forms of what a hand-over costs, to the nanosecond.
+#include <rapidcheck/gtest.h>
+
+#include "pipeline.h"
+#include "print_trace.h"
+
+namespace pipesim::engine {
+namespace {
+
+/// Workers that work `batch` for each batch and `send` to hand it over, a trainer that works
+/// `receive` to take it, and a device that takes `step`.
+spec::Experiment Processes(int workers, Duration batch, Duration send, Duration receive,
+                           Duration step, std::int64_t steps) {
+  spec::Experiment experiment = Stages(workers, 0s, step, steps);
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(batch)};
+  experiment.loader.kind = spec::LoaderKind::kProcess;
+  experiment.loader.send = Fixed(send);
+  experiment.loader.receive = Fixed(receive);
+  return experiment;
+}
+
+/// Time of each of the last 100 steps.
+Duration LateStep(const trace::RunTrace& trace) {
+  const auto& progress = trace.progress;
+  return (progress.back().at - progress[progress.size() - 101].at) / 100;
+}
+
+TEST(Processes, SendingIsAPartOfTheWorkersOwnTime) {
+  // X = W / (s + send)
+  EXPECT_EQ(LateStep(Predict(Processes(4, 6ms, 2ms, 100us, 1ms, 401))), 2ms);
+}
+
+TEST(Processes, ReceivingIsAPartOfTheTrainersOwnTime) {
+  // An asynchronous device computes meanwhile: X = 1 / receive, or 1 / step.
+  EXPECT_EQ(LateStep(Predict(Processes(4, 1ms, 0s, 3ms, 1ms, 401))), 3ms);
+  EXPECT_EQ(LateStep(Predict(Processes(4, 1ms, 0s, 1ms, 3ms, 401))), 3ms);
+}
+
+TEST(Processes, ATrainerOnTheCpuTakesAndTrainsInTurn) {
+  // X = 1 / (receive + step)
+  auto experiment = Processes(4, 1ms, 100us, 3ms, 0s, 401);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.step = CpuStep(2ms);
+  const trace::RunTrace trace = Predict(experiment, pipeline);
+  EXPECT_EQ(LateStep(trace), 5ms);
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 401 * 3ms);
+}
+
+TEST(Processes, WithoutWorkersNothingIsHandedOver) {
+  // X = 1 / s: the device computes meanwhile.
+  const trace::RunTrace trace = Predict(Processes(0, 3ms, 2ms, 2ms, 1ms, 401));
+  EXPECT_EQ(LateStep(trace), 3ms);
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 0s);
+}
+
+TEST(Processes, APinThreadReceivesInPlaceOfTheTrainer) {
+  auto experiment = Processes(4, 1ms, 100us, 2ms, 1ms, 401);
+  experiment.loader.pin_memory = true;
+  const trace::RunTrace trace = Predict(experiment);
+  EXPECT_EQ(LateStep(trace), 2ms);
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 0s);
+  EXPECT_GE(TotalIn(trace, Role::kPin, State::kReceive), 401 * 2ms);
+}
+
+TEST(Processes, CoresAreSharedBetweenSendingAndReceiving) {
+  // X = cores / (s + send + receive)
+  auto experiment = Processes(4, 6ms, 2ms, 2ms, 1ms, 2001);
+  experiment.limits.cpu_count = 2;
+  const double step_s = base::ToSeconds(LateStep(Predict(experiment)));
+  EXPECT_NEAR(step_s, 0.010 / 2, 0.010 / 2 * 0.01);
+}
+
+TEST(Processes, StartOneAfterAnotherInTheTrainer) {
+  auto experiment = Processes(3, 5ms, 0s, 0s, 1ms, 1);
+  experiment.loader.worker_startup = Fixed(40ms);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.hand_over.launch = 10ms;
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 10ms + 40ms + 5ms));
+  // Starting up is work: three processes on one core take three times as long.
+  pipeline.machine.cores = 1;
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 10ms + 3 * (40ms + 5ms)));
+}
+
+TEST(Processes, StartAgainInEachEpochUnlessPersistent) {
+  auto experiment = Processes(2, 1ms, 0s, 0s, 1ms, 0);
+  experiment.dataset.samples = 20;
+  experiment.loader.worker_startup = Fixed(40ms);
+  experiment.run.steps.reset();
+  experiment.run.epochs = 5;
+  const Duration anew = TotalIn(Predict(experiment), Role::kWorker, State::kStartup);
+  EXPECT_EQ(anew, 5 * 2 * 40ms);
+  experiment.loader.persistent_workers = true;
+  EXPECT_EQ(TotalIn(Predict(experiment), Role::kWorker, State::kStartup), 2 * 40ms);
+}
+
+TEST(Processes, ABusyWorkersLockIsWaitedFor) {
+  // One worker that always prepares the next batch: X = 1 / (wait + receive), without a core.
+  auto experiment = Processes(1, 2ms, 0s, 1ms, 1ms, 401);
+  experiment.loader.receive_wait = Fixed(5ms);
+  experiment.loader.prefetch_factor = 8;
+  EXPECT_EQ(LateStep(Predict(experiment)), 6ms);
+  // Workers that wait for something have given it up.
+  experiment.prepare.kind = spec::PrepareKind::kWait;
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
+}
+
+TEST(Processes, PrepareWaitsBesideItsWork) {
+  auto experiment = Processes(2, 2ms, 0s, 0s, 1ms, 401);
+  experiment.prepare.wait = Fixed(6ms);
+  const trace::RunTrace trace = Predict(experiment);
+  EXPECT_EQ(LateStep(trace), 4ms);
+  // Waiting takes no core: two workers that begin together wait side by side, then share one.
+  experiment.limits.cpu_count = 1;
+  EXPECT_EQ(LateStep(Predict(experiment)), (6ms + 2 * 2ms) / 2);
+}
+
+TEST(Processes, StatedCollateTakesItsTime) {
+  auto experiment = Processes(2, 2ms, 0s, 0s, 1ms, 401);
+  experiment.collate = {.batch = Fixed(1ms), .sample = 1ms};
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
+}
+
+TEST(Processes, SkippingPeriodsChangesNothing) {
+  auto experiment = Processes(3, 700us, 130us, 210us, 300us, 3001);
+  experiment.dataset.samples = 400;
+  experiment.prepare.wait = Fixed(450us);
+  experiment.collate.batch = Fixed(50us);
+  experiment.loader.receive_wait = Fixed(90us);
+  experiment.loader.worker_startup = Fixed(3ms);
+  experiment.limits.cpu_count = 2;
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.hand_over.launch = 1ms;
+  RunControl whole;
+  whole.skip_periods = false;
+  EXPECT_EQ(Print(Predict(experiment, pipeline)), Print(Predict(experiment, pipeline, whole)));
+}
+
+TEST(Processes, DrawnCostsHaveTheirMeans) {
+  auto experiment = Processes(2, 1ms, 0s, 0s, 0s, 20'001);
+  experiment.loader.send = Exponential(2ms);
+  experiment.loader.receive = Exponential(500us);
+  experiment.collate.batch = Exponential(1ms);
+  experiment.prepare.wait = Exponential(1ms);
+  const trace::RunTrace trace = Predict(experiment);
+  const auto mean = [&](Role role, State state) {
+    return base::ToSeconds(TotalIn(trace, role, state)) / 20'001;
+  };
+  EXPECT_NEAR(mean(Role::kWorker, State::kSend), 2e-3, 6e-5);
+  EXPECT_NEAR(mean(Role::kConsumer, State::kReceive), 5e-4, 2e-5);
+  EXPECT_NEAR(mean(Role::kWorker, State::kCollate), 1e-3, 3e-5);
+  EXPECT_NEAR(mean(Role::kWorker, State::kPrepare), 2e-3, 6e-5);
+}
+
+TEST(Processes, PartitionsClose) {
+  auto experiment = Processes(2, 2ms, 300us, 400us, 1ms, 801);
+  const cost::Pipeline pipeline = cost::Stated(experiment);
+  const auto measured = measure::Measure(Predict(experiment, pipeline), experiment, pipeline);
+  EXPECT_EQ(measured.consumer.other_s, 0);
+  EXPECT_EQ(measured.workers.other_s, 0);
+  ASSERT_TRUE(measured.consumer.receive_s.has_value());
+  EXPECT_NEAR(measured.demands.receive_s, 400e-6, 400e-6 * 0.02);
+  EXPECT_NEAR(measured.demands.send_s, 300e-6, 300e-6 * 0.02);
+}
+
+}  // namespace
+}  // namespace pipesim::engine

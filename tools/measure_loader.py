@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Measures what PyTorch's DataLoader costs with this Python: `pipesim calibrate --python` runs it.
+
+Prints one JSON object: for each figure of a machine profile its values, one a round, in seconds,
+bytes or bytes/s, and how it was obtained. Needs torch and nothing else. Measures the library alone,
+with data sets that cost nothing.
+"""
+
+import gc
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
+
+ROUNDS = 5
+WINDOW = 24  # batches made ahead, so that taking them waits for nobody
+MANY = 8  # tensors of a batch, against one
+LARGE = 2 << 20  # elements of a float tensor: 8 MiB
+SAMPLES = 64
+
+
+class Ready(Dataset):
+    """Samples that are there: tuples of the same tensors."""
+
+    def __init__(self, batches, tensors, elements):
+        self.batches = batches
+        self.sample = tuple(torch.zeros(elements) for _ in range(tensors))
+
+    def __len__(self):
+        return self.batches
+
+    def __getitem__(self, index):
+        return self.sample
+
+
+class Noting:
+    """default_collate; in a worker it notes the CPU time of the process."""
+
+    def __init__(self, file, batches):
+        self.file = file
+        self.batches = batches
+        self.process_s = []
+
+    def __call__(self, samples):
+        batch = default_collate(samples)
+        if get_worker_info() is not None:
+            self.process_s.append(time.process_time())
+            if len(self.process_s) == self.batches:
+                with open(self.file, "w", encoding="utf-8") as out:
+                    json.dump(self.process_s, out)
+        return batch
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def await_idle(pid, longest_s=20.0):
+    """Until the worker has used no CPU time for a while: its window is full."""
+    end = time.perf_counter() + longest_s
+    last, since = cpu_ticks(pid), time.perf_counter()
+    while time.perf_counter() < end:
+        time.sleep(0.05)
+        now = cpu_ticks(pid)
+        if now != last:
+            last, since = now, time.perf_counter()
+        elif time.perf_counter() - since > 0.25:
+            return
+
+
+def hand_over(tensors, elements, folder):
+    """Seconds of a batch: for the parent to take it, and of all the worker's CPU time."""
+    batches = 3 * WINDOW
+    file = os.path.join(folder, "worker.json")
+    loader = DataLoader(
+        Ready(batches, tensors, elements),
+        batch_size=1,
+        num_workers=1,
+        prefetch_factor=WINDOW,
+        collate_fn=Noting(file, batches),
+    )
+    batch_iterator = iter(loader)
+    await_idle(batch_iterator._workers[0].pid)
+    taken_s = []
+    for _ in range(WINDOW // 2):
+        begin = time.perf_counter()
+        batch = next(batch_iterator)
+        taken_s.append(time.perf_counter() - begin)
+    for batch in batch_iterator:
+        pass
+    del batch, batch_iterator
+    with open(file, encoding="utf-8") as written:
+        process_s = json.load(written)
+    # Beyond the window the worker makes a batch for each that is taken.
+    return quiet(taken_s), (process_s[-1] - process_s[WINDOW]) / (len(process_s) - 1 - WINDOW)
+
+
+def quiet(times):
+    """The first quartile: of a batch that nothing else delayed."""
+    return statistics.quantiles(times, n=4)[0]
+
+
+def quiet_time(call, repeats):
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return quiet(times)
+
+
+def collate_time(samples, tensors, elements, repeats):
+    made = [tuple(torch.zeros(elements) for _ in range(tensors)) for _ in range(samples)]
+    return quiet_time(lambda: default_collate(made), repeats)
+
+
+def start_times(method, workers):
+    """Seconds: iter() of the loader, then until the first batch, then the workers' end."""
+    loader = DataLoader(
+        Ready(4 * workers, 1, 1), batch_size=1, num_workers=workers, multiprocessing_context=method
+    )
+    begin = time.perf_counter()
+    batch_iterator = iter(loader)
+    started = time.perf_counter()
+    next(batch_iterator)
+    first = time.perf_counter()
+    memory = private_bytes(batch_iterator._workers[0].pid)
+    asked = time.perf_counter()
+    del batch_iterator
+    gc.collect()
+    return started - begin, first - started, time.perf_counter() - asked, memory
+
+
+def private_bytes(pid):
+    """Memory that a process shares with no other, in bytes; its whole where that is not told."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as rollup:
+            lines = [line.split() for line in rollup if line.startswith("Private_")]
+        return 1024 * sum(int(fields[1]) for fields in lines)
+    except OSError:
+        with open(f"/proc/{pid}/statm", encoding="utf-8") as statm:
+            return os.sysconf("SC_PAGE_SIZE") * int(statm.read().split()[1])
+
+
+class Figures:
+    def __init__(self):
+        self.found = {}
+
+    def add(self, key, value, how):
+        if value > 0:
+            entry = self.found.setdefault(key, {"values": [], "how": how})
+            entry["values"].append(value)
+
+
+def measure_hand_over(figures, folder):
+    shapes = {"one": (1, 1), "many": (MANY, 1), "large": (1, LARGE)}
+    taken_s, sent_s = {}, {}
+    for name, (tensors, elements) in shapes.items():
+        taken_s[name], worker_s = hand_over(tensors, elements, folder)
+        # Collating into ordinary memory is not the hand-over's. A worker collates into shared
+        # memory, which it has to make first.
+        sent_s[name] = worker_s - collate_time(1, tensors, elements, 30)
+    for side, times, what in (
+        ("receive", taken_s, "wall time of next() of a batch that is ready"),
+        ("send", sent_s, "CPU time of a worker beyond collating in the parent"),
+    ):
+        tensor_s = max((times["many"] - times["one"]) / (MANY - 1), 0)
+        beyond_s = times["large"] - times["one"]
+        figures.add(f"process_{side}_batch", times["one"] - tensor_s, f"measured: {what}")
+        figures.add(f"process_{side}_tensor", tensor_s, f"measured: the same, {MANY} tensors against one")
+        figures.add(
+            f"process_{side}_bandwidth",
+            4 * LARGE / beyond_s if beyond_s > 0 else 0,
+            "measured: the same, a tensor of 8 MiB against one of 4 bytes",
+        )
+
+
+def measure_python(figures):
+    ready = Ready(1, 2, 1)
+    indices = list(range(1024))
+    fetch_s = quiet_time(lambda: [ready[index] for index in indices], 30) / len(indices)
+    figures.add("python_sample", fetch_s, "measured: a call of __getitem__ in the fetcher's loop")
+    one = collate_time(1, 1, 1, 200)
+    tensors = collate_time(1, MANY, 1, 200)
+    samples = collate_time(SAMPLES, 1, 1, 100)
+    large = collate_time(16, 1, LARGE // 16, 15)
+    small = collate_time(16, 1, 1, 100)
+    sample_s = max((samples - one) / (SAMPLES - 1), 0)
+    tensor_s = max((tensors - one) / (MANY - 1) - sample_s, 0)
+    how = "measured: default_collate of tuples of tensors"
+    figures.add("python_collate_sample", sample_s, how + f", {SAMPLES} samples against one")
+    figures.add("python_collate_tensor", tensor_s, how + f", {MANY} tensors against one")
+    figures.add("python_collate_batch", one - tensor_s - sample_s, how + ", one of one sample")
+    figures.add(
+        "python_collate_bandwidth",
+        4 * LARGE / max(large - small, 1e-9),
+        how + ", 16 samples, 8 MiB against 64 bytes",
+    )
+
+
+def measure_starts(figures):
+    # What 3 more workers cost the parent: the first also makes queues and imports modules.
+    more = 4
+    launch_s = (start_times("fork", more)[0] - start_times("fork", 1)[0]) / (more - 1)
+    figures.add("process_launch", launch_s, f"measured: iter() with {more} workers against one, fork")
+    for method in ("fork", "forkserver", "spawn"):
+        _, ready_s, end_s, memory = start_times(method, 1)
+        figures.add(
+            f"process_startup_{method}",
+            ready_s + end_s,
+            "measured: from iter() to the first batch, and the worker's end",
+        )
+        if method == "fork":
+            figures.add("process_memory", memory, "measured: private memory of a forked worker")
+
+
+def main():
+    torch.set_num_threads(1)
+    figures = Figures()
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(ROUNDS):
+            print(f"\rround {number + 1} of {ROUNDS}", end="", file=sys.stderr, flush=True)
+            measure_python(figures)
+            measure_hand_over(figures, folder)
+            if number < 3:
+                measure_starts(figures)
+    print("\r" + " " * 16 + "\r", end="", file=sys.stderr)
+    version = f"Python {sys.version.split()[0]}, torch {torch.__version__}"
+    json.dump({"source": version, "figures": figures.found}, sys.stdout)
+    print()
+
+
+if __name__ == "__main__":
+    main()
