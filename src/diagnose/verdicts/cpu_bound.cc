@@ -7,7 +7,14 @@
 namespace pipesim::diagnose::cpu_bound {
 namespace {
 
+/// Worker processes spend most of their work on their batches' way to the trainer's process.
+bool SendingIsMost(const measure::Workers& workers) {
+  return workers.send_s > workers.prepare_s + workers.collate_s;
+}
+
 std::string Headline(const Findings& found) {
+  if (SendingIsMost(found.question.measurement.workers))
+    return Limits("sending batches to the trainer's process limits", found.question);
   return Limits("preparing samples on the CPU limits", found.question);
 }
 
@@ -22,6 +29,11 @@ Clauses EvidenceOf(const Findings& found) {
   Clauses clauses;
   const auto& m = found.question.measurement;
   const auto& w = m.workers;
+  if (SendingIsMost(w)) {
+    AddLoadingPart(clauses, m, "workers.send_s", w.send_s, "sending to the trainer");
+    AddCores(clauses, found.question);
+    return clauses;
+  }
   // Workers that prepare and workers that wait for a core to prepare lack the same thing.
   if (w.contended_s > w.prepare_s) {
     AddLoadingPart(clauses, m, "workers.contended_s", w.contended_s, "waiting for a core");
@@ -35,6 +47,11 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
+  if (SendingIsMost(found.question.measurement.workers))
+    return FromBest(fmt::format("fewer tensors in a batch, or smaller ones (uint8), or more cores "
+                                "({:.3g} allowed here)",
+                                found.question.now.cores()),
+                    found, Demand::kLoadingCpu);
   return FromBest(fmt::format("cheaper prepare (decode ahead of time, smaller images, augment on the "
                               "device) or more cores ({:.3g} allowed here)",
                               found.question.now.cores()),

@@ -64,6 +64,46 @@ TEST(Bounds, WorkersShareTheLoading) {
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 4 / 0.040);  // workers / cycle
 }
 
+/// A worker process sends for 5 ms, its batch is received in 4 ms.
+Variant OfProcesses() {
+  Variant v = Empty();
+  v.settings.loader.kind = spec::LoaderKind::kProcess;
+  v.settings.loader.pin_memory = false;
+  v.pipeline.hand_over.processes = true;
+  v.pipeline.hand_over.send.batch = Fixed(5ms);
+  v.pipeline.hand_over.receive.batch = Fixed(4ms);
+  return v;
+}
+
+TEST(Bounds, ProcessesSendAndTheTrainerReceives) {
+  Variant v = OfProcesses();
+  v.settings.loader.workers = 1;
+  SetPrepare(v, kCpu, 15ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.020);  // workers / (s + send)
+  v.settings.loader.workers = 8;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.004);  // 1 / receive
+  v.pipeline.step.threads = 1;
+  SetStep(v, 1ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.005);  // 1 / (receive + step)
+  v.pipeline.machine.cores = 2;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 2 / 0.025);  // cores / CPU time
+  v.settings.loader.workers = 0;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.016);
+}
+
+TEST(Demands, ReceivingIsTheHostsWorkOrThePinThreads) {
+  Variant v = OfProcesses();
+  EXPECT_TRUE(IsThere(v, Demand::kOtherHost));
+  EXPECT_FALSE(IsThere(v, Demand::kTransfer));
+  EXPECT_TRUE(std::isinf(PredictByBounds(Free(Free(v, Demand::kOtherHost), Demand::kLoadingCpu))));
+  v.settings.loader.pin_memory = true;
+  EXPECT_FALSE(IsThere(v, Demand::kOtherHost));
+  EXPECT_TRUE(IsThere(v, Demand::kTransfer));
+  EXPECT_TRUE(std::isinf(PredictByBounds(Free(Free(v, Demand::kTransfer), Demand::kLoadingCpu))));
+  v.settings.loader.workers = 0;
+  EXPECT_FALSE(IsThere(v, Demand::kTransfer)) << "nothing is handed over";
+}
+
 TEST(Bounds, WithoutWorkersAnAsynchronousDeviceTrainsWhileTheHostLoads) {
   Variant v = Empty();
   v.settings.loader.workers = 0;

@@ -60,6 +60,53 @@ TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
   EXPECT_EQ(report.notes.step, Source::kProfile);
 }
 
+TEST(Prediction, AStatedStepOfARealDeviceReplacesTheProfiles) {
+  const auto rate = [](const std::string& device) {
+    const auto report =
+        Predict(Read(std::string(kTrainOnly) + "limits: {cpus: 2, compute_threads: 2}\n" + device),
+                FreeMachine(kLinearSteps), nullptr);
+    EXPECT_EQ(report.notes.step, Source::kStated);
+    return *report.measurement.result.samples_per_s;
+  };
+  EXPECT_NEAR(rate("device: {name: cpu, step: 20ms}\n"), 3200, 1);
+  EXPECT_NEAR(rate("device: {name: cpu, step: {base: 3600us, per_sample: 100us}}\n"), 6400, 1);
+  EXPECT_NEAR(rate("device: {name: \"cuda:0\", step: 2ms}\n"), 32000, 20);
+}
+
+constexpr const char* kProcesses =
+    "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
+    "storage: none\nprepare: 100us\nrun: {steps: 200}\nlimits: {cpus: 8}\n"
+    "device: {emulated: {base: 1us}}\n";
+
+TEST(Prediction, WorkerProcessesCostWhatTheProfileSays) {
+  const Basis basis = FreeMachine(
+      "figures:\n  process_send_batch: {value: 1600us, how: m}\n"
+      "  process_receive_tensor: {value: 2ms, how: m}\n");
+  const auto rate = [&](const std::string& loader) {
+    const auto report = Predict(Read(kProcesses + loader), basis, nullptr);
+    EXPECT_TRUE(report.measurement.warnings.empty());
+    return *report.measurement.result.samples_per_s;
+  };
+  // Batches of 64: 6.4 ms to prepare, 1.6 ms to send; 4 ms to receive two tensors.
+  EXPECT_NEAR(rate("loader: {kind: process, workers: 1, persistent_workers: true}"), 64 / 8e-3, 1);
+  EXPECT_NEAR(rate("loader: {kind: process, workers: 4, persistent_workers: true}"), 64 / 4e-3, 1);
+  EXPECT_NEAR(rate("loader: {kind: process, workers: 4, persistent_workers: true, receive: 3ms}"),
+              64 / 3e-3, 1);
+  EXPECT_NEAR(rate("loader: {kind: process}"), 64 / 6.4e-3, 1);
+}
+
+TEST(Prediction, AProfileWithoutWorkerProcessesIsAWarning) {
+  const auto codes = [](const std::string& loader) {
+    std::vector<std::string> found;
+    for (const auto& warning : Resolve(Read(kProcesses + loader), FreeMachine()).warnings)
+      found.push_back(warning.code);
+    return found;
+  };
+  EXPECT_THAT(codes("loader: {kind: process, workers: 2}"), ElementsAre("processes-unknown"));
+  EXPECT_THAT(codes("loader: {kind: process, workers: 2, send: 1ms, receive: 1ms}"), ElementsAre());
+  EXPECT_THAT(codes("loader: {kind: process}"), ElementsAre());
+}
+
 TEST(Prediction, AutoIsTheGpuThatTheProfileKnowsElseTheCpu) {
   const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
   EXPECT_EQ(Resolve(experiment, FreeMachine(kLinearSteps)).device.kind, spec::DeviceKind::kCuda);

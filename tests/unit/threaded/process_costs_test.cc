@@ -1,0 +1,73 @@
+// Threads that stand for worker processes burn what those would cost. Time in a state leaves out
+// contention, so that the sums hold on a busy machine, too.
+#include <gtest/gtest.h>
+
+#include "pipeline.h"
+
+namespace pipesim::engine {
+namespace {
+
+/// 40 batches of 4 samples over two workers, which send for 2 ms; the trainer receives for 1 ms.
+spec::Experiment TwoProcesses() {
+  spec::Experiment experiment = Small();
+  experiment.dataset.samples = 160;
+  experiment.loader.kind = spec::LoaderKind::kProcess;
+  experiment.loader.workers = 2;
+  experiment.loader.send = Fixed(2ms);
+  experiment.loader.receive = Fixed(1ms);
+  return experiment;
+}
+
+constexpr int kBatches = 40;
+
+/// Within 10 %: clock reads, and slices that a burn measures on its way.
+void ExpectEach(const trace::RunTrace& trace, Role role, State state, Duration each) {
+  const double whole_s = kBatches * base::ToSeconds(each);
+  EXPECT_NEAR(base::ToSeconds(TotalIn(trace, role, state)), whole_s, 0.1 * whole_s);
+}
+
+TEST(EmulatedProcesses, SendInTheWorkerAndReceiveInTheTrainer) {
+  const auto trace = RunEmulated(TwoProcesses());
+  EXPECT_EQ(trace.steps, kBatches);
+  ExpectEach(trace, Role::kWorker, State::kSend, 2ms);
+  ExpectEach(trace, Role::kConsumer, State::kReceive, 1ms);
+}
+
+TEST(EmulatedProcesses, ReceiveInThePinThreadWhereThereIsOne) {
+  auto experiment = TwoProcesses();
+  experiment.loader.pin_memory = true;
+  const auto trace = RunEmulated(experiment);
+  ExpectEach(trace, Role::kPin, State::kReceive, 1ms);
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 0ns);
+}
+
+TEST(EmulatedProcesses, HandNothingOverWithoutWorkers) {
+  auto experiment = TwoProcesses();
+  experiment.loader.workers = 0;
+  experiment.loader.python_sample = 500us;
+  const auto trace = RunEmulated(experiment);
+  EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 0ns);
+  ExpectEach(trace, Role::kConsumer, State::kPrepare, 4 * 500us);
+}
+
+TEST(EmulatedProcesses, CollateAndWaitAsStated) {
+  auto experiment = TwoProcesses();
+  experiment.collate = {.batch = Fixed(1ms), .sample = 250us};
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(500us), .wait = Fixed(1ms)};
+  const auto trace = RunEmulated(experiment);
+  ExpectEach(trace, Role::kWorker, State::kCollate, 2ms);
+  const auto& prepare = trace.series[static_cast<std::size_t>(trace::Series::kPrepareTime)];
+  double sum_ns = 0;
+  for (const auto& value : prepare.kept) sum_ns += value.value;
+  EXPECT_NEAR(sum_ns / static_cast<double>(prepare.kept.size()), 4 * 1.5e6, 0.1 * 4 * 1.5e6);
+}
+
+TEST(EmulatedProcesses, WorkWhileTheyStartUp) {
+  auto experiment = TwoProcesses();
+  experiment.loader.worker_startup = Fixed(20ms);
+  const auto trace = RunEmulated(experiment);
+  EXPECT_GE(TotalIn(trace, Role::kWorker, State::kStartup), 2 * 18ms);
+}
+
+}  // namespace
+}  // namespace pipesim::engine
