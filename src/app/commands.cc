@@ -12,6 +12,7 @@ base::ExitCode Compare(const Arguments& arguments);
 base::ExitCode Tune(const Arguments& arguments);
 base::ExitCode Size(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
+base::ExitCode Record(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);
 base::ExitCode Validate(const Arguments& arguments);
@@ -61,6 +62,12 @@ constexpr std::string_view kCalibrateExamples[] = {
 constexpr std::string_view kValidateExamples[] = {
     "pipesim validate configs/experiments/io-bound.yaml",
     "pipesim validate --keys",
+};
+constexpr std::string_view kRecordExamples[] = {
+    "pipesim record train:make_loader",
+    "pipesim record train.py:make_loader --step train.py:make_step --check",
+    "pipesim record data:photos --batch 64 --out photos.yaml -- --root /data",
+    "pipesim record train:make_loader --python .venv/bin/python",
 };
 constexpr std::string_view kReportExamples[] = {
     "pipesim report last",
@@ -139,6 +146,23 @@ constexpr Command kCommands[] = {
      "and threads: three rounds of short real runs, a few minutes. Figures that the file\n"
      "already holds for this machine are kept unless they are measured again.",
      kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
+    {"record", "record MODULE:FACTORY [flags] [-- ARGUMENTS]",
+     "measure a PyTorch DataLoader and write it as an experiment",
+     "Imports the module in your own Python, calls the factory, which returns a Dataset\n"
+     "or DataLoader, and times trial epochs without workers and with two: samples, collate,\n"
+     "a batch's way between processes, start-up. Prints the DataLoader(...) line to paste.\n"
+     "Exit code 4: loading failed or hangs; 5: --check, the promise did not come true.\n"
+     "\n"
+     "Flags\n"
+     "  --step MODULE:FACTORY returns the training step, a function of a batch\n"
+     "  --check               run the tuned loader and compare with the promise\n"
+     "  --out FILE            the experiment file (recorded.yaml)\n"
+     "  --python FILE         the Python to use; default: beside the program, else python3\n"
+     "  --workers N           num_workers to call the factory with\n"
+     "  --batch N, --start-method fork|forkserver|spawn   for a Dataset\n"
+     "  --budget, --limit SECONDS   of each trial (2); longest sample (60)\n"
+     "  --name NAME, --quiet",
+     kRecordExamples, kHelpFlags, Record, true},
     {"report", "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
      kReportExamples, kHelpFlags | kTextFlags, Report},
