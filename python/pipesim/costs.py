@@ -32,6 +32,7 @@ class Costs:
     collate_sample: float
     send: float
     receive: float
+    arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float
     worker_memory: float
     touch: float  # first use of a batch that came from a worker
@@ -131,6 +132,20 @@ def receiving(loop: Loop) -> float:
     return max(typical(cpu), ready[len(ready) // 4] if ready else 0.0)
 
 
+def arriving(loop: Loop, figures: list[Figures]) -> float:
+    """How long a batch takes from its worker to the loop that waits for it. Batch k is made by worker k
+    mod W, whose GIL is needed once more for each tensor: beside Python code that waits for its turn."""
+    made = [worker.batches.read() for worker in figures]
+    values = []
+    for position, take in enumerate(loop.takes):
+        rows = made[position % len(made)]
+        row = position // len(made)
+        # The first of each worker come with its start; what came unasked waited for the loop.
+        if 1 <= row < len(rows) and take.asked <= rows[row][probes.END] < take.got:
+            values.append(take.got - rows[row][probes.END])
+    return typical(values)
+
+
 def startup(loop: Loop, figures: list[Figures]) -> float:
     """For each worker: until it was ready, and its part of ending them all, once an epoch."""
     ready = [worker.head[probes.STARTED] for worker in figures if worker.head[probes.STARTED] > 0]
@@ -192,7 +207,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory: that is a part of sending.
         send=sending(worker_rows) + max(0.0, made_there - collate),
-        receive=receiving(loop), worker_startup=startup(loop, figures["workers"]),
+        receive=receiving(loop), arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in loop.touches])),
         read_bytes=read,

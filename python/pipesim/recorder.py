@@ -172,7 +172,8 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("send", duration(costs.send))
     # A step reads the batch, whose pages the trainer's process has not mapped yet.
     touched = costs.touch if step is not None else 0.0
-    section.add("receive", duration(costs.receive + touched), "with the first touch" if touched else "")
+    remark = f"a batch came {duration(costs.arrival)} after it was made" + (", with its first touch" if touched else "")
+    section.add("receive", duration(costs.receive + touched), remark)
     section.add("worker_memory", size(costs.worker_memory))
     return section
 
@@ -184,11 +185,19 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         return [device]
     # One point says nothing about other batch sizes: a fixed cost.
     base, per_sample = line(step.points) if len(step.points) > 1 else (step.points[0][1], 0.0)
+    cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}}}"
+    measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
+    if not step.device:
+        device.add("emulated", cost, measured + "; it waits and holds no core")
+        model = Section("model")
+        model.add("sync_every", "1", "the loop waits for each step")
+        return [model, device]
+    measured += "".join(f"; with {threads} thread: {duration(seconds)}" for threads, seconds in step.by_threads)
+    if step.copy_s is not None:
+        ordinary, pinned = step.copy_s
+        measured += f"; a batch's copy {duration(ordinary)}, from pinned memory {duration(pinned)}"
     device.add("name", f'"{step.device}"')
-    points = ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
-    device.add("step", f"{{base: {duration(base)}, per_sample: {duration(per_sample)}}}", f"measured {points}")
-    for threads, seconds in step.by_threads:
-        device.keys[-1] = (*device.keys[-1][:2], device.keys[-1][2] + f"; {threads} thread: {duration(seconds)}")
+    device.add("step", cost, measured)
     if step.device != "cpu":
         return [device]
     limits = Section("limits")

@@ -14,15 +14,17 @@ import torch
 
 from .batches import bytes_of, first_samples, mapped
 from .errors import RecordingFailed
+from .probes import run_queue_wait
 
 WARM_UP_CALLS = 3  # allocators and lazy initialization
 BLOCK_S = 0.4  # of one batch size
 LEAST_CALLS, MOST_CALLS = 3, 200
+LEAST_CORE_SHARE = 0.5
 
 
 @dataclass
 class StepTimes:
-    device: str  # cpu or cuda:N
+    device: str  # cpu, cuda:N, or "" for a step that waits and holds no core
     threads: int
     points: list[tuple[int, float]]  # samples, seconds
     by_threads: list[tuple[int, float]]  # CPU: other thread counts at the full batch
@@ -90,6 +92,23 @@ def _copies(batch: Any, device: str) -> tuple[float, float]:
     return block(batch), block(mapped(batch, lambda tensor: tensor.pin_memory()))
 
 
+class CoreShare:
+    """Of the time since it was made in which this thread did not queue for a core: the share that it
+    computed. A step that mostly waits, for an accelerator or a service, leaves its core to the workers."""
+
+    def __init__(self) -> None:
+        self.wall, self.cpu, self.queued = time.perf_counter(), time.thread_time(), run_queue_wait()
+
+    def spent(self) -> tuple[float, float]:
+        """CPU seconds, and seconds without those in the run queue."""
+        cpu = time.thread_time() - self.cpu
+        return cpu, max(cpu, time.perf_counter() - self.wall - (run_queue_wait() - self.queued))
+
+
+def holds_a_core(cpu_s: float, wall_s: float) -> bool:
+    return cpu_s >= LEAST_CORE_SHARE * wall_s
+
+
 def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes:
     with kept_random_streams():
         try:
@@ -102,8 +121,12 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes
             except Exception:  # noqa: BLE001 - a step may be made for one batch size
                 break
         device, threads = _device(), torch.get_num_threads()
+        share = CoreShare()
+        _time(step, batch)
+        if device == "cpu" and not holds_a_core(*share.spent()):
+            device = ""
         other = _by_threads(step, batch, threads) if device == "cpu" and threads > 1 else []
-        copy = _copies(batch, device) if device != "cpu" and bytes_of(batch) else None
+        copy = _copies(batch, device) if device.startswith("cuda") and bytes_of(batch) else None
     return StepTimes(device, threads, sorted(points), other, copy)
 
 

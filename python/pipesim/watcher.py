@@ -29,7 +29,7 @@ from .errors import ConfigurationError, PipesimError
 from .experiment import duration
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import Place
-from .step import StepTimes
+from .step import CoreShare, StepTimes, holds_a_core
 
 clock = time.perf_counter
 
@@ -73,6 +73,8 @@ class Watched:
     as_it_is: Totals = field(default_factory=Totals)
     cached: Totals = field(default_factory=Totals)
     first_wait_s: float = 0.0
+    cpu_s: float = 0.0  # of the thread that trains, in all
+    wall_s: float = 0.0  # without its time in the run queue
     report: str = ""
     recording: Recording | None = None
 
@@ -149,9 +151,11 @@ class Watch:
 
     def _watched_epoch(self) -> Iterator[Any]:
         self.watched = Watched()
+        share = CoreShare()
         try:
             yield from self._probed() if self.probe else self._timed()
         finally:  # also where the user's loop breaks off
+            self.watched.cpu_s, self.watched.wall_s = share.spent()
             if not self.is_done and self.watched.as_it_is.steps > 0 and not sys.is_finalizing():
                 self.is_done = True
                 self._report()
@@ -206,10 +210,10 @@ class Watch:
             return
         watched = self.watched
         watched.report = measured_text(watched, self._batch_size())
-        if not isinstance(self.loader, DataLoader):
-            watched.report += "This loader is no DataLoader: there is nothing to record and no advice\n"
-        else:
-            watched.report += self._advice()
+        advice = "This loader is no DataLoader: there is nothing to record and no advice\n"
+        if isinstance(self.loader, DataLoader):
+            advice = self._advice()
+        watched.report += advice
         print(watched.report, end="", file=sys.stderr if self.quiet else sys.stdout, flush=True)
 
     def _batch_size(self) -> int | None:
@@ -221,10 +225,9 @@ class Watch:
         except PipesimError as error:
             return f"No advice, since the loader cannot be recorded: {error}\n"
         file, alone = self.watched.recording.file, self.watched.recording.costs.alone
-        if alone is not None:
-            self.watched.report += f"  loader   alone, in a process without training: {alone:,.4g} samples/s\n"
+        line = "" if alone is None else f"  loader   alone, without training: {alone:,.4g} samples/s\n"
         return (
-            "\n" + answers.or_why_not(lambda: program.brief(str(file))) + "\n"
+            line + "\n" + answers.or_why_not(lambda: program.brief(str(file))) + "\n"
             + answers.or_why_not(lambda: answers.answer(self.watched.recording)) + f"Recorded {file}\n"
         )  # fmt: skip
 
@@ -233,8 +236,10 @@ def step_of(watched: Watched, samples: float, threads: int) -> StepTimes:
     """The step as it was timed: free of the loader's interference where it was probed."""
     totals = watched.cached if watched.cached.steps > 0 else watched.as_it_is
     seconds = totals.step_s / totals.steps
-    on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
-    device = f"cuda:{torch.cuda.current_device()}" if on_gpu else "cpu"
+    stepping_s = watched.wall_s * (1 - watched.as_it_is.waiting_s / watched.as_it_is.wall_s)
+    device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        device = f"cuda:{torch.cuda.current_device()}"
     count = max(1, round(samples))
     return StepTimes(device, threads, [(count, seconds)], [], None)
 

@@ -207,6 +207,10 @@ def make_step():
         optimizer.zero_grad()
         model(batch[0]).sum().backward()
         optimizer.step()
-        time.sleep(0.002)
+        burn(0.002)
 
     return step
+
+
+def wait_for_a_device(batch):
+    time.sleep(0.004)

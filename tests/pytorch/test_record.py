@@ -145,6 +145,11 @@ class Costs(unittest.TestCase):
         self.assertGreater(recording.step.points[-1][1], 0.002)
         self.assertRegex(value(recording, "device.step"), r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?\}$")
 
+    def test_a_step_that_waits_holds_no_core(self):
+        recording = record(loaders.Numbers(), batch_size=8, step=loaders.wait_for_a_device)
+        self.assertIn("base: ", value(recording, "device.emulated"))
+        self.assertEqual(value(recording, "model.sync_every"), "1")
+
 
 class Kinds(unittest.TestCase):
     def test_iterable_data_sets_shard_in_their_workers(self):

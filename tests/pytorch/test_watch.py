@@ -61,7 +61,7 @@ class Watching(unittest.TestCase):
 
     def test_the_recording_holds_the_step_and_the_loaders_settings(self):
         loader = DataLoader(loaders.Waits(80), batch_size=8)
-        _, watch, _ = walked(loader, lambda batch: time.sleep(0.005))
+        _, watch, _ = walked(loader, lambda batch: loaders.burn(0.005))
         text = watch.watched.recording.text
         self.assertIn("step: {base: ", text)
         self.assertIn("workers: 0", text)
