@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader
 from . import probes
 from .apart import Progress
 from .program import Tuned
+from .trials import is_iterable
 
 ROUNDS = 3
 ROUND_S = 3.0
@@ -51,7 +52,7 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> Dat
         settings.update(batch_size=None, sampler=loader.sampler)
     else:
         settings.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
-        if not hasattr(loader.sampler, "_is_constant") and not _makes_own_order(loader):
+        if not is_iterable(loader):
             settings["sampler"] = loader.sampler
     if workers > 0:
         settings.update(
@@ -60,12 +61,6 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> Dat
             multiprocessing_context=loader.multiprocessing_context,
         )  # fmt: skip
     return DataLoader(loader.dataset, generator=loader.generator, **settings)
-
-
-def _makes_own_order(loader: DataLoader) -> bool:
-    from .trials import is_iterable
-
-    return is_iterable(loader)
 
 
 def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, seconds: float) -> float:

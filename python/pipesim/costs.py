@@ -18,6 +18,7 @@ LEAST_WAIT_SHARE, LEAST_WAIT_S = 0.02, 5e-6
 PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise.
 FROM_DISK = 0.5
+LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Costs:
     collate_sample: float
     send: float
     receive: float
+    receive_wait: float  # for the interpreter's lock of a busy worker
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float
     worker_memory: float
@@ -146,11 +148,22 @@ def arriving(loop: Loop, figures: list[Figures]) -> float:
     return typical(values)
 
 
+def waiting_for_the_lock(loop: Loop) -> float:
+    """What taking a batch that is there takes longer while the workers are busy: each tensor needs an answer
+    from its worker, whose other thread may hold the interpreter's lock."""
+    idle = sorted(take.got - take.asked for take in loop.ready)
+    # Half of the takes fill the queue.
+    busy = sorted(take.got - take.asked for take in loop.busy[len(loop.busy) // 2 :])
+    if not idle or not busy:
+        return 0.0
+    longer = busy[len(busy) // 2] - idle[len(idle) // 2]
+    return longer if longer > LEAST_LOCK_WAIT_S else 0.0
+
+
 def startup(loop: Loop, figures: list[Figures]) -> float:
-    """For each worker: until it was ready, and its part of ending them all, once an epoch."""
+    """From the moment that all were started until the last was ready, and ending them, once an epoch."""
     ready = [worker.head[probes.STARTED] for worker in figures if worker.head[probes.STARTED] > 0]
-    until = max([loop.started, *ready])
-    return (until - loop.began + loop.shutdown) / WORKERS
+    return max([loop.started, *ready]) - loop.started + loop.shutdown
 
 
 def longest(values: list[float], count: int) -> list[float]:
@@ -207,7 +220,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory: that is a part of sending.
         send=sending(worker_rows) + max(0.0, made_there - collate),
-        receive=receiving(loop), arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
+        receive=receiving(loop), receive_wait=waiting_for_the_lock(loop), arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in loop.touches])),
         read_bytes=read,

@@ -56,7 +56,6 @@ class Tuned:
     tuned_per_s: float
     workers: int
     prefetch_factor: int
-    in_order: bool
     line: str
 
     @property
@@ -79,7 +78,6 @@ def tune(experiment: str) -> Tuned:
         tuned_per_s=tuned["samples_per_s"],
         workers=settings["workers"],
         prefetch_factor=settings["prefetch_factor"],
-        in_order=settings.get("in_order", True),
         line=tuned["pytorch"],
     )  # fmt: skip
 

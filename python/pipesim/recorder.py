@@ -174,6 +174,8 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     touched = costs.touch if step is not None else 0.0
     remark = f"a batch came {duration(costs.arrival)} after it was made" + (", with its first touch" if touched else "")
     section.add("receive", duration(costs.receive + touched), remark)
+    if costs.receive_wait > 0:
+        section.add("receive_wait", duration(costs.receive_wait), "for Python's lock of a busy worker")
     section.add("worker_memory", size(costs.worker_memory))
     return section
 

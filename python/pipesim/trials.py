@@ -30,7 +30,8 @@ LEAST_BATCHES = 6
 MOST_BATCHES = 3_000
 READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
 # Longest pause that waits for a ready batch: with slower batches receiving does not matter.
-LONGEST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 0.3
+BUSY_PAUSE = 1.2  # of the time in which a batch is made
 COLLATE_REPEATS = 7
 STREAM_SEARCH = 3  # times the budget
 
@@ -76,7 +77,8 @@ class Loop:
     began: float = 0.0  # iter(loader) called
     started: float = 0.0  # iter(loader) returned
     takes: list[Take] = field(default_factory=list)
-    ready: list[Take] = field(default_factory=list)  # taken after a pause
+    ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
+    busy: list[Take] = field(default_factory=list)  # taken when they were there and the workers busy
     touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
     shutdown: float = 0.0  # from the last batch until the workers were gone
     ended: bool = False  # the loader had no more
@@ -191,6 +193,11 @@ def walk(loader: DataLoader, budget_s: float, least: int, ready: int = 0, pause_
             batch = take(loop.takes)
             if len(loop.takes) >= MOST_BATCHES:
                 break
+        # A little slower than they are made, batches are there and the workers almost always busy.
+        busy_s = BUSY_PAUSE * mean_period(loop)
+        for _ in range(ready if busy_s < LONGEST_PAUSE_S else 0):
+            time.sleep(busy_s)
+            batch = take(loop.busy)
         for _ in range(ready):
             time.sleep(pause_s)
             batch = take(loop.ready)
@@ -369,7 +376,7 @@ class Recorder:
         pause_s = 1.5 * batch_s + 0.005
         ready = READY_BATCHES if pause_s < LONGEST_PAUSE_S else 0
         if order is not None:
-            order.left = count + ready + window
+            order.left = count + 2 * ready + window
         try:
             loop = walk(loader, self.budget_s, least, ready, pause_s)
         except (pickle.PicklingError, AttributeError, TypeError) as error:

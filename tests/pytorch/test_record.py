@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 try:
     import torch
@@ -23,7 +24,9 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import costs, experiment, source  # noqa: E402
+from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
+from pipesim.apart import Progress  # noqa: E402
+from pipesim.trials import Loop, Take  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.2  # of a trial
@@ -70,6 +73,67 @@ class Arithmetic(unittest.TestCase):
 
     def test_names_are_quoted_for_yaml(self):
         self.assertEqual(experiment.quoted('a "b"\\\n'), '"a \\"b\\"\\\\ "')
+
+
+def takes(count, period_s, wall_s=0.001, cpu_s=0.0005, begin_s=10.0):
+    """Batches that come every period_s, each after a next() of wall_s that costs cpu_s."""
+    times = [begin_s + i * period_s for i in range(count)]
+    return [Take(time - wall_s, time, i * cpu_s) for i, time in enumerate(times)]
+
+
+class LoopArithmetic(unittest.TestCase):
+    """Each figure from a loop whose times are known."""
+
+    def figures(self, made):
+        import multiprocessing
+
+        figures = []
+        for worker in made:
+            figures.append(probes.Figures(multiprocessing.get_context("fork")))
+            for end in worker:
+                row = [0.0] * probes.BATCH_COLUMNS
+                row[probes.END] = end
+                figures[-1].batches.append(*row)
+        return figures
+
+    def test_the_rate_leaves_out_the_first_batches(self):
+        loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
+        self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
+
+    def test_receiving_is_cpu_time_or_the_time_to_take_what_is_there(self):
+        loop = Loop(takes=takes(20, 0.01, cpu_s=0.0005), ready=takes(8, 0.1, wall_s=0.002))
+        self.assertAlmostEqual(costs.receiving(loop), 0.002)
+        loop = Loop(takes=takes(20, 0.01, cpu_s=0.003), ready=takes(8, 0.1, wall_s=0.002))
+        self.assertAlmostEqual(costs.receiving(loop), 0.003)
+
+    def test_a_busy_workers_lock_is_what_taking_takes_longer(self):
+        loop = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
+        self.assertAlmostEqual(costs.waiting_for_the_lock(loop), 0.007)
+        self.assertEqual(costs.waiting_for_the_lock(Loop(ready=loop.ready, busy=loop.ready)), 0.0)
+
+    def test_arriving_counts_batches_that_the_loop_waits_for(self):
+        # Two workers in turn; each batch comes 3 ms after it was made, while the loop waits.
+        loop = Loop(takes=takes(8, 0.1, wall_s=0.05))
+        made = [[take.got - 0.003 for take in loop.takes[worker::2]] for worker in range(2)]
+        self.assertAlmostEqual(costs.arriving(loop, self.figures(made)), 0.003)
+
+    def test_start_up_is_from_the_start_of_all_until_the_last_is_ready_and_their_end(self):
+        figures = self.figures([[], []])
+        figures[0].head[probes.STARTED], figures[1].head[probes.STARTED] = 1.2, 1.5
+        self.assertAlmostEqual(costs.startup(Loop(began=0.5, started=1.0, shutdown=0.2), figures), 0.7)
+
+    def test_sending_is_what_the_fetch_did_not_take(self):
+        rows = []
+        for batch in range(12):
+            row = [0.0] * probes.BATCH_COLUMNS
+            row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
+            rows.append(row)
+        self.assertAlmostEqual(costs.sending([rows]), 0.002)
+
+    def test_collate_splits_as_it_does_alone(self):
+        base, slope = costs.collate_line([(1, 1.1e-3), (16, 2.6e-3)], 16, in_loop=5.2e-3)
+        self.assertAlmostEqual(base, 2e-3)
+        self.assertAlmostEqual(slope, 0.2e-3)
 
 
 class Source(unittest.TestCase):
@@ -184,6 +248,28 @@ class Kinds(unittest.TestCase):
                     "persistent_workers": "true", "kind": "process", "start_method": "fork"}
         for key, text in expected.items():
             self.assertEqual(value(recording, f"loader.{key}"), text, key)
+
+    def test_only_what_changes_is_named(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4, num_workers=2)
+        recording = type("Recording", (), {"loader": loader})
+        tuned = program.Tuned(1.0, 2.0, workers=4, prefetch_factor=2, line="")
+        self.assertEqual(answers.changes(recording, tuned), {"num_workers": 4})
+
+
+class Check(unittest.TestCase):
+    def checked(self, promised):
+        loader = DataLoader(loaders.Waits(4000), batch_size=8)
+        tuned = program.Tuned(1.0, promised, workers=2, prefetch_factor=2, line="")
+        with mock.patch.multiple(check, ROUNDS=1, ROUND_S=0.5):
+            return check.check(loader, tuned, 8, None, Progress(quiet=True))
+
+    def test_two_waiting_workers_are_twice_as_fast_and_no_more(self):
+        checked = self.checked(promised=1.5)
+        self.assertTrue(checked.kept, checked.text())
+        self.assertIn("came true", checked.text())
+        checked = self.checked(promised=4.0)
+        self.assertFalse(checked.kept, checked.text())
+        self.assertIn("did NOT", checked.text())
 
 
 class LeavesAlone(unittest.TestCase):
