@@ -38,7 +38,8 @@ def summary(recording: Recording) -> str:
         lines.append(f"  {name:<8} {gloss:<38} {duration(seconds):>9}")
     if recording.step is not None:
         step = recording.step.points[-1][1]
-        lines.append(f"  {'step':<8} {'on ' + recording.step.device if recording.step.device else 'waits, holds no core':<38} {duration(step):>9}")
+        gloss = f"on {recording.step.device}" if recording.step.device else "waits, holds no core"
+        lines.append(f"  {'step':<8} {gloss:<38} {duration(step):>9}")
     rates = recording.costs.rates
     lines.append(
         f"Loading alone ran at {rates[0]:,.4g} samples/s without workers, {rates[WORKERS]:,.4g} with {WORKERS}; "

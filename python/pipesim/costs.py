@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import probes
-from .probes import BATCH_COLUMNS, Figures
+from .probes import Figures
 from .trials import WORKERS, Loop, Trials
 
 # A distribution is stated by this many values of equal weight. It is a number alone if its values
@@ -174,19 +174,28 @@ def longest(values: list[float], count: int) -> list[float]:
     return [value if value > least else 0.0 for value in values]
 
 
+def waits(rows: list[list[float]], given_up: int) -> list[float]:
+    """Waiting seconds of each sample: without a core, and not in the run queue for one. `given_up`: how often
+    the thread left its core in the whole trial; of short samples, whose own count is not known, the longest
+    waits are real."""
+    known = [row for row in rows if row[probes.GAVE_UP] >= 0]
+    short = [max(0.0, row[probes.WALL] - row[probes.CPU]) for row in rows if row[probes.GAVE_UP] < 0]
+    given_up -= int(sum(row[probes.GAVE_UP] for row in known))
+    return longest(short, max(0, given_up)) + [
+        max(0.0, row[probes.WALL] - row[probes.CPU] - row[probes.IN_QUEUE]) if row[probes.GAVE_UP] > 0 else 0.0
+        for row in known
+    ]
+
+
 def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[float], float]:
     """CPU seconds and waiting seconds of each sample, and the share of time without a core."""
     rows = figures.samples.read()
-    cpu = [max(0.0, row[1] - trials.inner_probe_s) for row in rows]
-    wait = longest([max(0.0, row[0] - row[1]) for row in rows], trials.reading.given_up)
-    batches = figures.batches.read()
-    samples = sum(row[probes.SAMPLES] for row in batches)
-    queued = batches[-1][probes.QUEUED] - batches[0][probes.QUEUED] if len(batches) > 1 else 0.0
-    waited = mean(wait) * samples
-    if waited > 0:
-        wait = [value * max(0.0, 1 - queued / waited) for value in wait]
+    cpu = [max(0.0, row[probes.CPU] - trials.inner_probe_s) for row in rows]
+    wait = waits(rows, trials.reading.given_up)
     if mean(wait) < max(LEAST_WAIT_S, LEAST_WAIT_SHARE * mean(cpu)):
         wait = []
+    batches = figures.batches.read()
+    queued = batches[-1][probes.QUEUED] - batches[0][probes.QUEUED] if len(batches) > 1 else 0.0
     spent = batches[-1][probes.END] - batches[0][probes.END] if len(batches) > 1 else 0.0
     return cpu, wait, queued / spent if spent > 0 else 0.0
 
@@ -194,14 +203,12 @@ def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[fl
 def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
     cpu, wait, queued = sample_costs(trials, figures["samples"][0])
     plain = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
-    assert all(len(row) == BATCH_COLUMNS for row in plain)
     samples = trials.batch_samples
     full = [row for row in plain if row[probes.SAMPLES] in (0, samples)] or plain
     collate = typical([row[probes.COLLATE_CPU] for row in full])
     whole = typical(changes(plain, probes.PROCESS_CPU))
-    probe_share = trials.probe_s / max(mean(cpu), 1e-9)
     python_sample = trials.python_sample_s
-    if probe_share > PROBE_MATTERS and whole > 0:
+    if trials.probe_s > PROBE_MATTERS * mean(cpu) and whole > 0:
         # Too short to be timed one by one: what is left of a batch is theirs.
         left = max(0.0, whole - collate) / samples
         python_sample = min(python_sample, left)
@@ -220,11 +227,12 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory: that is a part of sending.
         send=sending(worker_rows) + max(0.0, made_there - collate),
-        receive=receiving(loop), receive_wait=waiting_for_the_lock(loop), arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
+        receive=receiving(loop), receive_wait=waiting_for_the_lock(loop),
+        arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in loop.touches])),
         read_bytes=read,
         rates={0: rate(trials.loops["batches"], samples, 1), WORKERS: rate(loop, samples, WORKERS)},
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
-        queued=queued, probe_share=probe_share,
+        queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
     )  # fmt: skip

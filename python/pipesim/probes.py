@@ -6,6 +6,8 @@ Times are seconds. Wall time is CLOCK_MONOTONIC, which all processes of a host s
 
 from __future__ import annotations
 
+import os
+import resource
 import time
 from typing import Any, Callable, Iterator
 
@@ -17,7 +19,9 @@ thread_cpu = time.thread_time
 # Rows of one worker: enough for a few seconds of tiny samples; what comes later is not kept.
 SAMPLE_ROWS = 20_000
 BATCH_ROWS = 5_000
-SAMPLE_COLUMNS = 2  # wall, cpu
+SAMPLE_COLUMNS = 4
+WALL, CPU, IN_QUEUE, GAVE_UP = range(SAMPLE_COLUMNS)  # GAVE_UP: times that the thread left its core
+UNKNOWN = -1.0
 BATCH_COLUMNS = 8
 (BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
 STARTED, MEMORY, IN_HAND, CURRENT = range(4)  # the head of each worker's figures
@@ -27,13 +31,40 @@ NO_INDEX = -1.0
 SETTLED = 3
 
 
+# A sample that takes longer than this is worth two more readings, of about 6 us.
+CAREFUL_S = 100e-6
+
+
+class RunQueue:
+    """Seconds that the calling thread was runnable without a core; 0 where the kernel does not say. The
+    file stays open: it belongs to the thread that opened it."""
+
+    def __init__(self) -> None:
+        try:
+            self.file = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        except OSError:
+            self.file = -1
+
+    def __del__(self) -> None:
+        if self.file >= 0:
+            os.close(self.file)
+
+    def seconds(self) -> float:
+        if self.file < 0:
+            return 0.0
+        try:
+            return int(os.pread(self.file, 100, 0).split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+
 def run_queue_wait() -> float:
-    """Seconds that this thread was runnable without a core; 0 where the kernel does not say."""
-    try:
-        with open("/proc/thread-self/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
+    return RunQueue().seconds()
+
+
+def times_given_up() -> int:
+    """How often this thread left its core by itself: a sample that waits does so at least once."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 def private_memory() -> float:
@@ -102,6 +133,7 @@ class Probe:
         self.figures, self.each_sample = figures, each_sample
         self.begin = Begin()
         self.own: Figures | None = None
+        self.queue: RunQueue | None = None  # once a sample was long enough
 
     def mine(self) -> Figures:
         if self.own is None:
@@ -120,14 +152,24 @@ class Probe:
         mine = self.own or self.mine()
         mine.head[CURRENT] = float(argument) if isinstance(argument, int) else NO_INDEX
         mine.head[IN_HAND] = now()
-        if not self.each_sample:
-            result = function(argument)
-        else:
-            cpu, wall = thread_cpu(), now()
-            result = function(argument)
-            wall, cpu = now() - wall, thread_cpu() - cpu
-            mine.samples.append(wall / samples, cpu / samples)
+        result = self.timed(function, argument, samples, mine) if self.each_sample else function(argument)
         mine.head[IN_HAND] = 0.0
+        return result
+
+    def timed(self, function: Callable, argument: Any, samples: int, mine: Figures) -> Any:
+        queue = self.queue
+        if queue is not None:
+            queued, given_up = queue.seconds(), times_given_up()
+        cpu, wall = thread_cpu(), now()
+        result = function(argument)
+        wall, cpu = now() - wall, thread_cpu() - cpu
+        if queue is not None:
+            queued, given_up = queue.seconds() - queued, times_given_up() - given_up
+            mine.samples.append(wall / samples, cpu / samples, queued / samples, given_up)
+        else:
+            mine.samples.append(wall / samples, cpu / samples, 0.0, UNKNOWN)
+            if wall > CAREFUL_S:
+                self.queue = RunQueue()
         return result
 
 

@@ -172,7 +172,9 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("send", duration(costs.send))
     # A step reads the batch, whose pages the trainer's process has not mapped yet.
     touched = costs.touch if step is not None else 0.0
-    remark = f"a batch came {duration(costs.arrival)} after it was made" + (", with its first touch" if touched else "")
+    remark = f"a batch came {duration(costs.arrival)} after it was made" if costs.arrival > 0 else ""
+    if touched:
+        remark += ("; " if remark else "") + "its first touch included"
     section.add("receive", duration(costs.receive + touched), remark)
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "for Python's lock of a busy worker")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import resource
 import sys
 import time
 from dataclasses import dataclass, field
@@ -18,9 +17,9 @@ from typing import Any, Callable, Iterable, Iterator
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset
-from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from . import probes
+from .alone import collate_points, empty_call_s, fetch_loop_s
 from .batches import Layout, layout_of, touch
 from .errors import ConfigurationError, RecordingFailed
 
@@ -32,7 +31,6 @@ READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
 # Longest pause that waits for a ready batch: with slower batches receiving does not matter.
 LONGEST_PAUSE_S = 0.3
 BUSY_PAUSE = 1.2  # of the time in which a batch is made
-COLLATE_REPEATS = 7
 STREAM_SEARCH = 3  # times the budget
 
 
@@ -135,10 +133,6 @@ def io_counters() -> dict[str, int]:
         return {}
 
 
-def voluntary_switches() -> int:
-    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-
-
 def start_method_of(loader: DataLoader) -> str:
     """How its workers start. Asking the default context would fix the default for good."""
     if loader.multiprocessing_context is not None:
@@ -214,66 +208,6 @@ def walk(loader: DataLoader, budget_s: float, least: int, ready: int = 0, pause_
     return loop
 
 
-def empty_call_s(repeats: int = 4000) -> tuple[float, float]:
-    """What a timed sample costs beyond the sample: in all, and as seen by the sample's own clock."""
-    figures = probes.Figures(multiprocessing.get_context("fork"))
-    probe = probes.Probe([figures], each_sample=True)
-    probe.own = figures
-    items = list(range(repeats))
-
-    class Nothing:
-        def __getitem__(self, index: int) -> int:
-            return index
-
-    nothing = Nothing()
-    timed = probes.MapProxy(nothing, probe)
-    begin = probes.thread_cpu()
-    for item in items:
-        nothing[item]
-    bare = probes.thread_cpu() - begin
-    begin = probes.thread_cpu()
-    for item in items:
-        timed[item]
-    total = probes.thread_cpu() - begin
-    inner = sorted(row[1] for row in figures.samples.read())
-    # The median: a clock read may be interrupted.
-    return max(0.0, total - bare) / repeats, inner[len(inner) // 2] if inner else 0.0
-
-
-def fetch_loop_s(samples: int = 512, repeats: int = 40) -> float:
-    """CPU time that PyTorch's fetch loop takes for each sample, by a data set that does nothing."""
-
-    class Nothing:
-        def __getitem__(self, index: int) -> int:
-            return index
-
-    fetcher = _MapDatasetFetcher(Nothing(), True, lambda samples: None, False)
-    indices = list(range(samples))
-    times = []
-    for _ in range(repeats):
-        begin = probes.thread_cpu()
-        fetcher.fetch(indices)
-        times.append(probes.thread_cpu() - begin)
-    return sorted(times)[repeats // 2] / samples
-
-
-def collate_points(collate: Callable, samples: list) -> list[tuple[int, float]]:
-    """CPU time of collating some of the samples, the median of a few calls. A collate function that
-    wants whole batches has no points."""
-    points = []
-    for count in sorted({1, max(1, len(samples) // 2), len(samples)}):
-        times = []
-        try:
-            for _ in range(COLLATE_REPEATS):
-                begin = probes.thread_cpu()
-                collate(samples[:count])
-                times.append(probes.thread_cpu() - begin)
-        except Exception:  # noqa: BLE001 - the user's function
-            return []
-        points.append((count, sorted(times)[COLLATE_REPEATS // 2]))
-    return points
-
-
 class Recorder:
     """Runs the trials of one loader. Made before the fork, so that the caller sees the figures."""
 
@@ -346,10 +280,10 @@ class Recorder:
         if order is not None:
             order.left = MOST_BATCHES
         opens = CountedOpens(figures[0])
-        before, switches = io_counters(), voluntary_switches()
+        before, switches = io_counters(), probes.times_given_up()
         # The end of a stream, which has no length, is worth a search.
         loop = walk(loader, self.budget_s * (STREAM_SEARCH if order is None else 1), LEAST_BATCHES)
-        after, switches = io_counters(), voluntary_switches() - switches
+        after, switches = io_counters(), probes.times_given_up() - switches
         change = {name: after[name] - before[name] for name in before}
         reading = Reading(opens.count, change.get("rchar", 0), change.get("read_bytes", 0), switches)
         return reading, collate, loop

@@ -136,6 +136,16 @@ class LoopArithmetic(unittest.TestCase):
         self.assertAlmostEqual(slope, 0.2e-3)
 
 
+class WaitArithmetic(unittest.TestCase):
+    def test_waiting_is_wall_less_cpu_less_queue_where_the_core_was_given_up(self):
+        rows = [[0.010, 0.001, 0.002, 1.0], [0.010, 0.001, 0.002, 0.0]]
+        self.assertEqual(costs.waits(rows, given_up=1), [0.010 - 0.001 - 0.002, 0.0])
+
+    def test_of_short_samples_as_many_wait_as_gave_up_their_core(self):
+        rows = [[5e-5, 1e-5, 0.0, probes.UNKNOWN], [2e-5, 1e-5, 0.0, probes.UNKNOWN], [0.01, 0.0, 0.0, 2.0]]
+        self.assertEqual(costs.waits(rows, given_up=3), [5e-5 - 1e-5, 0.0, 0.01])
+
+
 class Source(unittest.TestCase):
     TEXT = "x = 1\nloader = DataLoader(data(1),  # the best\n    batch_size=8, num_workers=n)\n"
 
@@ -231,6 +241,7 @@ class Kinds(unittest.TestCase):
         self.assertEqual(value(record(loaders.Nested(), batch_size=4), "dataset.tensors"), "4")
         self.assertEqual(value(record(loaders.Points(), batch_size=4), "dataset.tensors"), "2")
         bulk = record(loaders.Bulk(), batch_size=8)
+        self.assertGreater(costs.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
         self.assertAlmostEqual(costs.mean(bulk.costs.prepare), 0.004 / 8, delta=0.0002)
 
     def test_without_batching_a_sample_is_a_batch(self):
