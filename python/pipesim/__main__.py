@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
+from typing import Any, Callable
 
+from . import targets
 from .errors import ConfigurationError, PipesimError, UsageError
 
 EXAMPLES = """examples:
@@ -58,27 +61,31 @@ def parsed(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return options, own_arguments
 
 
+def made_step(target: str | None) -> Callable[[Any], Any] | None:
+    if target is None:
+        return None
+    step = targets.made(targets.load(target), target, None)
+    if not callable(step):
+        raise ConfigurationError(f"{target} returned a {type(step).__name__}, not a function of a batch")
+    return step
+
+
 def run_record(words: list[str]) -> int:
     options, own_arguments = parsed(words)
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ConfigurationError(f"{sys.executable} has no PyTorch: {error}") from error
-    from . import answers, targets
-    from .apart import Progress
+    if importlib.util.find_spec("torch") is None:
+        raise ConfigurationError(f"{sys.executable} has no PyTorch")
+    sys.argv = [options.target, *own_arguments]
+    factory = targets.load(options.target)
+    loader = targets.made(factory, options.target, options.workers)
+    step = made_step(options.step)
+
+    # They import torch, which takes seconds: mistakes come first.
+    from . import answers
     from .recorder import record
     from .source import place_of
 
-    sys.argv = [options.target, *own_arguments]
-    factory = targets.load(options.target)
-    step = None
-    if options.step:
-        step = targets.made(targets.load(options.step), options.step, None)
-        if not callable(step):
-            raise ConfigurationError(f"{options.step} returned a {type(step).__name__}, not a function of a batch")
     recording = record(
-        targets.made(factory, options.target, options.workers),
-        batch_size=options.batch, start_method=options.start_method, step=step, out=options.out,
+        loader, batch_size=options.batch, start_method=options.start_method, step=step, out=options.out,
         name=options.name or options.target, budget_s=options.budget, limit_s=options.limit,
         quiet=options.quiet, place=place_of(factory) if callable(factory) else None,
     )  # fmt: skip
@@ -86,18 +93,21 @@ def run_record(words: list[str]) -> int:
         print(f"pipesim: warning: {warning}", file=sys.stderr)
     print(recording, end="")
     print(answers.or_why_not(recording.answer), end="")
-    if not options.check:
-        print(f"Next  pipesim tune {recording.file} --engine predict")
-        return 0
-    from . import check, program
+    if options.check:
+        return run_check(recording, step, options.quiet)
+    print(f"Next  pipesim tune {recording.file} --engine predict")
+    return 0
+
+
+def run_check(recording: Any, step: Callable[[Any], Any] | None, quiet: bool) -> int:
+    from . import answers, check, program
+    from .apart import Progress
 
     tuned = program.tune(str(recording.file))
     if tuned.gain < answers.WORTHWHILE_GAIN:
         print("Nothing to check: no change is promised to gain")
         return 0
-    checked = check.check(
-        recording.loader, tuned, recording.trials.batch_samples, step, Progress(options.quiet)
-    )
+    checked = check.check(recording.loader, tuned, recording.trials.batch_samples, step, Progress(quiet))
     print(checked.text(), end="")
     return 0 if checked.kept else THRESHOLD_MISSED
 

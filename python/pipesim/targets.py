@@ -53,7 +53,7 @@ def load_module(name: str) -> Any:
         ) from error
 
 
-def made(factory: Any, target: str, workers: int) -> Any:
+def made(factory: Any, target: str, workers: int | None) -> Any:
     """What the factory returns; called with num_workers where it takes that and has no default."""
     if not callable(factory) or hasattr(factory, "__getitem__") or hasattr(factory, "__iter__"):
         if not inspect.isclass(factory):

@@ -187,14 +187,6 @@ def to_own(samples):
     return Own(torch.stack([values for values, _ in samples]))
 
 
-def returns_none():
-    return None
-
-
-def raises_at_once():
-    raise RuntimeError("no such folder")
-
-
 def make_loader(num_workers):
     return DataLoader(Waits(400), batch_size=8, num_workers=num_workers)
 
