@@ -223,7 +223,9 @@ class Recorder:
     def in_hand(self) -> tuple[float, int | None] | None:
         """Since when a sample is being loaded, and its index; the oldest one."""
         heads = [figures.head for group in self.figures.values() for figures in group]
-        busy = [(head[probes.IN_HAND], head[probes.CURRENT]) for head in heads if head[probes.IN_HAND] > 0]
+        # Each is read once: it changes meanwhile.
+        held = [(head[probes.IN_HAND], head[probes.CURRENT]) for head in heads]
+        busy = [(since, index) for since, index in held if since > 0]
         if not busy:
             return None
         since, index = min(busy)

@@ -26,7 +26,8 @@ import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
-from pipesim.trials import Loop, Take  # noqa: E402
+from pipesim.recorder import hang_message  # noqa: E402
+from pipesim.trials import Loop, Recorder, Take  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.1  # of a trial
@@ -308,6 +309,18 @@ class Faults(unittest.TestCase):
 
     def test_a_data_set_that_hangs(self):
         self.check(pipesim.RecordingFailed, "index 37 takes longer than 0.5 s", loaders.Hangs(), limit_s=0.5)
+
+    def test_samples_that_come_and_go_do_not_hang(self):
+        class Flickers(list):
+            """In hand at the first look and gone at the second, as trivial samples are."""
+
+            def __getitem__(self, position):
+                value, self[position] = super().__getitem__(position), 0.0
+                return value
+
+        recorder = Recorder(DataLoader(loaders.Numbers()), 1.0)
+        recorder.figures["samples"][0].head = Flickers([0.0, 0.0, probes.now(), 3.0])
+        self.assertIsNone(hang_message(recorder, limit_s=60)())
 
     def test_a_data_set_that_dies(self):
         self.check(pipesim.RecordingFailed, "SIGSEGV at index 37", loaders.Dies())
