@@ -56,11 +56,16 @@ def typical(values: list[float]) -> float:
     return mean(kept[cut : len(kept) - cut])
 
 
+def spread(values: list[float]) -> float:
+    """The standard deviation."""
+    average = mean(values)
+    return mean([(value - average) ** 2 for value in values]) ** 0.5
+
+
 def summary(values: list[float]) -> list[float]:
     """The values as at most VALUES values of equal weight with the same mean; one if they are alike."""
     average = mean(values)
-    spread = mean([(value - average) ** 2 for value in values]) ** 0.5
-    if len(values) < 2 or spread <= LEAST_SPREAD * average:
+    if len(values) < 2 or spread(values) <= LEAST_SPREAD * average:
         return [average]
     ordered = sorted(values)
     groups = min(VALUES, len(ordered))
@@ -161,9 +166,17 @@ def waiting_for_the_lock(loop: Loop) -> float:
 
 
 def startup(loop: Loop, figures: list[Figures]) -> float:
-    """From the moment that all were started until the last was ready, and ending them, once an epoch."""
-    ready = [worker.head[probes.STARTED] for worker in figures if worker.head[probes.STARTED] > 0]
-    return max([loop.started, *ready]) - loop.started + loop.shutdown
+    """Once an epoch: the CPU time of a worker until it was ready, and until all have ended."""
+    return max(worker.head[probes.STARTED] for worker in figures) + loop.shutdown
+
+
+def surplus(there: list[float], here: list[float]) -> float:
+    """How much larger the values are there on average; 0 where chance explains it (two standard errors)."""
+    if len(there) < 2 or len(here) < 2:
+        return 0.0
+    error = (spread(there) ** 2 / len(there) + spread(here) ** 2 / len(here)) ** 0.5
+    difference = mean(there) - mean(here)
+    return difference if difference > 2 * error else 0.0
 
 
 def longest(values: list[float], count: int) -> list[float]:
@@ -206,18 +219,25 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
     samples = trials.batch_samples
     full = [row for row in plain if row[probes.SAMPLES] in (0, samples)] or plain
     collate = typical([row[probes.COLLATE_CPU] for row in full])
-    whole = typical(changes(plain, probes.PROCESS_CPU))
+    # An epoch's last batch may have fewer samples.
+    wholes = [
+        spent for spent, row in zip(changes(plain, probes.PROCESS_CPU), plain[1:]) if row in full
+    ]
+    whole = typical(wholes)
     python_sample = trials.python_sample_s
     if trials.probe_s > PROBE_MATTERS * mean(cpu) and whole > 0:
         # Too short to be timed one by one: what is left of a batch is theirs.
         left = max(0.0, whole - collate) / samples
         python_sample = min(python_sample, left)
         cpu = scaled_to(cpu, left - python_sample)
+    elif whole > 0:
+        # Both trials know the mean: together they saw twice the samples.
+        cpu = scaled_to(cpu, max(0.0, mean([mean(cpu), (mean(wholes) - collate) / samples - python_sample])))
     base, slope = collate_line(trials.collate_points, samples, collate)
 
     alone = trials.loops.get("alone")
     worker_rows = batches_of(figures["workers"])
-    made_there = typical([row[probes.COLLATE_CPU] for rows in worker_rows for row in rows])
+    fetched_there = [row[probes.FETCH_CPU] for rows in worker_rows for row in rows]
     loop = trials.loops["workers"]
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
@@ -225,8 +245,9 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         prepare=summary(cpu), wait=summary(wait) if wait else [],
         waits_for_disk=reading.disk_bytes > FROM_DISK * reading.read_bytes > 0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
-        # In a worker collate writes into fresh shared memory: that is a part of sending.
-        send=sending(worker_rows) + max(0.0, made_there - collate),
+        # In a worker collate writes into fresh shared memory, and samples come from memory that the
+        # worker has just begun to use: that is a part of sending.
+        send=sending(worker_rows) + surplus(fetched_there, wholes),
         receive=receiving(loop), receive_wait=waiting_for_the_lock(loop),
         arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),

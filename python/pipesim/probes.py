@@ -253,10 +253,11 @@ class TimedCollate:
             raise
         end, end_cpu = now(), thread_cpu()
         begin = self.probe.begin
+        counted = len(samples) if isinstance(samples, list) else 0
         self.probe.mine().batches.append(
             wall if begin.wall is None else begin.wall, end,
             end_cpu - (cpu if begin.wall is None else begin.cpu), end - wall, end_cpu - cpu,
-            time.process_time(), float(begin.samples), run_queue_wait(),
+            time.process_time(), float(begin.samples or counted), run_queue_wait(),
         )  # fmt: skip
         begin.wall, begin.samples = None, 0
         self.made += 1
@@ -268,12 +269,12 @@ class TimedCollate:
 
 
 class NotedStart:
-    """A worker_init_fn that notes when the worker was ready, then calls the user's."""
+    """A worker_init_fn that notes the CPU time until the worker was ready, then calls the user's."""
 
     def __init__(self, user_function: Callable | None, figures: list[Figures]):
         self.user_function, self.figures = user_function, figures
 
     def __call__(self, worker: int) -> None:
-        self.figures[worker].head[STARTED] = now()
+        self.figures[worker].head[STARTED] = time.process_time()
         if self.user_function is not None:
             self.user_function(worker)

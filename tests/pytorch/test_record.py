@@ -118,10 +118,15 @@ class LoopArithmetic(unittest.TestCase):
         made = [[take.got - 0.003 for take in loop.takes[worker::2]] for worker in range(2)]
         self.assertAlmostEqual(costs.arriving(loop, self.figures(made)), 0.003)
 
-    def test_start_up_is_from_the_start_of_all_until_the_last_is_ready_and_their_end(self):
+    def test_start_up_is_a_workers_cpu_time_and_the_end_of_all(self):
         figures = self.figures([[], []])
-        figures[0].head[probes.STARTED], figures[1].head[probes.STARTED] = 1.2, 1.5
-        self.assertAlmostEqual(costs.startup(Loop(began=0.5, started=1.0, shutdown=0.2), figures), 0.7)
+        figures[0].head[probes.STARTED], figures[1].head[probes.STARTED] = 0.2, 0.5
+        self.assertAlmostEqual(costs.startup(Loop(shutdown=0.2), figures), 0.7)
+
+    def test_what_fetching_takes_more_in_a_worker_counts_unless_it_is_chance(self):
+        self.assertAlmostEqual(costs.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
+        self.assertEqual(costs.surplus([1.0, 9.0, 2.0], [1.0, 8.0, 2.0]), 0.0)
+        self.assertEqual(costs.surplus([1.0] * 5, [2.0] * 5), 0.0)
 
     def test_sending_is_what_the_fetch_did_not_take(self):
         rows = []
