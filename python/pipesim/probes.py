@@ -133,7 +133,8 @@ class Probe:
         self.figures, self.each_sample = figures, each_sample
         self.begin = Begin()
         self.own: Figures | None = None
-        self.queue: RunQueue | None = None  # once a sample was long enough
+        self.queue: RunQueue | None = None
+        self.is_long = False  # a sample took long enough for `queue`
 
     def mine(self) -> Figures:
         if self.own is None:
@@ -154,6 +155,8 @@ class Probe:
         mine.head[IN_HAND] = now()
         result = self.timed(function, argument, samples, mine) if self.each_sample else function(argument)
         mine.head[IN_HAND] = 0.0
+        if self.is_long and self.queue is None:
+            self.queue = RunQueue()  # not while a sample is in hand: it opens a file
         return result
 
     def timed(self, function: Callable, argument: Any, samples: int, mine: Figures) -> Any:
@@ -168,8 +171,7 @@ class Probe:
             mine.samples.append(wall / samples, cpu / samples, queued / samples, given_up)
         else:
             mine.samples.append(wall / samples, cpu / samples, 0.0, UNKNOWN)
-            if wall > CAREFUL_S:
-                self.queue = RunQueue()
+            self.is_long = wall > CAREFUL_S
         return result
 
 

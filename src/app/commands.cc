@@ -148,19 +148,22 @@ constexpr Command kCommands[] = {
      kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
     {"record", "record MODULE:FACTORY [flags] [-- ARGUMENTS]",
      "measure a PyTorch DataLoader and write it as an experiment",
-     "Imports the module in your own Python, calls the factory, which returns a Dataset\n"
-     "or DataLoader, and times trial epochs without workers and with two: samples, collate,\n"
-     "a batch's way between processes, start-up. Prints the DataLoader(...) line to paste.\n"
-     "Exit code 4: loading failed or hangs; 5: --check, the promise did not come true.\n"
+     "Imports the module in your own Python, calls the factory, which returns a\n"
+     "Dataset or DataLoader, and times trial epochs without workers and with two:\n"
+     "samples, collate, a batch's way between processes, start-up. Prints the\n"
+     "DataLoader(...) line to paste. Exit code 4: loading failed or hangs; 5: the\n"
+     "promise of --check did not come true.\n"
      "\n"
      "Flags\n"
      "  --step MODULE:FACTORY returns the training step, a function of a batch\n"
      "  --check               run the tuned loader and compare with the promise\n"
      "  --out FILE            the experiment file (recorded.yaml)\n"
-     "  --python FILE         the Python to use; default: beside the program, else python3\n"
+     "  --python FILE         the Python to use; default: beside the program, or PATH's\n"
      "  --workers N           num_workers to call the factory with\n"
-     "  --batch N, --start-method fork|forkserver|spawn   for a Dataset\n"
-     "  --budget, --limit SECONDS   of each trial (2); longest sample (60)\n"
+     "  --batch N             batch size for a Dataset\n"
+     "  --start-method METHOD fork, forkserver or spawn, for a Dataset\n"
+     "  --budget SECONDS      time of each trial (2)\n"
+     "  --limit SECONDS       longest time of a sample (60)\n"
      "  --name NAME, --quiet",
      kRecordExamples, kHelpFlags, Record, true},
     {"report", "report last|FILE.json [flags]", "show a kept or exported report again",

@@ -191,6 +191,7 @@ class Costs(unittest.TestCase):
         recording = record(loaders.Waits(), batch_size=8)
         self.assertGreater(costs.mean(recording.costs.wait), 0.0025)
         self.assertLess(costs.mean(recording.costs.prepare), 0.001)
+        self.assertEqual(recording.trials.reading.opens, 0)
 
     def test_a_drawn_cost_becomes_a_distribution(self):
         recording = record(loaders.DrawsItsCost(), batch_size=8)
