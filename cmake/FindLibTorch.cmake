@@ -4,7 +4,8 @@
 # compiles no CUDA code; headers and the wheel's own libraries are all it takes.
 #
 # Reads     TORCH_DIR             the folder with include/ and lib/ (cache or environment); else the
-#                                 .venv of the source tree, else python3's torch. Nothing is imported.
+#                                 .venv of the source tree, else python3's torch; for pip the torch of
+#                                 the environment it installs into. Nothing is imported.
 #           PIPESIM_TORCH_CUDA    use LibTorch's CUDA part; default: whether it has one
 #           CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit   take CUDA's headers from the wheels even where a
 #                                 toolkit is installed
@@ -19,6 +20,14 @@ endif()
 function(_libtorch_candidates result)
   if(TORCH_DIR)
     set(${result} "${TORCH_DIR}" PARENT_SCOPE)
+    return()
+  endif()
+  if(SKBUILD)
+    # The environment that pip installs into: its own torch is the one to be loaded. pip's build
+    # environment hides it from Python, so look at the files.
+    cmake_path(GET Python_EXECUTABLE PARENT_PATH scripts)
+    file(GLOB candidates "${scripts}/../lib/python3*/site-packages/torch")
+    set(${result} "${candidates}" PARENT_SCOPE)
     return()
   endif()
   file(GLOB candidates "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
@@ -105,7 +114,11 @@ macro(_libtorch_find_cuda)
       break()
     endif()
   endforeach()
-  if(NOT _cuda_include OR NOT _cuda_runtime)
+  if(SKBUILD AND (NOT _cuda_include OR NOT _cuda_runtime))
+    # An environment with torch alone lacks a header: better a plugin for the CPU than no installation.
+    set(PIPESIM_TORCH_CUDA OFF)
+    message(STATUS "No CUDA ${_cuda_major} headers (crt/host_defines.h: nvidia-cuda-crt)")
+  elseif(NOT _cuda_include OR NOT _cuda_runtime)
     message(FATAL_ERROR
       "LibTorch ${LibTorch_VERSION} in ${LibTorch_ROOT} uses CUDA ${_cuda_major}, and there is no "
       "CUDA ${_cuda_major} toolkit and no complete set of its wheels (cuda_runtime_api.h: "
@@ -120,6 +133,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   set(_libraries "")
   if(PIPESIM_TORCH_CUDA)
     _libtorch_find_cuda()
+  endif()
+  if(PIPESIM_TORCH_CUDA)
     list(APPEND _names c10_cuda torch_cuda)
     list(APPEND _include "${_cuda_include}")
     list(APPEND _libraries "${_cuda_runtime}")

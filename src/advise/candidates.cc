@@ -75,9 +75,10 @@ void TryWorkersAndThreads(const Configuration& from, const TuneSpace& space, int
   }
 }
 
-void TryWindows(const Configuration& from, Leader& leader) {
+void TryWindows(const Configuration& from, const TuneSpace& space, Leader& leader) {
   if (from.workers == 0) return;
   for (const auto dispatch : {spec::Dispatch::kRoundRobin, spec::Dispatch::kShared}) {
+    if (dispatch == spec::Dispatch::kShared && !space.shared_dispatch) continue;
     for (const int prefetch : {1, 2, 4, 8}) {
       Configuration configuration = from;
       configuration.dispatch = dispatch;
@@ -119,7 +120,7 @@ std::optional<Scored> Fastest(const Configuration& start, const TuneSpace& space
     TryWorkersAndThreads(from(), space, most, workers);
     best = workers.best();
     Leader windows(score, best);
-    TryWindows(from(), windows);
+    TryWindows(from(), space, windows);
     best = windows.best();
     if (space.batch) {
       Leader batches(score, best);

@@ -32,6 +32,7 @@ struct TuneSpace {
   int cores = 1;
   int fewest_workers = 0;
   std::vector<int> compute_threads = {};  ///< ascending; empty: not varied
+  bool shared_dispatch = true;       ///< do the workers allow it?
   bool batch = false;                ///< may the batch size change?
 };
 

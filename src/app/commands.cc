@@ -12,6 +12,7 @@ base::ExitCode Compare(const Arguments& arguments);
 base::ExitCode Tune(const Arguments& arguments);
 base::ExitCode Size(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
+base::ExitCode Record(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);
 base::ExitCode Validate(const Arguments& arguments);
@@ -62,6 +63,12 @@ constexpr std::string_view kCalibrateExamples[] = {
 constexpr std::string_view kValidateExamples[] = {
     "pipesim validate configs/experiments/io-bound.yaml",
     "pipesim validate --keys",
+};
+constexpr std::string_view kRecordExamples[] = {
+    "pipesim record train:make_loader",
+    "pipesim record train.py:make_loader --step train.py:make_step --check",
+    "pipesim record data:photos --batch 64 --out photos.yaml -- --root /data",
+    "pipesim record train:make_loader --python .venv/bin/python",
 };
 constexpr std::string_view kReportExamples[] = {
     "pipesim report last",
@@ -141,6 +148,26 @@ constexpr Command kCommands[] = {
      "already holds for this machine are kept unless they are measured again.\n"
      "--python measures what PyTorch's worker processes cost, in about a minute.",
      kCalibrateExamples, kHelpFlags | kMachineFlags | kStartFlags | kCalibrateFlags, Calibrate},
+    {"record", "record MODULE:FACTORY [flags] [-- ARGUMENTS]",
+     "measure a PyTorch DataLoader and write it as an experiment",
+     "Imports the module in your own Python, calls the factory, which returns a\n"
+     "Dataset or DataLoader, and times trial epochs without workers and with two:\n"
+     "samples, collate, a batch's way between processes, start-up. Prints the\n"
+     "DataLoader(...) line to paste. Exit code 4: loading failed or hangs; 5: the\n"
+     "promise of --check did not come true.\n"
+     "\n"
+     "Flags\n"
+     "  --step MODULE:FACTORY returns the training step, a function of a batch\n"
+     "  --check               run the tuned loader and compare with the promise\n"
+     "  --out FILE            the experiment file (recorded.yaml)\n"
+     "  --python FILE         the Python to use; default: beside the program, or PATH's\n"
+     "  --workers N           num_workers to call the factory with\n"
+     "  --batch N             batch size for a Dataset\n"
+     "  --start-method METHOD fork, forkserver or spawn, for a Dataset\n"
+     "  --budget SECONDS      time of each trial (2)\n"
+     "  --limit SECONDS       longest time of a sample (60)\n"
+     "  --name NAME, --quiet",
+     kRecordExamples, kHelpFlags, Record, true},
     {"report", "report last|FILE.json [flags]", "show a kept or exported report again",
      "The last 20 runs are kept in $XDG_STATE_HOME/pipesim (~/.local/state/pipesim).",
      kReportExamples, kHelpFlags | kTextFlags, Report},

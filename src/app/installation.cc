@@ -6,15 +6,12 @@
 #include "app/build_info.h"
 
 namespace pipesim::app {
-namespace {
 
 namespace fs = std::filesystem;
 
-fs::path ProgramFolder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : program.parent_path();
-}
+namespace {
+
+fs::path ProgramFolder() { return ProgramFile().parent_path(); }
 
 std::optional<fs::path> FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
@@ -24,11 +21,25 @@ std::optional<fs::path> FromEnvironment(const char* name) {
 
 }  // namespace
 
+fs::path ProgramFile() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program;
+}
+
+std::optional<fs::path> FindPythonPackage() {
+  for (const fs::path& root : FindDataFolders().roots) {
+    std::error_code error;
+    if (fs::exists(root / "python" / "pipesim" / "__main__.py", error)) return root / "python";
+  }
+  return std::nullopt;
+}
+
 spec::DataFolders FindDataFolders() {
   std::vector<fs::path> candidates;
   if (auto named = FromEnvironment("PIPESIM_DATA_DIR")) candidates.push_back(*named);
   candidates.push_back(ProgramFolder().parent_path() / "share" / "pipesim");
-  candidates.emplace_back(kSourceDir);
+  if (*kSourceDir != '\0') candidates.emplace_back(kSourceDir);
   spec::DataFolders folders;
   for (const fs::path& candidate : candidates) {
     std::error_code error;

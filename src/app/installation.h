@@ -13,6 +13,13 @@ namespace pipesim::app {
 /// folders that exist.
 spec::DataFolders FindDataFolders();
 
+/// The running program; empty where /proc is missing.
+std::filesystem::path ProgramFile();
+
+/// The folder that holds the Python package `pipesim` where it came with the program; nullopt: pip put it
+/// where Python looks anyway, or it is missing.
+std::optional<std::filesystem::path> FindPythonPackage();
+
 /// <exe>/../lib/pipesim/libpipesim_torch.so, if it is there.
 std::optional<std::filesystem::path> FindTorchPlugin();
 

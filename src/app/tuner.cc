@@ -104,6 +104,8 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   const predict::Resolved resolved = predict::Resolve(reader_.asked(), basis_);
   space.cores = std::max(1, static_cast<int>(resolved.notes.cores));
   space.fewest_workers = advise::NeedsWorkers(reader_.asked()) ? 1 : 0;
+  // Each of PyTorch's worker processes has a queue of its own.
+  space.shared_dispatch = reader_.asked().loader.kind == spec::LoaderKind::kThread;
   space.batch = batch;
   if (base_.compute_threads == 0) return space;
   space.compute_threads = advise::CountLadder(1, space.cores);

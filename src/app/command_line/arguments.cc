@@ -188,7 +188,10 @@ Arguments ParseArguments(const std::vector<std::string>& words) {
   arguments.typed = words;
   std::vector<std::string> rest = words;
   arguments.command = &CommandOf(rest);
-  ParseWords(rest, arguments);
+  if (arguments.command->takes_any_words)
+    arguments.positional = rest;
+  else
+    ParseWords(rest, arguments);
   return arguments;
 }
 

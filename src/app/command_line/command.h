@@ -38,6 +38,8 @@ struct Command {
   unsigned flags = kHelpFlags;                 ///< the sets it takes
   /// Returns the exit code; main turns exceptions into messages.
   base::ExitCode (*function)(const Arguments& arguments) = nullptr;
+  /// Its words are not parsed but handed over as they are, as `positional`.
+  bool takes_any_words = false;
 };
 
 std::span<const Command> Commands();

@@ -182,6 +182,15 @@ TEST(Fastest, FindsTheBestOfCoresSharedByWorkersAndThreads) {
   EXPECT_GE(found->samples_per_s, 0.995 * best);
 }
 
+TEST(Fastest, TriesSharedDispatchOnlyWhereTheWorkersAllowIt) {
+  const auto shared_is_better = [](const Configuration& c) {
+    return std::optional(c.dispatch == spec::Dispatch::kShared ? 2.0 : 1.0);
+  };
+  const Configuration start{.workers = 2};
+  EXPECT_EQ(Fastest(start, {.cores = 4}, shared_is_better)->samples_per_s, 2.0);
+  EXPECT_EQ(Fastest(start, {.cores = 4, .shared_dispatch = false}, shared_is_better)->samples_per_s, 1.0);
+}
+
 TEST(CountLadder, EndsWithTheMost) {
   EXPECT_THAT(CountLadder(0, 4), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(CountLadder(1, 30), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 30));

@@ -1,0 +1,83 @@
+"""What a recording answers, as text: where a batch's time goes, and the DataLoader(...) line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable
+
+from .costs import Costs, mean
+from .errors import PipesimError
+from .experiment import duration
+from .program import Tuned, tune
+from .source import diff, loader_settings
+from .trials import WORKERS
+
+if TYPE_CHECKING:
+    from .recorder import Recording
+
+# A gain below this is not worth a change; `pipesim tune` stops there, too.
+WORTHWHILE_GAIN = 0.02
+MOST_LINES = 6  # of the program's own message where it predicts nothing
+
+
+def rows(costs: Costs, samples: float) -> list[tuple[str, str, float]]:
+    """What a batch asks for: name, where, seconds."""
+    return [
+        ("wait", "reads and sleeps, no core needed", mean(costs.wait) * samples),
+        ("prepare", "CPU time of the samples", mean(costs.prepare) * samples),
+        ("python", "the fetch loop's own", costs.python_sample * samples),
+        ("collate", "makes the batch", costs.collate_batch + costs.collate_sample * samples),
+        ("send", "worker process: pickle, shared memory", costs.send),
+        ("receive", "training process: unpickle, map", costs.receive),
+    ]
+
+
+def summary(recording: Recording) -> str:
+    samples = recording.trials.batch_samples
+    lines = [f"Recorded {recording.file}: what a batch of {samples:g} samples asks for"]
+    for name, gloss, seconds in rows(recording.costs, samples):
+        lines.append(f"  {name:<8} {gloss:<38} {duration(seconds):>9}")
+    if recording.step is not None:
+        step = recording.step.points[-1][1]
+        gloss = f"on {recording.step.device}" if recording.step.device else "waits, holds no core"
+        lines.append(f"  {'step':<8} {gloss:<38} {duration(step):>9}")
+    rates = recording.costs.rates
+    lines.append(
+        f"Loading alone ran at {rates[0]:,.4g} samples/s without workers, {rates[WORKERS]:,.4g} with {WORKERS}; "
+        f"a worker starts in {duration(recording.costs.worker_startup)}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def changes(recording: Recording, tuned: Tuned) -> dict:
+    """The keywords that the tuned settings change; None takes one away."""
+    loader = recording.loader
+    wanted = loader_settings(tuned.workers, tuned.prefetch_factor, loader.persistent_workers)
+    present = {
+        "num_workers": loader.num_workers,
+        "prefetch_factor": loader.prefetch_factor if loader.num_workers else 2,
+        "persistent_workers": loader.persistent_workers,
+    }
+    return {name: value for name, value in wanted.items() if value != present.get(name, "absent")}
+
+
+def answer(recording: Recording) -> str:
+    tuned = tune(str(recording.file))
+    if tuned.gain < WORTHWHILE_GAIN:
+        return (
+            f"Keep the loader as it is: no settings are predicted to gain {WORTHWHILE_GAIN:.0%} "
+            f"({tuned.now_per_s:,.4g} samples/s)\n"
+        )
+    text = (
+        f"In PyTorch: {tuned.line}\n"
+        f"  predicted {tuned.tuned_per_s:,.4g} samples/s, {tuned.gain:+.0%} over {tuned.now_per_s:,.4g} as it is\n"
+    )
+    shown = diff(recording.place, changes(recording, tuned))
+    return text + (f"\n{shown}" if shown else "")
+
+
+def or_why_not(text: Callable[[], str]) -> str:
+    """The text, or why the program gives none: the recording itself stands."""
+    try:
+        return text()
+    except PipesimError as error:
+        return "No prediction: " + "\n".join(str(error).splitlines()[:MOST_LINES]) + "\n"

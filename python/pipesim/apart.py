@@ -1,0 +1,120 @@
+"""Runs a function in a forked process, so that nothing it does to data sets, random streams, audit
+hooks or threads reaches the caller, and so that a hang or crash ends in a message."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import traceback
+from typing import Any, Callable
+
+from .errors import ConfigurationError, PipesimError, RecordingFailed
+
+PR_SET_PDEATHSIG = 1
+LOOK_S = 0.1  # between two looks whether the work hangs
+
+Report = Callable[[str, Any], None]
+
+
+class Progress:
+    """One line on stderr, rewritten on a terminal, and only where somebody looks."""
+
+    def __init__(self, quiet: bool):
+        self.quiet = quiet
+        self.rewrites = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        if self.quiet:
+            return
+        end = "" if self.rewrites else "\n"
+        print(f"{chr(13) if self.rewrites else ''}pipesim: {text:<70}", end=end, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self.rewrites and not self.quiet:
+            print("\r" + " " * 79 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _die_with_parent() -> None:
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        pass  # not Linux: the parent kills the group in all other cases
+
+
+def where_raised(error: BaseException) -> str:
+    """The user's line that raised, which is the last one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+
+
+def _child(connection: Any, work: Callable[[Report], Any]) -> None:
+    os.setpgid(0, 0)
+    _die_with_parent()
+    try:
+        connection.send(("done", work(lambda kind, value: connection.send((kind, value)))))
+    except PipesimError as error:
+        connection.send((type(error).__name__, str(error)))
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
+        connection.send(("raised", f"{type(error).__name__}: {error}{where_raised(error)}"))
+
+
+def _end(process: multiprocessing.Process) -> None:
+    """Kills the child with all the workers that it started; they are its process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()
+    process.join()
+
+
+def _crash(process: multiprocessing.Process, hint: str) -> RecordingFailed:
+    process.join()
+    code = process.exitcode or 0
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return RecordingFailed(f"the process that loads trial batches {how}{hint}")
+
+
+def run_apart(
+    work: Callable[[Report], Any],
+    progress: Progress,
+    hangs: Callable[[], str | None],
+    in_hand: Callable[[], str],
+) -> tuple[Any, dict[str, Any]]:
+    """The result of work(report) and what it reported besides phases, by name. `hangs` says what takes
+    too long, `in_hand` which sample was being loaded: both look into shared memory."""
+    context = multiprocessing.get_context("fork")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=_child, args=(theirs, work))
+    sys.stdout.flush(), sys.stderr.flush()
+    process.start()
+    theirs.close()
+    reported: dict[str, Any] = {}
+    try:
+        while True:
+            if not mine.poll(LOOK_S):
+                if (what := hangs()) is not None:
+                    raise RecordingFailed(what)
+                continue
+            try:
+                kind, value = mine.recv()
+            except EOFError:
+                raise _crash(process, in_hand()) from None
+            if kind == "done":
+                return value, reported
+            if kind == "phase":
+                progress.show(value)
+            elif kind == "raised":
+                raise RecordingFailed(f"loading a batch failed{in_hand()}: {value}")
+            elif kind == "ConfigurationError":
+                raise ConfigurationError(value)
+            elif kind == "RecordingFailed":
+                raise RecordingFailed(value)
+            else:
+                reported[kind] = value
+    finally:
+        progress.clear()
+        mine.close()
+        _end(process)

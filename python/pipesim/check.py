@@ -1,0 +1,95 @@
+"""Runs the user's loader as it is and with tuned settings in turn, and says whether the promise came
+true. The loader runs in this process, with the step if there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from torch.utils.data import DataLoader
+
+from . import probes
+from .apart import Progress
+from .program import Tuned
+from .trials import is_iterable
+
+ROUNDS = 3
+ROUND_S = 3.0
+# A promise counts as kept where the real gain reaches this share of the promised factor.
+KEPT = 0.9
+
+
+@dataclass
+class Checked:
+    now_per_s: float
+    tuned_per_s: float
+    tuned: Tuned
+
+    @property
+    def gain(self) -> float:
+        return self.tuned_per_s / self.now_per_s - 1
+
+    @property
+    def kept(self) -> bool:
+        return 1 + self.gain >= KEPT * (1 + self.tuned.gain)
+
+    def text(self) -> str:
+        verdict = "The promise came true" if self.kept else "The promise did NOT come true"
+        return (
+            f"{verdict}: {self.gain:+.0%} measured, {self.tuned.gain:+.0%} promised\n"
+            f"  as it is {self.now_per_s:,.4g} samples/s (predicted {self.tuned.now_per_s:,.4g}), "
+            f"num_workers={self.tuned.workers}, prefetch_factor={self.tuned.prefetch_factor} "
+            f"{self.tuned_per_s:,.4g} (predicted {self.tuned.tuned_per_s:,.4g})\n"
+        )
+
+
+def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> DataLoader:
+    """The user's loader with other workers; everything else is the user's own object."""
+    settings: dict[str, Any] = {"collate_fn": loader.collate_fn, "pin_memory": loader.pin_memory}
+    if loader.batch_sampler is not None and loader.batch_size is None:
+        settings["batch_sampler"] = loader.batch_sampler
+    elif loader.batch_size is None:
+        settings.update(batch_size=None, sampler=loader.sampler)
+    else:
+        settings.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
+        if not is_iterable(loader):
+            settings["sampler"] = loader.sampler
+    if workers > 0:
+        settings.update(
+            num_workers=workers, prefetch_factor=prefetch_factor, worker_init_fn=loader.worker_init_fn,
+            persistent_workers=loader.persistent_workers, timeout=loader.timeout,
+            multiprocessing_context=loader.multiprocessing_context,
+        )  # fmt: skip
+    return DataLoader(loader.dataset, generator=loader.generator, **settings)
+
+
+def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, seconds: float) -> float:
+    """Whole epochs where they are short, with their start; else the steady part of one."""
+    begin, got, batches = probes.now(), [], 0
+    while True:
+        count = 0
+        for batch in loader:
+            if step is not None:
+                step(batch)
+            got.append(probes.now())
+            count += 1
+            if batches == 0 and got[-1] - got[0] > seconds:
+                # The first window of batches was made while workers started.
+                skip = min(len(got) // 2, loader.num_workers * (loader.prefetch_factor or 0) + 1)
+                return samples * (len(got) - 1 - skip) / (got[-1] - got[skip])
+        batches += count
+        if count == 0 or probes.now() - begin > seconds:
+            return samples * batches / (probes.now() - begin)
+
+
+def check(
+    loader: DataLoader, tuned: Tuned, samples: float, step: Callable | None, progress: Progress
+) -> Checked:
+    other = with_settings(loader, tuned.workers, tuned.prefetch_factor)
+    now, then = [], []
+    for turn in range(ROUNDS):
+        progress.show(f"check: round {turn + 1} of {ROUNDS}, as it is and as tuned")
+        now.append(samples_per_s(loader, samples, step, ROUND_S))
+        then.append(samples_per_s(other, samples, step, ROUND_S))
+    progress.clear()
+    return Checked(sorted(now)[ROUNDS // 2], sorted(then)[ROUNDS // 2], tuned)

@@ -1,0 +1,259 @@
+"""From the trials' figures to what a batch costs where. Plain arithmetic; all times in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import probes
+from .probes import Figures
+from .trials import WORKERS, Loop, Trials
+
+# A distribution is stated by this many values of equal weight. It is a number alone if its values
+# spread less than noise does.
+VALUES = 100
+LEAST_SPREAD = 0.05
+# Waiting below this share of a sample's CPU time, or below this time, is a scheduler's noise.
+LEAST_WAIT_SHARE, LEAST_WAIT_S = 0.02, 5e-6
+# Where the probes cost more than this share of a sample, means come from the trial without them.
+PROBE_MATTERS = 0.03
+# Samples whose bytes come from the device at least to this share wait for it and not otherwise.
+FROM_DISK = 0.5
+LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
+
+
+@dataclass
+class Costs:
+    """Of one sample: prepare (CPU), wait; of one batch: the rest."""
+
+    prepare: list[float]
+    wait: list[float]
+    waits_for_disk: bool
+    python_sample: float
+    collate_batch: float
+    collate_sample: float
+    send: float
+    receive: float
+    receive_wait: float  # for the interpreter's lock of a busy worker
+    arrival: float  # from the end of collate in the worker until the training loop has it
+    worker_startup: float
+    worker_memory: float
+    touch: float  # first use of a batch that came from a worker
+    read_bytes: float  # of a sample, by read calls
+    rates: dict[int, float]  # samples/s by workers, in the trials
+    alone: float | None  # samples/s of the loader as it is, where that was tried
+    queued: float  # share of the samples trial that lacked a core
+    probe_share: float  # what the probe added to a sample
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def typical(values: list[float]) -> float:
+    """The mean without the largest and the smallest tenth: costs vary, and interruptions are rare."""
+    kept = sorted(values)
+    cut = len(kept) // 10
+    return mean(kept[cut : len(kept) - cut])
+
+
+def spread(values: list[float]) -> float:
+    """The standard deviation."""
+    average = mean(values)
+    return mean([(value - average) ** 2 for value in values]) ** 0.5
+
+
+def summary(values: list[float]) -> list[float]:
+    """The values as at most VALUES values of equal weight with the same mean; one if they are alike."""
+    average = mean(values)
+    if len(values) < 2 or spread(values) <= LEAST_SPREAD * average:
+        return [average]
+    ordered = sorted(values)
+    groups = min(VALUES, len(ordered))
+    edges = [round(index * len(ordered) / groups) for index in range(groups + 1)]
+    return [mean(ordered[low:high]) for low, high in zip(edges, edges[1:])]
+
+
+def scaled_to(values: list[float], wanted: float) -> list[float]:
+    average = mean(values)
+    return [value * wanted / average for value in values] if average > 0 else [wanted]
+
+
+def line(points: list[tuple[int, float]]) -> tuple[float, float]:
+    """Least squares through (n, seconds), base and slope both at least 0."""
+    if not points:
+        return 0.0, 0.0
+    if len(points) == 1:
+        return 0.0, points[0][1] / points[0][0]
+    x, y = mean([float(n) for n, _ in points]), mean([time for _, time in points])
+    square = sum((n - x) ** 2 for n, _ in points)
+    slope = max(0.0, sum((n - x) * (time - y) for n, time in points) / square)
+    if y < slope * x:
+        slope = y / x
+    return y - slope * x, slope
+
+
+def collate_line(points: list[tuple[int, float]], samples: float, in_loop: float) -> tuple[float, float]:
+    """Collating as in the loop, split into base and slope as it splits in isolation."""
+    base, slope = line(points)
+    alone = base + slope * samples
+    if alone <= 0:
+        return in_loop, 0.0
+    return base * in_loop / alone, slope * in_loop / alone
+
+
+def changes(rows: list[list[float]], column: int) -> list[float]:
+    return [after[column] - before[column] for before, after in zip(rows, rows[1:])]
+
+
+def batches_of(figures: list[Figures]) -> list[list[list[float]]]:
+    """The rows of each worker without its first batch, which warms up."""
+    return [worker.batches.read()[1:] for worker in figures]
+
+
+def sending(worker_rows: list[list[list[float]]]) -> float:
+    """The process's CPU time between two batches that the fetch did not take."""
+    values = []
+    for rows in worker_rows:
+        values += [
+            spent - row[probes.FETCH_CPU]
+            for spent, row in zip(changes(rows, probes.PROCESS_CPU), rows[1:])
+        ]
+    return max(0.0, typical(values))
+
+
+def rate(loop: Loop, samples: float, skip: int) -> float:
+    """Samples a second after the first `skip` batches, which the workers make side by side."""
+    takes = loop.takes[skip:]
+    if len(takes) < 2 or takes[-1].got <= takes[0].got:
+        return 0.0
+    return samples * (len(takes) - 1) / (takes[-1].got - takes[0].got)
+
+
+def receiving(loop: Loop) -> float:
+    """What the parent takes for a batch: the CPU time of its process while batches come as they do, or
+    the time to take one that is there, whichever is longer: both hold up the training loop. The latter is
+    wall time (worker and parent talk about each tensor), so its lower quartile counts."""
+    takes = loop.takes[1:]
+    cpu = [after.cpu - before.cpu for before, after in zip(takes, takes[1:])]
+    ready = sorted(take.got - take.asked for take in loop.ready)
+    return max(typical(cpu), ready[len(ready) // 4] if ready else 0.0)
+
+
+def arriving(loop: Loop, figures: list[Figures]) -> float:
+    """How long a batch takes from its worker to the loop that waits for it. Batch k is made by worker k
+    mod W, whose GIL is needed once more for each tensor: beside Python code that waits for its turn."""
+    made = [worker.batches.read() for worker in figures]
+    values = []
+    for position, take in enumerate(loop.takes):
+        rows = made[position % len(made)]
+        row = position // len(made)
+        # The first of each worker come with its start; what came unasked waited for the loop.
+        if 1 <= row < len(rows) and take.asked <= rows[row][probes.END] < take.got:
+            values.append(take.got - rows[row][probes.END])
+    return typical(values)
+
+
+def waiting_for_the_lock(loop: Loop) -> float:
+    """What taking a batch that is there takes longer while the workers are busy: each tensor needs an answer
+    from its worker, whose other thread may hold the interpreter's lock."""
+    idle = sorted(take.got - take.asked for take in loop.ready)
+    # Half of the takes fill the queue.
+    busy = sorted(take.got - take.asked for take in loop.busy[len(loop.busy) // 2 :])
+    if not idle or not busy:
+        return 0.0
+    longer = busy[len(busy) // 2] - idle[len(idle) // 2]
+    return longer if longer > LEAST_LOCK_WAIT_S else 0.0
+
+
+def startup(loop: Loop, figures: list[Figures]) -> float:
+    """Once an epoch: the CPU time of a worker until it was ready, and until all have ended."""
+    return max(worker.head[probes.STARTED] for worker in figures) + loop.shutdown
+
+
+def surplus(there: list[float], here: list[float]) -> float:
+    """How much larger the values are there on average; 0 where chance explains it (two standard errors)."""
+    if len(there) < 2 or len(here) < 2:
+        return 0.0
+    error = (spread(there) ** 2 / len(there) + spread(here) ** 2 / len(here)) ** 0.5
+    difference = mean(there) - mean(here)
+    return difference if difference > 2 * error else 0.0
+
+
+def longest(values: list[float], count: int) -> list[float]:
+    """The `count` largest values as they are, the others 0."""
+    if count >= len(values):
+        return values
+    least = sorted(values, reverse=True)[count]
+    return [value if value > least else 0.0 for value in values]
+
+
+def waits(rows: list[list[float]], given_up: int) -> list[float]:
+    """Waiting seconds of each sample: without a core, and not in the run queue for one. `given_up`: how often
+    the thread left its core in the whole trial; of short samples, whose own count is not known, the longest
+    waits are real."""
+    known = [row for row in rows if row[probes.GAVE_UP] >= 0]
+    short = [max(0.0, row[probes.WALL] - row[probes.CPU]) for row in rows if row[probes.GAVE_UP] < 0]
+    given_up -= int(sum(row[probes.GAVE_UP] for row in known))
+    return longest(short, max(0, given_up)) + [
+        max(0.0, row[probes.WALL] - row[probes.CPU] - row[probes.IN_QUEUE]) if row[probes.GAVE_UP] > 0 else 0.0
+        for row in known
+    ]
+
+
+def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[float], float]:
+    """CPU seconds and waiting seconds of each sample, and the share of time without a core."""
+    rows = figures.samples.read()
+    cpu = [max(0.0, row[probes.CPU] - trials.inner_probe_s) for row in rows]
+    wait = waits(rows, trials.reading.given_up)
+    if mean(wait) < max(LEAST_WAIT_S, LEAST_WAIT_SHARE * mean(cpu)):
+        wait = []
+    batches = figures.batches.read()
+    queued = batches[-1][probes.QUEUED] - batches[0][probes.QUEUED] if len(batches) > 1 else 0.0
+    spent = batches[-1][probes.END] - batches[0][probes.END] if len(batches) > 1 else 0.0
+    return cpu, wait, queued / spent if spent > 0 else 0.0
+
+
+def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
+    cpu, wait, queued = sample_costs(trials, figures["samples"][0])
+    plain = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
+    samples = trials.batch_samples
+    full = [row for row in plain if row[probes.SAMPLES] in (0, samples)] or plain
+    collate = typical([row[probes.COLLATE_CPU] for row in full])
+    # An epoch's last batch may have fewer samples.
+    wholes = [
+        spent for spent, row in zip(changes(plain, probes.PROCESS_CPU), plain[1:]) if row in full
+    ]
+    whole = typical(wholes)
+    python_sample = trials.python_sample_s
+    if trials.probe_s > PROBE_MATTERS * mean(cpu) and whole > 0:
+        # Too short to be timed one by one: what is left of a batch is theirs.
+        left = max(0.0, whole - collate) / samples
+        python_sample = min(python_sample, left)
+        cpu = scaled_to(cpu, left - python_sample)
+    elif whole > 0:
+        # Both trials know the mean: together they saw twice the samples.
+        cpu = scaled_to(cpu, max(0.0, mean([mean(cpu), (mean(wholes) - collate) / samples - python_sample])))
+    base, slope = collate_line(trials.collate_points, samples, collate)
+
+    alone = trials.loops.get("alone")
+    worker_rows = batches_of(figures["workers"])
+    fetched_there = [row[probes.FETCH_CPU] for rows in worker_rows for row in rows]
+    loop = trials.loops["workers"]
+    reading = trials.reading
+    read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
+    return Costs(
+        prepare=summary(cpu), wait=summary(wait) if wait else [],
+        waits_for_disk=reading.disk_bytes > FROM_DISK * reading.read_bytes > 0,
+        python_sample=python_sample, collate_batch=base, collate_sample=slope,
+        # In a worker collate writes into fresh shared memory, and samples come from memory that the
+        # worker has just begun to use: that is a part of sending.
+        send=sending(worker_rows) + surplus(fetched_there, wholes),
+        receive=receiving(loop), receive_wait=waiting_for_the_lock(loop),
+        arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
+        worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
+        touch=max(0.0, typical([first - again for first, again in loop.touches])),
+        read_bytes=read,
+        rates={0: rate(trials.loops["batches"], samples, 1), WORKERS: rate(loop, samples, WORKERS)},
+        alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
+        queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
+    )  # fmt: skip

@@ -1,0 +1,363 @@
+"""pipesim.record: measures a data set or DataLoader and writes what it found as an experiment file."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import platform
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable
+
+import torch
+from torch.utils.data import DataLoader, Dataset, RandomSampler
+
+from . import answers, experiment, probes
+from .apart import Progress, run_apart
+from .costs import Costs, costs_of, line
+from .errors import ConfigurationError
+from .experiment import Section, drawn, duration, size
+from .source import Place
+from .step import StepTimes, time_step
+from .trials import WORKERS, Recorder, Trials, is_iterable
+
+BUDGET_S = 2.0  # of each trial; slow data sets take as long as a few batches need
+LIMIT_S = 60.0  # a sample that takes longer hangs
+# An iterable that did not end while it was recorded: so long an epoch that its start does not matter.
+UNKNOWN_EPOCH_BATCHES = 10_000
+# Above this share of a core without one, or of a sample spent in the probes, the figures are doubtful.
+BUSY_MACHINE, HEAVY_PROBE = 0.05, 0.5
+
+
+@dataclass
+class Recording:
+    """What was measured, and the file that holds it."""
+
+    file: Path
+    text: str
+    costs: Costs
+    trials: Trials
+    step: StepTimes | None
+    loader: DataLoader
+    warnings: list[str]
+    place: Place | None = None
+
+    def answer(self) -> str:
+        """The DataLoader(...) line with its promised gain, by `pipesim tune --engine predict`."""
+        return answers.answer(self)
+
+    def __str__(self) -> str:
+        return answers.summary(self)
+
+
+@dataclass
+class Surroundings:
+    """What a recording takes over from outside the loader."""
+
+    name: str
+    ranks: int = 1  # equal trainers on this host
+    step: StepTimes | None = None
+    comments: list[str] = field(default_factory=list)
+
+
+def as_loader(
+    target: Any, batch_size: int | None, collate_fn: Callable | None, sampler: Any, start_method: str | None
+) -> DataLoader:
+    """The loader to record; a Dataset alone gets PyTorch's with the given settings."""
+    if isinstance(target, DataLoader):
+        if (batch_size, collate_fn, sampler) != (None, None, None):
+            raise ConfigurationError("a DataLoader brings its own batch_size, collate_fn and sampler")
+        return target
+    if target is None:
+        raise ConfigurationError("there is nothing to record: None instead of a Dataset or DataLoader")
+    if not isinstance(target, Dataset) and callable(target) and not hasattr(target, "__getitem__"):
+        return as_loader(target(), batch_size, collate_fn, sampler, start_method)
+    if not (isinstance(target, Dataset) or (hasattr(target, "__getitem__") and hasattr(target, "__len__"))):
+        raise ConfigurationError(
+            f"a {type(target).__name__} is neither a DataLoader nor a Dataset "
+            "(with __getitem__ and __len__, or an IterableDataset)"
+        )
+    settings: dict[str, Any] = {"batch_size": batch_size or 1, "collate_fn": collate_fn, "sampler": sampler}
+    if start_method:
+        settings.update(num_workers=WORKERS, multiprocessing_context=start_method)
+    try:
+        return DataLoader(target, **settings)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"PyTorch makes no DataLoader of it: {error}") from error
+
+
+def check_not_empty(loader: DataLoader) -> None:
+    if is_iterable(loader):
+        return
+    try:
+        samples = len(loader.dataset)
+    except (TypeError, NotImplementedError):
+        return
+    except Exception as error:
+        raise ConfigurationError(f"the data set has no length: {type(error).__name__}: {error}") from error
+    if samples == 0:
+        raise ConfigurationError("the data set is empty: its length is 0")
+
+
+def epoch_samples(loader: DataLoader, trials: Trials) -> tuple[int, str]:
+    """Samples of an epoch of this rank, and a remark where they are not known."""
+    batch = max(1, round(trials.batch_samples))
+    if not is_iterable(loader):
+        try:
+            if loader.batch_sampler is not None and loader.batch_size is None:
+                return len(loader.batch_sampler) * batch, ""
+            return len(loader.sampler) * (batch if loader.batch_size is None else 1), ""
+        except (TypeError, NotImplementedError):
+            pass
+    elif trials.epoch_samples is not None:
+        return trials.epoch_samples, ""
+    else:
+        try:
+            return len(loader.dataset), ""
+        except (TypeError, NotImplementedError):
+            pass
+    return UNKNOWN_EPOCH_BATCHES * batch, "not known: an epoch so long that its start does not matter"
+
+
+def processors() -> int:
+    """Cores that this process may use, with the limit of its control group."""
+    count = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(count, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):
+        return count
+
+
+def context_comments(trials: Trials, costs: Costs) -> list[str]:
+    cpu = platform.processor() or platform.machine()
+    try:
+        names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+        cpu = names[0].split(":", 1)[1].strip() if names else cpu
+    except OSError:
+        pass
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"
+    rates = ", ".join(f"{count} workers {rate:.4g}" for count, rate in costs.rates.items())
+    return [
+        f"Recorded by pipesim on {time.strftime('%Y-%m-%d')}.",
+        f"machine: {cpu}, {processors()} cores, GPU {gpu}; Python {platform.python_version()}, "
+        f"PyTorch {torch.__version__}",
+        f"samples/s measured meanwhile: {rates}",
+    ]
+
+
+def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepTimes | None) -> Section:
+    section = Section("loader")
+    section.add("kind", "process")
+    workers = loader.num_workers
+    section.add("workers", str(workers))
+    section.add("batch_size", str(max(1, round(trials.batch_samples))))
+    shuffled = isinstance(getattr(loader, "sampler", None), RandomSampler)
+    section.add("shuffle", "true" if shuffled else "false")
+    if loader.drop_last:
+        section.add("drop_last", "true")
+    if not getattr(loader, "in_order", True):
+        section.add("in_order", "false")
+    if workers > 0:
+        section.add("prefetch_factor", str(loader.prefetch_factor or 2))
+        if loader.persistent_workers:
+            section.add("persistent_workers", "true")
+    if loader.pin_memory:
+        section.add("pin_memory", "true")
+    section.add("start_method", trials.start_method)
+    section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
+    section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
+    section.add("send", duration(costs.send))
+    # A step reads the batch, whose pages the trainer's process has not mapped yet.
+    touched = costs.touch if step is not None else 0.0
+    remark = f"a batch came {duration(costs.arrival)} after it was made" if costs.arrival > 0 else ""
+    if touched:
+        remark += ("; " if remark else "") + "its first touch included"
+    section.add("receive", duration(costs.receive + touched), remark)
+    if costs.receive_wait > 0:
+        section.add("receive_wait", duration(costs.receive_wait), "for Python's lock of a busy worker")
+    section.add("worker_memory", size(costs.worker_memory))
+    return section
+
+
+def step_sections(step: StepTimes | None) -> list[Section]:
+    device = Section("device")
+    if step is None:
+        device.add("emulated", "{base: 0}", "no step was recorded: loading alone")
+        return [device]
+    # One point says nothing about other batch sizes: a fixed cost.
+    base, per_sample = line(step.points) if len(step.points) > 1 else (step.points[0][1], 0.0)
+    cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}}}"
+    measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
+    if not step.device:
+        device.add("emulated", cost, measured + "; it waits and holds no core")
+        model = Section("model")
+        model.add("sync_every", "1", "the loop waits for each step")
+        return [model, device]
+    measured += "".join(f"; with {threads} thread: {duration(seconds)}" for threads, seconds in step.by_threads)
+    if step.copy_s is not None:
+        ordinary, pinned = step.copy_s
+        measured += f"; a batch's copy {duration(ordinary)}, from pinned memory {duration(pinned)}"
+    device.add("name", f'"{step.device}"')
+    device.add("step", cost, measured)
+    if step.device != "cpu":
+        return [device]
+    limits = Section("limits")
+    limits.add("compute_threads", str(step.threads))
+    return [limits, device]
+
+
+def describe(loader: DataLoader, trials: Trials, costs: Costs, around: Surroundings) -> str:
+    """The experiment file."""
+    layout = trials.layout
+    dataset = Section("dataset")
+    samples, remark = epoch_samples(loader, trials)
+    dataset.add("samples", str(max(1, samples) * around.ranks), remark)
+    if costs.read_bytes >= 1:
+        dataset.add("sample_bytes", size(costs.read_bytes), "read from files")
+    dataset.add("shape", "[" + ", ".join(map(str, layout.shape)) + "]")
+    dataset.add("dtype", layout.dtype)
+    dataset.add("tensors", str(layout.tensors), f"{layout.batch_bytes} bytes a batch")
+
+    storage, prepare = Section("storage"), Section("prepare")
+    wait = costs.wait
+    if wait and costs.waits_for_disk:
+        storage.add("latency", drawn(wait), "waiting of samples whose bytes came from the device")
+    else:
+        storage.add("kind", "none")
+    prepare.add("kind", "burn")
+    prepare.add("cost", drawn(costs.prepare))
+    if wait and not costs.waits_for_disk:
+        prepare.add("wait", drawn(wait), "without a core: reads and sleeps")
+    collate = Section("collate")
+    collate.add("batch", duration(costs.collate_batch))
+    collate.add("sample", duration(costs.collate_sample))
+
+    sections = [dataset, storage, prepare, collate, loader_section(loader, trials, costs, around.step)]
+    cpus = Section("limits")
+    cpus.add("cpus", str(processors()))
+    sections.append(cpus)
+    for section in step_sections(around.step):
+        if section.name == "limits":
+            cpus.keys += section.keys
+        else:
+            sections.append(section)
+    if around.ranks > 1:
+        run = Section("run")
+        run.add("accelerators", str(around.ranks), "ranks on this host")
+        sections.append(run)
+    return experiment.document(around.name, context_comments(trials, costs) + around.comments, sections)
+
+
+def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
+    warnings = []
+    if costs.queued > BUSY_MACHINE:
+        warnings.append(
+            f"the machine was busy: samples lacked a core for {costs.queued:.0%} of the time; record again "
+            "when it is quiet"
+        )
+    if costs.probe_share > HEAVY_PROBE:
+        warnings.append(
+            f"timing a sample costs {trials.probe_s * 1e6:.1f} us, {costs.probe_share:.0%} of the sample: "
+            "its mean is taken from whole batches, its distribution is not known"
+        )
+    if trials.reading.opens and not trials.reading.disk_bytes and trials.reading.read_bytes:
+        warnings.append("files were read from the page cache: from a cold disk they take longer")
+    if getattr(loader, "timeout", 0):
+        warnings.append("the loader's timeout is left out")
+    return warnings
+
+
+def hang_message(recorder: Recorder, limit_s: float) -> Callable[[], str | None]:
+    def look() -> str | None:
+        held = recorder.in_hand()
+        if held is None or probes.now() - held[0] <= limit_s:
+            return None
+        which = "a batch" if held[1] is None else f"index {held[1]}"
+        return f"loading {which} takes longer than {limit_s:g} s: it hangs, or needs a higher limit"
+
+    return look
+
+
+def in_hand_text(recorder: Recorder) -> Callable[[], str]:
+    def text() -> str:
+        held = recorder.in_hand()
+        return "" if held is None or held[1] is None else f" at index {held[1]}"
+
+    return text
+
+
+def measure(
+    loader: DataLoader,
+    budget_s: float,
+    limit_s: float,
+    progress: Progress,
+    wants_batch: bool,
+    alone: bool = False,
+) -> tuple[Trials, Costs, Any]:
+    """The trials, in a process of their own, and one batch by value if wanted. `alone`: the loader as it
+    is, too, without training."""
+    check_not_empty(loader)
+    recorder = Recorder(loader, budget_s, alone)
+    trials, reported = run_apart(
+        lambda report: recorder.run(report, wants_batch), progress, hang_message(recorder, limit_s),
+        in_hand_text(recorder),
+    )  # fmt: skip
+    batch = pickle.loads(reported["batch"]) if trials.sendable else None
+    return trials, costs_of(trials, recorder.figures), batch
+
+
+def record(
+    target: Any,
+    *,
+    batch_size: int | None = None,
+    collate_fn: Callable | None = None,
+    sampler: Any = None,
+    step: Callable[[Any], Any] | None = None,
+    start_method: str | None = None,
+    out: str | Path = "recorded.yaml",
+    name: str | None = None,
+    budget_s: float = BUDGET_S,
+    limit_s: float = LIMIT_S,
+    quiet: bool = False,
+    place: Place | None = None,
+) -> Recording:
+    """Measures `target`, a DataLoader, a Dataset or a callable that returns one of them, and writes an
+    experiment file. Loading happens in a process of its own, so nothing of the caller's changes; `step`,
+    called with a batch, is called here and trains.
+
+    Raises ConfigurationError for what cannot be recorded, RecordingFailed where loading fails or hangs.
+    """
+    loader = as_loader(target, batch_size, collate_fn, sampler, start_method)
+    progress = Progress(quiet)
+    trials, costs, batch = measure(loader, budget_s, limit_s, progress, step is not None)
+    warnings = warnings_of(trials, costs, loader)
+    times = None
+    if step is not None and not trials.sendable:
+        warnings.append("a batch cannot be pickled, so the step was not timed")
+    elif step is not None:
+        progress.show("step: over a few batch sizes")
+        times = time_step(step, batch, max(1, round(trials.batch_samples)))
+        progress.clear()
+    around = Surroundings(name or type(loader.dataset).__name__, step=times)
+    return written(out, loader, trials, costs, around, warnings, place)
+
+
+def written(
+    out: str | Path,
+    loader: DataLoader,
+    trials: Trials,
+    costs: Costs,
+    around: Surroundings,
+    warnings: list[str],
+    place: Place | None,
+) -> Recording:
+    text = describe(loader, trials, costs, around)
+    file = Path(out)
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
+    return Recording(file, text, costs, trials, around.step, loader, warnings, place)

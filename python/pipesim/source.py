@@ -1,0 +1,126 @@
+"""Finds the user's DataLoader(...) call in its source and shows the tuned settings as a diff."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+# PyTorch refuses these without workers.
+NEEDS_WORKERS = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout", "in_order")
+
+
+@dataclass
+class Place:
+    """Where to look for the call: a file and, if known, the lines of a function in it."""
+
+    path: str
+    first: int = 1
+    last: int = 1 << 30
+
+
+def place_of(function: Callable) -> Place | None:
+    try:
+        lines, first = inspect.getsourcelines(function)
+        path = inspect.getsourcefile(function)
+    except (OSError, TypeError):
+        return None
+    return Place(path, first, first + len(lines) - 1) if path else None
+
+
+def is_loader_call(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name == "DataLoader"
+
+
+def find_call(text: str, place: Place) -> ast.Call | None:
+    """The only DataLoader(...) call of the function, else of the file; None if there is a choice."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(text)) if is_loader_call(node)]
+    except SyntaxError:
+        return None
+    inside = [call for call in calls if place.first <= call.lineno <= place.last]
+    for candidates in (inside, calls):
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            return None
+    return None
+
+
+def offset(lines: list[str], line: int, column_bytes: int) -> int:
+    """The position in the text; ast counts columns in UTF-8 bytes."""
+    before = sum(len(text) for text in lines[: line - 1])
+    return before + len(lines[line - 1].encode()[:column_bytes].decode())
+
+
+def with_settings(text: str, call: ast.Call, settings: dict[str, Any]) -> str | None:
+    """The text with the call's keywords changed or added. A value of None takes a keyword away."""
+    known = {keyword.arg: keyword for keyword in call.keywords}
+    if None in known:  # **settings: what they hold is not in the text
+        return None
+    lines = text.splitlines(keepends=True)
+    begin = offset(lines, call.lineno, call.col_offset)
+    end = offset(lines, call.end_lineno, call.end_col_offset)
+    if any(value is None and name in known for name, value in settings.items()):
+        return text[:begin] + rewritten(call, settings) + text[end:]
+    edits = []
+    added = []
+    for name, value in settings.items():
+        if name in known:
+            node = known[name].value
+            edits.append(
+                (offset(lines, node.lineno, node.col_offset),
+                 offset(lines, node.end_lineno, node.end_col_offset), repr(value))
+            )  # fmt: skip
+        elif value is not None:
+            added.append(f"{name}={value!r}")
+    if added:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        last = max(offset(lines, node.end_lineno, node.end_col_offset) for node in arguments)
+        edits.append((last, last, ", " + ", ".join(added)))
+    for low, high, new in sorted(edits, reverse=True):
+        text = text[:low] + new + text[high:]
+    return text
+
+
+def rewritten(call: ast.Call, settings: dict[str, Any]) -> str:
+    kept = [keyword for keyword in call.keywords if keyword.arg not in settings]
+    new = [ast.keyword(name, ast.Constant(value)) for name, value in settings.items() if value is not None]
+    return ast.unparse(ast.Call(call.func, call.args, kept + new))
+
+
+def diff(place: Place | None, settings: dict[str, Any]) -> str:
+    """A unified diff of the call with these settings; empty where the call is not known."""
+    if place is None:
+        return ""
+    try:
+        text = Path(place.path).read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    call = find_call(text, place)
+    if call is None or not (call.args or call.keywords):
+        return ""
+    changed = with_settings(text, call, settings)
+    if changed is None or changed == text:
+        return ""
+    name = Path(place.path).name
+    lines = difflib.unified_diff(
+        text.splitlines(keepends=True), changed.splitlines(keepends=True), name, name, n=1
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+def loader_settings(workers: int, prefetch_factor: int, persistent: bool) -> dict[str, Any]:
+    """The keywords of a DataLoader with these settings; None: must not be given."""
+    if workers == 0:
+        return {"num_workers": 0, **{name: None for name in NEEDS_WORKERS}}
+    settings: dict[str, Any] = {"num_workers": workers, "prefetch_factor": prefetch_factor}
+    if persistent:
+        settings["persistent_workers"] = True
+    return settings

@@ -1,0 +1,343 @@
+"""Trial epochs of a DataLoader, in a process of their own: what a batch costs where.
+
+Three trials, each on fresh batches of the user's own order:
+  samples  without workers, each sample timed: the distributions of CPU time and waiting;
+  batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
+  workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Iterator
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+from . import probes
+from .alone import collate_points, empty_call_s, fetch_loop_s
+from .batches import Layout, layout_of, touch
+from .errors import ConfigurationError, RecordingFailed
+
+WORKERS = 2  # the smallest number that shows what several processes cost
+# Batches of a trial at least; a mean over fewer says little.
+LEAST_BATCHES = 6
+MOST_BATCHES = 3_000
+READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
+# Longest pause that waits for a ready batch: with slower batches receiving does not matter.
+LONGEST_PAUSE_S = 0.3
+BUSY_PAUSE = 1.2  # of the time in which a batch is made
+STREAM_SEARCH = 3  # times the budget
+
+
+class Continued:
+    """The user's order, going on where the last trial stopped, so that each trial has fresh samples.
+    Yields `left` items, beginning anew as often as needed."""
+
+    def __init__(self, order: Iterable[Any]):
+        self.order = order
+        self.iterator = iter(order)
+        self.left = 0
+
+    def __len__(self) -> int:
+        return self.left
+
+    def __iter__(self) -> Iterator[Any]:
+        while self.left > 0:
+            try:
+                item = next(self.iterator)
+            except StopIteration:
+                self.iterator = iter(self.order)
+                item = next(self.iterator, None)
+                if item is None:
+                    return
+            self.left -= 1
+            yield item
+
+
+@dataclass
+class Take:
+    """One call of next(loader): when it was asked, when it came, the process's CPU time then."""
+
+    asked: float
+    got: float
+    cpu: float
+
+
+@dataclass
+class Loop:
+    """One walk over a loader."""
+
+    began: float = 0.0  # iter(loader) called
+    started: float = 0.0  # iter(loader) returned
+    takes: list[Take] = field(default_factory=list)
+    ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
+    busy: list[Take] = field(default_factory=list)  # taken when they were there and the workers busy
+    touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
+    shutdown: float = 0.0  # from the last batch until the workers were gone
+    ended: bool = False  # the loader had no more
+
+
+@dataclass
+class Reading:
+    """What the samples trial opened and read."""
+
+    opens: int = 0
+    read_bytes: int = 0  # by read calls, page cache included
+    disk_bytes: int = 0  # from the device
+    given_up: int = 0  # times that the thread gave up its core: a sample that waits does so at least once
+
+
+@dataclass
+class Trials:
+    """Everything measured in the child, as plain values."""
+
+    layout: Layout
+    batch_samples: float
+    reading: Reading
+    collate_points: list[tuple[int, float]]  # samples, CPU seconds, in isolation
+    probe_s: float  # of one timed sample: what the probe itself costs
+    inner_probe_s: float  # the part of it that a sample's CPU time contains
+    python_sample_s: float  # the fetch loop's own, for each sample
+    samples_seen: int
+    epoch_samples: int | None  # of an iterable that came to its end
+    loops: dict[str, Loop]
+    start_method: str
+    sendable: bool  # a batch could be sent to the caller
+
+
+class CountedOpens:
+    """Counts the files that this thread opens while a sample is loaded. An audit hook cannot be taken
+    away again, so this belongs into a process that ends."""
+
+    def __init__(self, figures: probes.Figures):
+        self.count = 0
+        head = figures.head
+
+        def hook(event: str, arguments: tuple) -> None:
+            if event == "open" and head[probes.IN_HAND] > 0:
+                self.count += 1
+
+        sys.addaudithook(hook)
+
+
+def io_counters() -> dict[str, int]:
+    try:
+        with open("/proc/self/io") as file:
+            return {name: int(value) for name, value in (line.split(": ") for line in file)}
+    except OSError:
+        return {}
+
+
+def start_method_of(loader: DataLoader) -> str:
+    """How its workers start. Asking the default context would fix the default for good."""
+    if loader.multiprocessing_context is not None:
+        return loader.multiprocessing_context.get_start_method()
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+
+
+def is_iterable(loader: DataLoader) -> bool:
+    return isinstance(loader.dataset, IterableDataset)
+
+
+def trial_loader(
+    loader: DataLoader,
+    order: Continued | None,
+    workers: int,
+    dataset: Any,
+    collate: Callable,
+    start: Callable | None,
+) -> DataLoader:
+    """The user's loader again, with wrapped parts and other workers; `loader` itself stays as it is."""
+    settings: dict[str, Any] = {"num_workers": workers, "collate_fn": collate}
+    if workers > 0:
+        settings["worker_init_fn"] = start
+        settings["prefetch_factor"] = loader.prefetch_factor or 2
+        settings["multiprocessing_context"] = loader.multiprocessing_context
+    if order is None:
+        settings["batch_size"] = loader.batch_size
+        if loader.batch_size is not None:
+            settings["drop_last"] = loader.drop_last
+    elif loader.batch_sampler is not None:
+        settings["batch_sampler"] = order
+    else:
+        settings.update(batch_size=None, sampler=order)
+    return DataLoader(dataset, **settings)
+
+
+def walk(loader: DataLoader, budget_s: float, least: int, ready: int = 0, pause_s: float = 0.0) -> Loop:
+    """Takes batches until the budget is used and at least `least` came, or the loader ends."""
+    loop = Loop(began=probes.now())
+    iterator = iter(loader)
+    loop.started = probes.now()
+
+    def take(into: list[Take]) -> Any:
+        asked = probes.now()
+        batch = next(iterator)
+        into.append(Take(asked, probes.now(), time.process_time()))
+        return batch
+
+    batch = None
+    try:
+        while len(loop.takes) < least or probes.now() - loop.started < budget_s:
+            batch = take(loop.takes)
+            if len(loop.takes) >= MOST_BATCHES:
+                break
+        # A little slower than they are made, batches are there and the workers almost always busy.
+        busy_s = BUSY_PAUSE * mean_period(loop)
+        for _ in range(ready if busy_s < LONGEST_PAUSE_S else 0):
+            time.sleep(busy_s)
+            batch = take(loop.busy)
+        for _ in range(ready):
+            time.sleep(pause_s)
+            batch = take(loop.ready)
+            begin = probes.now()
+            touch(batch)
+            middle = probes.now()
+            touch(batch)
+            loop.touches.append((middle - begin, probes.now() - middle))
+    except StopIteration:
+        loop.ended = True
+    last = probes.now()
+    del batch, iterator  # its workers end here at the latest
+    loop.shutdown = probes.now() - (loop.takes[-1].got if loop.ended and loop.takes else last)
+    return loop
+
+
+class Recorder:
+    """Runs the trials of one loader. Made before the fork, so that the caller sees the figures."""
+
+    def __init__(self, loader: DataLoader, budget_s: float, alone: bool = False):
+        self.loader, self.budget_s, self.alone = loader, budget_s, alone
+        self.start_method = start_method_of(loader)
+        context = multiprocessing.get_context(self.start_method)
+        self.figures = {
+            name: [probes.Figures(context) for _ in range(count)]
+            for name, count in (("samples", 1), ("batches", 1), ("workers", WORKERS))
+        }
+
+    def in_hand(self) -> tuple[float, int | None] | None:
+        """Since when a sample is being loaded, and its index; the oldest one."""
+        heads = [figures.head for group in self.figures.values() for figures in group]
+        # Each is read once: it changes meanwhile.
+        held = [(head[probes.IN_HAND], head[probes.CURRENT]) for head in heads]
+        busy = [(since, index) for since, index in held if since > 0]
+        if not busy:
+            return None
+        since, index = min(busy)
+        return since, int(index) if index >= 0 else None
+
+    def run(self, report: Callable[[str, Any], None], send_batch: bool) -> Trials:
+        torch.set_num_threads(1)  # as in a worker, and a forked process must not use its parent's pool
+        loader = self.loader
+        order = None if is_iterable(loader) else Continued(loader.batch_sampler or loader.sampler)
+        loops: dict[str, Loop] = {}
+
+        report("phase", "samples: what each costs, without workers")
+        reading, collate, loops["samples"] = self.samples_trial(order)
+        rows = self.figures["samples"][0].batches.read()
+        if not rows:
+            raise RecordingFailed("the loader has no batch: the data set is empty or returns nothing")
+        samples = max(row[probes.SAMPLES] for row in rows)
+        points = collate_points(collate.collate, collate.samples) if collate.samples else []
+        layout = layout_of(collate.batch, int(rows[0][probes.SAMPLES]))
+        sendable = send_batch and self.send(report, collate.batch)
+        collate.samples = collate.batch = None
+
+        report("phase", "batches: what Python adds, without workers")
+        loops["batches"] = self.batches_trial(order)
+        report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
+        batch_s = mean_period(loops["batches"])
+        loops["workers"] = self.workers_trial(order, batch_s)
+        if self.alone:
+            report("phase", "loader alone, as it is")
+            loops["alone"] = self.alone_trial(order)
+        seen = int(sum(row[probes.SAMPLES] for row in rows))
+        probe_s, inner_s = empty_call_s()
+        return Trials(
+            layout=layout, batch_samples=samples, reading=reading, collate_points=points,
+            probe_s=probe_s, inner_probe_s=inner_s, python_sample_s=fetch_loop_s(), samples_seen=seen,
+            epoch_samples=seen if order is None and loops["samples"].ended else None,
+            loops=loops, start_method=self.start_method, sendable=sendable,
+        )  # fmt: skip
+
+    def send(self, report: Callable[[str, Any], None], batch: Any) -> bool:
+        try:
+            report("batch", pickle.dumps(batch))  # by value: it outlives this process
+        except Exception:  # noqa: BLE001 - a batch may hold what cannot be pickled
+            return False
+        return True
+
+    def samples_trial(self, order: Continued | None) -> tuple[Reading, probes.TimedCollate, Loop]:
+        figures = self.figures["samples"]
+        probe = probes.Probe(figures, each_sample=True)
+        collate = probes.TimedCollate(self.loader.collate_fn, probe)
+        collate.keeps = True
+        dataset = probes.proxy_of(self.loader.dataset, probe)
+        loader = trial_loader(self.loader, order, 0, dataset, collate, None)
+        if order is not None:
+            order.left = MOST_BATCHES
+        opens = CountedOpens(figures[0])
+        before, switches = io_counters(), probes.times_given_up()
+        # The end of a stream, which has no length, is worth a search.
+        loop = walk(loader, self.budget_s * (STREAM_SEARCH if order is None else 1), LEAST_BATCHES)
+        after, switches = io_counters(), probes.times_given_up() - switches
+        change = {name: after[name] - before[name] for name in before}
+        reading = Reading(opens.count, change.get("rchar", 0), change.get("read_bytes", 0), switches)
+        return reading, collate, loop
+
+    def batches_trial(self, order: Continued | None) -> Loop:
+        probe = probes.Probe(self.figures["batches"], each_sample=False)
+        collate = probes.TimedCollate(self.loader.collate_fn, probe)
+        loader = trial_loader(self.loader, order, 0, self.loader.dataset, collate, None)
+        if order is not None:
+            order.left = MOST_BATCHES
+        return walk(loader, self.budget_s, LEAST_BATCHES)
+
+    def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
+        figures = self.figures["workers"]
+        probe = probes.Probe(figures, each_sample=False)
+        collate = probes.TimedCollate(self.loader.collate_fn, probe)
+        dataset = probes.proxy_of(self.loader.dataset, probe)
+        start = probes.NotedStart(self.loader.worker_init_fn, figures)
+        loader = trial_loader(self.loader, order, WORKERS, dataset, collate, start)
+        window = WORKERS * (self.loader.prefetch_factor or 2)
+        least = LEAST_BATCHES * WORKERS
+        count = min(MOST_BATCHES, max(least, int(self.budget_s * WORKERS / max(batch_s, 1e-6))))
+        # A worker with nothing else to do needs one batch's time.
+        pause_s = 1.5 * batch_s + 0.005
+        ready = READY_BATCHES if pause_s < LONGEST_PAUSE_S else 0
+        if order is not None:
+            order.left = count + 2 * ready + window
+        try:
+            loop = walk(loader, self.budget_s, least, ready, pause_s)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise self.unpicklable(error) from error
+        return loop
+
+    def alone_trial(self, order: Continued | None) -> Loop:
+        user = self.loader
+        loader = trial_loader(user, order, user.num_workers, user.dataset, user.collate_fn, user.worker_init_fn)
+        if order is not None:
+            order.left = MOST_BATCHES
+        return walk(loader, self.budget_s, LEAST_BATCHES * max(1, user.num_workers))
+
+    def unpicklable(self, error: BaseException) -> BaseException:
+        if self.start_method == "fork" or "pickle" not in str(error).lower():
+            return error
+        return ConfigurationError(
+            f"workers that start by {self.start_method} need a data set that can be pickled: {error}\n"
+            "define its class and functions at the top level of a module, or use start method fork"
+        )
+
+
+def mean_period(loop: Loop) -> float:
+    """Seconds from one batch to the next."""
+    takes = loop.takes
+    if len(takes) < 2:
+        return takes[0].got - takes[0].asked if takes else 0.0
+    return (takes[-1].got - takes[0].got) / (len(takes) - 1)

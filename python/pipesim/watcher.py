@@ -1,0 +1,316 @@
+"""pipesim.watch: measures a training loop from inside it, one line in the user's own code.
+
+    for batch in pipesim.watch(loader):
+        train(batch)
+
+It notes when a batch was asked for, when it came and when the next was asked for: a microsecond a batch.
+With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
+ceiling that no loader can beat. At the end of the first epoch it records the loader (pipesim.record),
+asks the program, and prints a report; later epochs pass through.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Iterator
+
+import torch
+from torch.utils.data import DataLoader
+
+from . import answers, program
+from .apart import Progress
+from .batches import leaves
+from .errors import ConfigurationError, PipesimError
+from .experiment import duration
+from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
+from .source import Place
+from .step import CoreShare, StepTimes, holds_a_core
+
+clock = time.perf_counter
+
+BLOCK_S, LEAST_BLOCK_STEPS = 1.0, 10
+BLOCKS = 6  # cached and as it is in turn
+CACHED_BATCHES = 4
+# Steps that are not counted at the start: caches, lazy initialization, and the first window of batches.
+WARM_UP_STEPS = 3
+BAR_COLUMNS = 20
+
+# The loaders that were watched already, as long as their owners keep them.
+WATCHED: weakref.WeakSet = weakref.WeakSet()
+
+
+@dataclass
+class Totals:
+    """Sums over the counted steps of one kind."""
+
+    steps: int = 0
+    waiting_s: float = 0.0
+    step_s: float = 0.0
+
+    def add(self, waiting_s: float, step_s: float) -> None:
+        self.steps += 1
+        self.waiting_s += waiting_s
+        self.step_s += step_s
+
+    @property
+    def wall_s(self) -> float:
+        return self.waiting_s + self.step_s
+
+    @property
+    def steps_per_s(self) -> float:
+        return self.steps / self.wall_s if self.wall_s > 0 else 0.0
+
+
+@dataclass
+class Watched:
+    """What one epoch showed."""
+
+    as_it_is: Totals = field(default_factory=Totals)
+    cached: Totals = field(default_factory=Totals)
+    first_wait_s: float = 0.0
+    cpu_s: float = 0.0  # of the thread that trains, in all
+    wall_s: float = 0.0  # without its time in the run queue
+    report: str = ""
+    recording: Recording | None = None
+
+
+def ranks_here() -> int:
+    """Trainers on this host, as torchrun and its like say."""
+    try:
+        return max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    except ValueError:
+        return 1
+
+
+def is_first_rank() -> bool:
+    return os.environ.get("LOCAL_RANK", "0") == "0"
+
+
+def synchronize() -> None:
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+
+
+class Blocks:
+    """Which kind of step comes next: a warm-up, then cached and as it is in turn, then as it is."""
+
+    def __init__(self, window: int):
+        self.window = window
+        self.left = BLOCKS
+        self.cached = False
+        self.skip = 0  # steps of this block that are not counted
+        self.steps = 0
+        self.began = 0.0
+
+    def next_is_cached(self, kept: int) -> bool:
+        """Called before each step, when the last one is over."""
+        if self.left == 0:
+            return False
+        done = self.steps >= LEAST_BLOCK_STEPS + self.skip and clock() - self.began >= BLOCK_S
+        if self.steps == 0 or (done and kept == CACHED_BATCHES):
+            if self.steps > 0:
+                synchronize()  # a block ends when its work does
+                self.left -= 1
+                self.cached = not self.cached and self.left > 0
+            # After a cached block the queue is full; after any, a cache or a pipe warms up.
+            self.skip = WARM_UP_STEPS if self.cached else max(self.window, WARM_UP_STEPS)
+            self.steps, self.began = 0, clock()
+        self.steps += 1
+        return self.cached
+
+    def counts(self) -> bool:
+        return self.left == 0 or self.steps > self.skip
+
+
+class Watch:
+    """Iterates over a loader like the loader itself, and has its attributes."""
+
+    def __init__(
+        self, loader: Any, probe: bool, out: Path, quiet: bool, place: Place | None, name: str | None
+    ):
+        self.loader, self.probe, self.out, self.quiet = loader, probe, out, quiet
+        self.place, self.name = place, name
+        self.watched: Watched | None = None
+        self.is_done = False
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["loader"], name)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.is_done:
+            return iter(self.loader)
+        return self._watched_epoch()
+
+    def _watched_epoch(self) -> Iterator[Any]:
+        self.watched = Watched()
+        share = CoreShare()
+        try:
+            yield from self._probed() if self.probe else self._timed()
+        finally:  # also where the user's loop breaks off
+            self.watched.cpu_s, self.watched.wall_s = share.spent()
+            if not self.is_done and self.watched.as_it_is.steps > 0 and not sys.is_finalizing():
+                self.is_done = True
+                self._report()
+
+    def _timed(self) -> Iterator[Any]:
+        """The plain loop: two clock reads a batch. Totals are kept in locals."""
+        watched, skipped = self.watched, WARM_UP_STEPS
+        waiting_s = step_s = 0.0
+        steps = 0
+        asked = clock()
+        try:
+            for batch in self.loader:
+                got = clock()
+                if steps == 0 and skipped == WARM_UP_STEPS:
+                    watched.first_wait_s = got - asked
+                yield batch
+                after = clock()
+                if skipped > 0:
+                    skipped -= 1
+                else:
+                    steps += 1
+                    waiting_s += got - asked
+                    step_s += after - got
+                asked = after
+        finally:
+            watched.as_it_is = Totals(steps, waiting_s, step_s)
+
+    def _probed(self) -> Iterator[Any]:
+        watched, kept = self.watched, []
+        workers = getattr(self.loader, "num_workers", 0)
+        blocks = Blocks(workers * (getattr(self.loader, "prefetch_factor", None) or 2))
+        iterator = iter(self.loader)
+        asked = clock()
+        while True:
+            cached = blocks.next_is_cached(len(kept))
+            asked = clock() if blocks.steps == 1 else asked
+            try:
+                batch = kept[blocks.steps % len(kept)] if cached else next(iterator)
+            except StopIteration:
+                return
+            got = clock()
+            if len(kept) < CACHED_BATCHES:
+                kept.append(batch)
+            yield batch
+            after = clock()
+            if blocks.counts():
+                (watched.cached if cached else watched.as_it_is).add(got - asked, after - got)
+            asked = after
+
+    def _report(self) -> None:
+        if not is_first_rank():
+            return
+        watched = self.watched
+        watched.report = measured_text(watched, self._batch_size())
+        advice = "This loader is no DataLoader: there is nothing to record and no advice\n"
+        if isinstance(self.loader, DataLoader):
+            advice = self._advice()
+        watched.report += advice
+        print(watched.report, end="", file=sys.stderr if self.quiet else sys.stdout, flush=True)
+
+    def _batch_size(self) -> int | None:
+        return getattr(self.loader, "batch_size", None)
+
+    def _advice(self) -> str:
+        try:
+            self.watched.recording = record_watched(self)
+        except PipesimError as error:
+            return f"No advice, since the loader cannot be recorded: {error}\n"
+        file, alone = self.watched.recording.file, self.watched.recording.costs.alone
+        line = "" if alone is None else f"  loader   alone, without training: {alone:,.4g} samples/s\n"
+        return (
+            line + "\n" + answers.or_why_not(lambda: program.brief(str(file))) + "\n"
+            + answers.or_why_not(lambda: answers.answer(self.watched.recording)) + f"Recorded {file}\n"
+        )  # fmt: skip
+
+
+def step_of(watched: Watched, samples: float, threads: int) -> StepTimes:
+    """The step as it was timed: free of the loader's interference where it was probed."""
+    totals = watched.cached if watched.cached.steps > 0 else watched.as_it_is
+    seconds = totals.step_s / totals.steps
+    stepping_s = watched.wall_s * (1 - watched.as_it_is.waiting_s / watched.as_it_is.wall_s)
+    device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        device = f"cuda:{torch.cuda.current_device()}"
+    count = max(1, round(samples))
+    return StepTimes(device, threads, [(count, seconds)], [], None)
+
+
+def record_watched(watch: Watch) -> Recording:
+    loader, watched = watch.loader, watch.watched
+    trials, costs, _ = measure(
+        loader, BUDGET_S, LIMIT_S, Progress(watch.quiet), wants_batch=False, alone=watch.probe
+    )
+    around = Surroundings(
+        name=watch.name or type(loader.dataset).__name__, ranks=ranks_here(),
+        step=step_of(watched, trials.batch_samples, torch.get_num_threads()),
+        comments=[line.strip() for line in watched.report.splitlines()],
+    )  # fmt: skip
+    warnings = warnings_of(trials, costs, loader)
+    return written(watch.out, loader, trials, costs, around, warnings, watch.place)
+
+
+def bar(share: float) -> str:
+    columns = round(share * BAR_COLUMNS)
+    return "#" * columns if columns else "." if share > 0 else ""
+
+
+def measured_text(watched: Watched, batch_size: int | None) -> str:
+    totals = watched.as_it_is
+    rate = totals.steps_per_s
+    samples = f", {rate * batch_size:,.4g} samples/s" if batch_size else ""
+    share = totals.waiting_s / totals.wall_s if totals.wall_s > 0 else 0.0
+    lines = [
+        f"pipesim watched {totals.steps} steps in {totals.wall_s:.3g} s: {rate:,.4g} steps/s{samples}",
+        f"  waiting  for the next batch  {duration(totals.waiting_s / totals.steps):>9} {share:5.0%}  {bar(share)}",
+        f"  step     the loop's body     {duration(totals.step_s / totals.steps):>9} {1 - share:5.0%}  "
+        f"{bar(1 - share)}",
+    ]
+    if watched.cached.steps > 0:
+        ceiling = watched.cached.steps_per_s
+        lines.append(
+            f"  ceiling  on cached batches: {ceiling:,.4g} steps/s, {ceiling / rate - 1:+.0%}: no loader gains more"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def place_of_caller() -> Place | None:
+    """The file of whoever called pipesim.watch: the first frame outside this package."""
+    frame = sys._getframe(1)
+    own = os.path.dirname(__file__)
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == own:
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename) if frame is not None else None
+
+
+def watch(
+    loader: Any,
+    *,
+    probe: bool = False,
+    out: str | Path = "watched.yaml",
+    name: str | None = None,
+    quiet: bool = False,
+) -> Watch:
+    """Iterates over `loader` and reports on it at the end of the first epoch, or where the loop breaks off.
+
+    probe=True also trains on kept batches, for about three seconds: that changes training. The report goes
+    to stdout (`quiet`: to stderr, without progress), the experiment to `out`. In a job of several ranks on
+    a host the first one reports. Watching one loader again, as in a loop over epochs, only iterates.
+    """
+    if not hasattr(loader, "__iter__"):
+        raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
+    watch = Watch(loader, probe, Path(out), quiet, place_of_caller(), name)
+    try:
+        watch.is_done = loader in WATCHED
+        WATCHED.add(loader)
+    except TypeError:
+        pass  # cannot be remembered, such as a list: each loop over it reports
+    return watch

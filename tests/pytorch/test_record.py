@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""pipesim.record on loaders of every kind. Costs are compared with what the data set takes by
+construction, with room for a busy machine; exact figures are CPU times. Exit code 77: no PyTorch here."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+try:
+    import torch
+    from torch.utils.data import DataLoader
+except ImportError as error:
+    sys.exit(print(f"{sys.executable} has no PyTorch: {error}", file=sys.stderr) or 77)
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "python"
+sys.path[:0] = [str(PACKAGE), str(HERE)]
+
+import loaders  # noqa: E402
+import pipesim  # noqa: E402
+from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
+from pipesim.apart import Progress  # noqa: E402
+from pipesim.recorder import hang_message  # noqa: E402
+from pipesim.trials import Loop, Recorder, Take  # noqa: E402
+
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
+BUDGET_S = 0.1  # of a trial
+
+
+def record(target, **settings):
+    folder = tempfile.mkdtemp(dir=FOLDER.name)
+    settings = {"budget_s": BUDGET_S, "limit_s": 30, "quiet": True, "out": Path(folder) / "r.yaml", **settings}
+    return pipesim.record(target, **settings)
+
+
+def value(recording, key):
+    """The text of a key, such as loader.send."""
+    section, name = key.split(".")
+    inside = recording.text.split(f"\n{section}:\n")[1]
+    return re.search(rf"^  {name}: ([^#\n]*)", inside, re.MULTILINE).group(1).strip()
+
+
+class Arithmetic(unittest.TestCase):
+    def test_durations_have_no_exponent_and_four_digits(self):
+        cases = {0: "0", 3e-10: "0", 1.2e-8: "12ns", 1.23456e-4: "123.5us", 0.0040004: "4ms", 2.5: "2.5s", 75: "75s"}
+        for seconds, text in cases.items():
+            self.assertEqual(experiment.duration(seconds), text)
+
+    def test_a_summary_keeps_the_mean_and_the_tail(self):
+        values = [0.001] * 990 + [0.1] * 10
+        summed = costs.summary(values)
+        self.assertEqual(len(summed), costs.VALUES)
+        self.assertAlmostEqual(costs.mean(summed), costs.mean(values))
+        self.assertAlmostEqual(max(summed), 0.1)
+
+    def test_only_so_many_samples_waited_as_gave_up_their_core(self):
+        self.assertEqual(costs.longest([1.0, 5.0, 2.0, 4.0], 2), [0.0, 5.0, 0.0, 4.0])
+        self.assertEqual(costs.longest([1.0, 5.0], 3), [1.0, 5.0])
+
+    def test_values_that_are_alike_become_a_number(self):
+        self.assertEqual(len(costs.summary([1.0, 1.01, 0.99])), 1)
+
+    def test_a_line_has_no_negative_part(self):
+        self.assertEqual(costs.line([(1, 3.0), (3, 7.0)]), (1.0, 2.0))
+        base, slope = costs.line([(1, 1.0), (10, 20.0)])
+        self.assertEqual(base, 0.0)
+        self.assertAlmostEqual(slope, 10.5 / 5.5)
+
+    def test_names_are_quoted_for_yaml(self):
+        self.assertEqual(experiment.quoted('a "b"\\\n'), '"a \\"b\\"\\\\ "')
+
+
+def takes(count, period_s, wall_s=0.001, cpu_s=0.0005, begin_s=10.0):
+    """Batches that come every period_s, each after a next() of wall_s that costs cpu_s."""
+    times = [begin_s + i * period_s for i in range(count)]
+    return [Take(time - wall_s, time, i * cpu_s) for i, time in enumerate(times)]
+
+
+class LoopArithmetic(unittest.TestCase):
+    """Each figure from a loop whose times are known."""
+
+    def figures(self, made):
+        import multiprocessing
+
+        figures = []
+        for worker in made:
+            figures.append(probes.Figures(multiprocessing.get_context("fork")))
+            for end in worker:
+                row = [0.0] * probes.BATCH_COLUMNS
+                row[probes.END] = end
+                figures[-1].batches.append(*row)
+        return figures
+
+    def test_the_rate_leaves_out_the_first_batches(self):
+        loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
+        self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
+
+    def test_receiving_is_cpu_time_or_the_time_to_take_what_is_there(self):
+        loop = Loop(takes=takes(20, 0.01, cpu_s=0.0005), ready=takes(8, 0.1, wall_s=0.002))
+        self.assertAlmostEqual(costs.receiving(loop), 0.002)
+        loop = Loop(takes=takes(20, 0.01, cpu_s=0.003), ready=takes(8, 0.1, wall_s=0.002))
+        self.assertAlmostEqual(costs.receiving(loop), 0.003)
+
+    def test_a_busy_workers_lock_is_what_taking_takes_longer(self):
+        loop = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
+        self.assertAlmostEqual(costs.waiting_for_the_lock(loop), 0.007)
+        self.assertEqual(costs.waiting_for_the_lock(Loop(ready=loop.ready, busy=loop.ready)), 0.0)
+
+    def test_arriving_counts_batches_that_the_loop_waits_for(self):
+        # Two workers in turn; each batch comes 3 ms after it was made, while the loop waits.
+        loop = Loop(takes=takes(8, 0.1, wall_s=0.05))
+        made = [[take.got - 0.003 for take in loop.takes[worker::2]] for worker in range(2)]
+        self.assertAlmostEqual(costs.arriving(loop, self.figures(made)), 0.003)
+
+    def test_start_up_is_a_workers_cpu_time_and_the_end_of_all(self):
+        figures = self.figures([[], []])
+        figures[0].head[probes.STARTED], figures[1].head[probes.STARTED] = 0.2, 0.5
+        self.assertAlmostEqual(costs.startup(Loop(shutdown=0.2), figures), 0.7)
+
+    def test_what_fetching_takes_more_in_a_worker_counts_unless_it_is_chance(self):
+        self.assertAlmostEqual(costs.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
+        self.assertEqual(costs.surplus([1.0, 9.0, 2.0], [1.0, 8.0, 2.0]), 0.0)
+        self.assertEqual(costs.surplus([1.0] * 5, [2.0] * 5), 0.0)
+
+    def test_sending_is_what_the_fetch_did_not_take(self):
+        rows = []
+        for batch in range(12):
+            row = [0.0] * probes.BATCH_COLUMNS
+            row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
+            rows.append(row)
+        self.assertAlmostEqual(costs.sending([rows]), 0.002)
+
+    def test_collate_splits_as_it_does_alone(self):
+        base, slope = costs.collate_line([(1, 1.1e-3), (16, 2.6e-3)], 16, in_loop=5.2e-3)
+        self.assertAlmostEqual(base, 2e-3)
+        self.assertAlmostEqual(slope, 0.2e-3)
+
+
+class WaitArithmetic(unittest.TestCase):
+    def test_waiting_is_wall_less_cpu_less_queue_where_the_core_was_given_up(self):
+        rows = [[0.010, 0.001, 0.002, 1.0], [0.010, 0.001, 0.002, 0.0]]
+        self.assertEqual(costs.waits(rows, given_up=1), [0.010 - 0.001 - 0.002, 0.0])
+
+    def test_of_short_samples_as_many_wait_as_gave_up_their_core(self):
+        rows = [[5e-5, 1e-5, 0.0, probes.UNKNOWN], [2e-5, 1e-5, 0.0, probes.UNKNOWN], [0.01, 0.0, 0.0, 2.0]]
+        self.assertEqual(costs.waits(rows, given_up=3), [5e-5 - 1e-5, 0.0, 0.01])
+
+
+class Source(unittest.TestCase):
+    TEXT = "x = 1\nloader = DataLoader(data(1),  # the best\n    batch_size=8, num_workers=n)\n"
+
+    def changed(self, text, settings):
+        call = source.find_call(text, source.Place("x.py"))
+        return source.with_settings(text, call, settings)
+
+    def test_a_keyword_is_replaced_and_another_added(self):
+        changed = self.changed(self.TEXT, {"num_workers": 4, "prefetch_factor": 2})
+        self.assertEqual(changed, self.TEXT.replace("num_workers=n", "num_workers=4, prefetch_factor=2"))
+
+    def test_without_workers_what_needs_them_goes(self):
+        text = "DataLoader(d, num_workers=4, prefetch_factor=8)\n"
+        self.assertEqual(self.changed(text, source.loader_settings(0, 2, False)), "DataLoader(d, num_workers=0)\n")
+
+    def test_text_that_is_not_ascii_stays_whole(self):
+        self.assertEqual(self.changed('DataLoader("ä", num_workers=1)', {"num_workers": 2}),
+                         'DataLoader("ä", num_workers=2)')
+
+    def test_settings_from_elsewhere_are_left_alone(self):
+        self.assertIsNone(self.changed("DataLoader(d, **settings)", {"num_workers": 2}))
+
+    def test_of_two_calls_the_one_in_the_function_is_meant(self):
+        text = "def a():\n    return DataLoader(x)\ndef b():\n    return DataLoader(y)\n"
+        self.assertIsNone(source.find_call(text, source.Place("x.py")))
+        self.assertEqual(source.find_call(text, source.Place("x.py", 3, 4)).lineno, 4)
+
+
+class Costs(unittest.TestCase):
+    def test_cpu_time_of_samples_is_prepare_cost(self):
+        recording = record(loaders.Burns(), batch_size=8)
+        self.assertAlmostEqual(costs.mean(recording.costs.prepare), 0.002, delta=0.0004)
+        self.assertEqual(recording.costs.wait, [])
+        self.assertEqual(value(recording, "prepare.kind"), "burn")
+
+    def test_waiting_is_prepare_wait(self):
+        recording = record(loaders.Waits(), batch_size=8)
+        self.assertGreater(costs.mean(recording.costs.wait), 0.0025)
+        self.assertLess(costs.mean(recording.costs.prepare), 0.001)
+        self.assertEqual(recording.trials.reading.opens, 0)
+
+    def test_a_drawn_cost_becomes_a_distribution(self):
+        recording = record(loaders.DrawsItsCost(), batch_size=8)
+        drawn = recording.costs.prepare
+        self.assertIn("empirical", value(recording, "prepare.cost"))
+        self.assertGreater(max(drawn), 5 * min(drawn))
+
+    def test_collate_is_measured_apart(self):
+        recording = record(loaders.Numbers(), batch_size=8, collate_fn=loaders.to_own)
+        whole = recording.costs.collate_batch + 8 * recording.costs.collate_sample
+        self.assertAlmostEqual(whole, 0.003, delta=0.001)
+        self.assertGreater(recording.costs.collate_batch, 0.002, "a fixed cost belongs to the batch")
+
+    def test_large_batches_take_longer_to_send(self):
+        small = record(loaders.Numbers(), batch_size=8)
+        large = record(loaders.Pictures(), batch_size=32)
+        self.assertGreater(large.costs.send, small.costs.send)
+        self.assertEqual(value(large, "dataset.shape"), "[3, 224, 224]")
+        self.assertEqual(value(large, "dataset.dtype"), "uint8")
+        self.assertEqual(value(large, "dataset.tensors"), "2")
+
+    def test_files_are_seen(self):
+        path = Path(FOLDER.name) / "picture"
+        path.write_bytes(bytes(100_000))
+        recording = record(loaders.Files(path), batch_size=8)
+        self.assertGreater(recording.trials.reading.opens, 0)
+        self.assertAlmostEqual(recording.costs.read_bytes, 100_000, delta=5_000)
+
+    def test_a_step_is_timed_by_batch_size(self):
+        recording = record(loaders.Numbers(), batch_size=8, step=loaders.make_step())
+        self.assertEqual([samples for samples, _ in recording.step.points], [2, 4, 8])
+        self.assertGreater(recording.step.points[-1][1], 0.002)
+        self.assertRegex(value(recording, "device.step"), r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?\}$")
+
+    def test_a_step_that_waits_holds_no_core(self):
+        recording = record(loaders.Numbers(), batch_size=8, step=loaders.wait_for_a_device)
+        self.assertIn("base: ", value(recording, "device.emulated"))
+        self.assertEqual(value(recording, "model.sync_every"), "1")
+
+
+class Kinds(unittest.TestCase):
+    def test_iterable_data_sets_shard_in_their_workers(self):
+        loader = DataLoader(loaders.Stream(48), batch_size=8, num_workers=2, worker_init_fn=loaders.shard)
+        recording = record(loader)
+        self.assertEqual(value(recording, "dataset.samples"), "48")
+        self.assertEqual((loader.dataset.first, loader.dataset.last), (0, 48))
+
+    def test_an_endless_stream_is_cut(self):
+        self.assertGreater(int(value(record(loaders.Stream(10**9), batch_size=4), "dataset.samples")), 10_000)
+
+    def test_batch_samplers_nested_samples_named_tuples_and_bulk_loading(self):
+        pairs = DataLoader(loaders.Numbers(), batch_sampler=loaders.Pairs(64))
+        self.assertEqual(value(record(pairs), "loader.batch_size"), "2")
+        self.assertEqual(value(record(loaders.Nested(), batch_size=4), "dataset.tensors"), "4")
+        self.assertEqual(value(record(loaders.Points(), batch_size=4), "dataset.tensors"), "2")
+        bulk = record(loaders.Bulk(), batch_size=8)
+        self.assertGreater(costs.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
+        self.assertAlmostEqual(costs.mean(bulk.costs.prepare), 0.004 / 8, delta=0.0002)
+
+    def test_without_batching_a_sample_is_a_batch(self):
+        recording = record(DataLoader(loaders.Numbers(), batch_size=None))
+        self.assertEqual(value(recording, "loader.batch_size"), "1")
+
+    def test_a_list_of_samples_is_a_data_set(self):
+        self.assertEqual(value(record([torch.zeros(4)] * 32, batch_size=4), "dataset.shape"), "[4]")
+
+    def test_settings_of_the_loader_are_taken_over(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4, shuffle=True, drop_last=True, num_workers=3,
+                            prefetch_factor=5, persistent_workers=True)
+        recording = record(loader)
+        expected = {"workers": "3", "prefetch_factor": "5", "shuffle": "true", "drop_last": "true",
+                    "persistent_workers": "true", "kind": "process", "start_method": "fork"}
+        for key, text in expected.items():
+            self.assertEqual(value(recording, f"loader.{key}"), text, key)
+
+    def test_only_what_changes_is_named(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4, num_workers=2)
+        recording = type("Recording", (), {"loader": loader})
+        tuned = program.Tuned(1.0, 2.0, workers=4, prefetch_factor=2, line="")
+        self.assertEqual(answers.changes(recording, tuned), {"num_workers": 4})
+
+
+class Check(unittest.TestCase):
+    def checked(self, promised):
+        loader = DataLoader(loaders.Waits(4000), batch_size=8)
+        tuned = program.Tuned(1.0, promised, workers=2, prefetch_factor=2, line="")
+        with mock.patch.multiple(check, ROUNDS=1, ROUND_S=0.5):
+            return check.check(loader, tuned, 8, None, Progress(quiet=True))
+
+    def test_a_promise_is_held_against_what_two_workers_gain(self):
+        checked = self.checked(promised=1.3)
+        self.assertTrue(checked.kept, checked.text())
+        self.assertIn("came true", checked.text())
+        checked = self.checked(promised=40.0)
+        self.assertFalse(checked.kept, checked.text())
+        self.assertIn("did NOT", checked.text())
+
+
+class LeavesAlone(unittest.TestCase):
+    def test_objects_and_random_streams(self):
+        dataset = loaders.Remembers()
+        generator = torch.Generator().manual_seed(7)
+        loader = DataLoader(dataset, batch_size=4, shuffle=True, generator=generator)
+        torch.manual_seed(3), random.seed(3)
+        before = torch.get_rng_state(), random.getstate(), generator.get_state(), torch.get_num_threads()
+        record(loader, step=lambda batch: torch.rand(3))
+        after = torch.get_rng_state(), random.getstate(), generator.get_state(), torch.get_num_threads()
+        for was, now in zip(before, after):
+            self.assertTrue(torch.equal(was, now) if isinstance(was, torch.Tensor) else was == now)
+        self.assertEqual(dataset.seen, [])
+        self.assertEqual(loader.num_workers, 0)
+
+
+class Faults(unittest.TestCase):
+    def check(self, error, pattern, target, **settings):
+        with self.assertRaisesRegex(error, pattern):
+            record(target, batch_size=8, **settings)
+
+    def test_a_data_set_that_raises(self):
+        self.check(pipesim.RecordingFailed, "at index 37: ValueError: a broken picture", loaders.Raises())
+
+    def test_a_data_set_that_hangs(self):
+        self.check(pipesim.RecordingFailed, "index 37 takes longer than 0.5 s", loaders.Hangs(), limit_s=0.5)
+
+    def test_samples_that_come_and_go_do_not_hang(self):
+        class Flickers(list):
+            """In hand at the first look and gone at the second, as trivial samples are."""
+
+            def __getitem__(self, position):
+                value, self[position] = super().__getitem__(position), 0.0
+                return value
+
+        recorder = Recorder(DataLoader(loaders.Numbers()), 1.0)
+        recorder.figures["samples"][0].head = Flickers([0.0, 0.0, probes.now(), 3.0])
+        self.assertIsNone(hang_message(recorder, limit_s=60)())
+
+    def test_a_data_set_that_dies(self):
+        self.check(pipesim.RecordingFailed, "SIGSEGV at index 37", loaders.Dies())
+
+    def test_a_data_set_that_returns_nothing(self):
+        self.check(pipesim.RecordingFailed, "returned None", loaders.ReturnsNothing())
+
+    def test_an_empty_data_set(self):
+        self.check(pipesim.ConfigurationError, "empty", loaders.Numbers(0))
+
+    def test_a_stream_without_samples(self):
+        self.check(pipesim.RecordingFailed, "no batch", loaders.Stream(0))
+
+    def test_what_is_no_data_set(self):
+        self.check(pipesim.ConfigurationError, "neither a DataLoader nor a Dataset", 7)
+
+    def test_a_data_set_that_cannot_be_spawned(self):
+        self.check(pipesim.ConfigurationError, "can be pickled", loaders.HoldsALambda(), start_method="spawn")
+
+
+class CommandLine(unittest.TestCase):
+    def run_record(self, *words):
+        environment = {**os.environ, "PYTHONPATH": f"{PACKAGE}:{HERE}", "PYTHONWARNINGS": "ignore"}
+        return subprocess.run(
+            [sys.executable, "-m", "pipesim", "record", *words], capture_output=True, text=True, cwd=FOLDER.name,
+            env=environment)
+
+    def test_exit_codes_and_messages(self):
+        cases = [
+            (2, "module:factory", ["json"]),
+            (2, "--budget", ["json:dumps", "--budget", "0"]),
+            (3, "no module nowhere", ["nowhere:f"]),
+            (3, "has no 'load_all'", ["json:load_all"]),
+            (3, "returned None", ["builtins:print"]),
+            (3, "TypeError", ["json:dumps"]),
+        ]
+        for code, message, words in cases:
+            result = self.run_record(*words)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn(message, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
+
+    def test_a_factory_is_recorded_with_its_step(self):
+        result = self.run_record("loaders:make_loader", "--step", "loaders:make_step", "--budget", "0.2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Recorded recorded.yaml", result.stdout)
+        text = (Path(FOLDER.name) / "recorded.yaml").read_text()
+        self.assertIn('name: "loaders:make_loader"', text)
+        self.assertIn("workers: 2", text)
+
+    @unittest.skipIf(PROGRAM is None, "no program given")
+    def test_the_program_reads_what_was_recorded(self):
+        recording = record(loaders.Waits(), batch_size=8, step=loaders.make_step())
+        result = subprocess.run([PROGRAM, "validate", recording.file], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertNotIn("warning", result.stderr)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        FOLDER = type("Folder", (), {"name": name})
+        unittest.main(exit=True)
