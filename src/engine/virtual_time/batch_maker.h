@@ -21,9 +21,10 @@ class BatchMaker {
   void Visit(StateVisitor& visitor);
 
  private:
-  enum class Stage { kRead, kAsk, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
+  enum class Stage { kRead, kAsk, kTransferred, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
   Wait Read();
   Wait Ask();
+  Wait Transferred();
   Wait Prepare();
   Wait HandedOver();
   Wait Collate();
@@ -40,6 +41,7 @@ class BatchMaker {
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
   ChunkDemand demand_;  ///< of the present chunk
+  base::Instant asked_;  ///< when its transfer began, where the storage shares its bandwidth
   trace::BatchRecord record_;
 };
 

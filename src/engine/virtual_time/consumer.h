@@ -37,6 +37,7 @@ class Consumer final : public Actor {
     kLaunch,
     kSubmit,
     kReadBack,
+    kMeet,
     kEndStep,
     kFinish
   };
@@ -55,6 +56,7 @@ class Consumer final : public Actor {
   bool Launch();
   bool Submit();
   bool ReadBack();
+  bool Meet();
   bool EndStep();
   bool EndEpoch();
   bool Finish();
@@ -89,6 +91,7 @@ class Consumer final : public Actor {
   DeviceCopy copy_{};
   base::Instant host_begin_;
   base::Duration host_time_{};
+  base::Duration compute_{};  ///< of the present step, where accelerators meet
   struct Submitted {
     StepDone done;
     std::int64_t batch = 0;
