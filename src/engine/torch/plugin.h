@@ -16,7 +16,9 @@ namespace pipesim::engine {
 struct TorchDevice {
   std::string name;         ///< "cuda:0"
   std::string device_name;  ///< "NVIDIA H200"
-  base::Bytes memory, memory_free;
+  base::Bytes memory;
+  base::Bytes memory_free;   ///< for this process: with what LibTorch's allocator keeps for reuse
+  int capability_major = 0, capability_minor = 0;
   std::string pci_bus_id{};  ///< "0000:1a:00.0"; NVML may number devices differently
 };
 
@@ -33,7 +35,7 @@ struct TorchPlugin {
   /// Page-locked host memory; throws EnvironmentError without CUDA.
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
 };
-inline constexpr int kTorchPluginVersion = 2;
+inline constexpr int kTorchPluginVersion = 3;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
 
 }  // namespace pipesim::engine
