@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "engine/batch_memory.h"
+#include "engine/bench_loop.h"
 #include "engine/trainer.h"
 #include "spec/experiment.h"
 
@@ -34,6 +35,8 @@ struct TorchPlugin {
                                            int compute_threads) = nullptr;
   /// Page-locked host memory; throws EnvironmentError without CUDA.
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
+  /// Throws OutOfMemory, EnvironmentError (no such device).
+  std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
 };
 inline constexpr int kTorchPluginVersion = 3;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
