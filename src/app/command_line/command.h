@@ -27,6 +27,8 @@ enum FlagSet : unsigned {
   kRunFlags = 4096,  ///< what needs real runs
   kSweepFlags = 8192,
   kCompareFlags = 16384,
+  kMemoryFlags = 32768,
+  kBenchFlags = 65536,
 };
 
 struct Command {
