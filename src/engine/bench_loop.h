@@ -11,8 +11,8 @@ namespace pipesim::engine {
 struct BenchRequest {
   cost::Operation operation = cost::Operation::kAdd;
   std::int64_t size = 1;
-  spec::DeviceId device;              ///< kCpu or kCuda
-  spec::DeviceId second;              ///< of kTwoDevices
+  spec::DeviceId device = {};         ///< kCpu or kCuda
+  spec::DeviceId second = {};         ///< of kTwoDevices
   int compute_threads = 1;            ///< of the CPU
   spec::Experiment experiment = {};   ///< of kStep: model, precision, optimizer
 };
