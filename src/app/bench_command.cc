@@ -154,9 +154,8 @@ void DescribeGpu(const spec::Inventory& inventory, report::BenchReport& report) 
   if (report.gpu_name.empty()) report.gpu_name = spec::ToText(device.Id());
   if (preset == nullptr) return;
   report.peak.from = "preset " + preset->name;
-  const bool bf16 = report.plan.kind->unit == BenchUnit::kSamples &&
-                    report.plan.experiment.training.precision == spec::Precision::kBf16;
-  report.peak.flops_per_s = bf16 ? preset->bf16_flops_per_s : preset->fp32_flops_per_s;
+  report.peak.flops_per_s =
+      cost::PeakOf(report.plan.kind->ways.front().operation, report.plan.experiment, *preset);
   report.peak.bytes_per_s = preset->memory_bandwidth.per_s;
 }
 

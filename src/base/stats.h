@@ -23,7 +23,7 @@ std::optional<double> HalfWidth(std::span<const double> values, double level);
 
 /// The interval of the median at 95 %, from order statistics: it asks for no shape of the
 /// distribution. nullopt for fewer than six values. Source: Hahn and Meeker, "Statistical Intervals",
-/// 1991, section 5.2.
+/// 1991, chapter 5.
 struct MedianInterval {
   double low = 0, high = 0;
 };

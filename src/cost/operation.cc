@@ -20,13 +20,25 @@ Work NormWork(double n) {
 
 Work Twice(const Work& work) { return {2 * work.flops, 2 * work.bytes, 2 * work.launches}; }
 
-/// The device's time for the work; its launches are the host's.
-double DeviceSeconds(const Work& work, const spec::DevicePreset& device) {
-  return std::max(work.flops / (device.efficiency * device.fp32_flops_per_s),
-                  work.bytes / device.memory_bandwidth.per_s);
+/// The device's time for the work; its launches are the host's. `peak`: FLOP/s.
+double DeviceSeconds(const Work& work, const spec::DevicePreset& device, double peak) {
+  return std::max(work.flops / (device.efficiency * peak), work.bytes / device.memory_bandwidth.per_s);
 }
 
 }  // namespace
+
+double PeakOf(Operation operation, const spec::Experiment& experiment,
+              const spec::DevicePreset& device) {
+  const spec::Precision precision = experiment.training.precision;
+  const double tf32 = std::max(device.tf32_flops_per_s, device.fp32_flops_per_s);
+  if (precision == spec::Precision::kTf32) return tf32;
+  if (operation != Operation::kStep) return device.fp32_flops_per_s;
+  if (precision == spec::Precision::kBf16) return device.bf16_flops_per_s;
+  const auto layers = spec::CostsOf(experiment.model, experiment.dataset.shape);
+  const bool convolves = std::any_of(layers.begin(), layers.end(),
+                                     [](const spec::LayerCost& layer) { return layer.convolution; });
+  return convolves ? tf32 : device.fp32_flops_per_s;
+}
 
 Work WorkOf(Operation operation, std::int64_t size, const spec::Experiment& experiment) {
   const auto n = static_cast<double>(size);
@@ -51,7 +63,8 @@ Work WorkOf(Operation operation, std::int64_t size, const spec::Experiment& expe
     case Operation::kStep:
       break;
   }
-  const spec::DevicePreset any{.fp32_flops_per_s = 1, .bf16_flops_per_s = 1, .memory_bandwidth = {1}};
+  spec::DevicePreset any;
+  any.fp32_flops_per_s = any.bf16_flops_per_s = any.memory_bandwidth.per_s = 1;
   const StepEstimate step =
       EstimateStep(experiment.model, experiment.dataset.shape, experiment.training, any, size);
   return {.flops = step.flops, .bytes = 0, .launches = step.launches};
@@ -62,9 +75,10 @@ std::optional<OperationTime> EstimateOperation(Operation operation, std::int64_t
                                                const spec::DevicePreset& device) {
   const Work work = WorkOf(operation, size, experiment);
   const double launch_s = base::ToSeconds(device.launch) * work.launches;
+  const double device_s = DeviceSeconds(work, device, PeakOf(operation, experiment, device));
   switch (operation) {
     case Operation::kNormEach: {
-      const double all_s = launch_s + DeviceSeconds(work, device);
+      const double all_s = launch_s + device_s;
       return OperationTime{all_s, all_s};
     }
     case Operation::kPinnedIn:
@@ -75,7 +89,7 @@ std::optional<OperationTime> EstimateOperation(Operation operation, std::int64_t
     case Operation::kPageableOut:
       return std::nullopt;
     case Operation::kTwoDevices:
-      return OperationTime{launch_s, std::max(launch_s, DeviceSeconds(work, device) / 2)};
+      return OperationTime{launch_s, std::max(launch_s, device_s / 2)};
     case Operation::kStep: {
       const StepEstimate step = EstimateStep(experiment.model, experiment.dataset.shape,
                                              experiment.training, device, size);
@@ -83,7 +97,7 @@ std::optional<OperationTime> EstimateOperation(Operation operation, std::int64_t
       return OperationTime{host_s, std::max(host_s, base::ToSeconds(step.device))};
     }
     default:
-      return OperationTime{launch_s, std::max(launch_s, DeviceSeconds(work, device))};
+      return OperationTime{launch_s, std::max(launch_s, device_s)};
   }
 }
 

@@ -35,6 +35,10 @@ struct Work {
 /// `experiment`: the model of kStep; else unused.
 Work WorkOf(Operation operation, std::int64_t size, const spec::Experiment& experiment);
 
+/// FLOP/s of the arithmetic that it uses: fp32, of convolutions and with precision tf32 TF32 where the
+/// device has it, of a step in bf16 that.
+double PeakOf(Operation operation, const spec::Experiment& experiment, const spec::DevicePreset& device);
+
 /// Of one of many, one after another.
 struct OperationTime {
   double enqueue_s = 0;  ///< until the host is free for the next one

@@ -88,8 +88,8 @@ Document ReasonOfSlowGpu(const BenchReport& report, const BenchSeries& faster, c
   if (time.enqueue_s < kMostly * time.median_s)
     return "the CPU is far stronger than this GPU";
   return faster.way.operation == Operation::kStep
-             ? "the model is too simple: launching costs more than the arithmetic"
-             : "the tensor is too small: launching costs more than the arithmetic";
+             ? "the model is too simple; launching costs more than the arithmetic"
+             : "the tensor is too small; launching costs more than the arithmetic";
 }
 
 Document BenchComparison(const BenchReport& report) {

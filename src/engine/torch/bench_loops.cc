@@ -1,5 +1,7 @@
 #include "engine/torch/bench_loops.h"
 
+#include <ATen/Context.h>
+
 #include <functional>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +28,8 @@ class TranslatedLoop final : public BenchLoop {
 std::unique_ptr<BenchLoop> MakePlainLoop(const BenchRequest& request) {
   using cost::Operation;
   UseBenchDevice(request.device);
+  if (request.device.IsCuda())
+    at::globalContext().setAllowTF32CuBLAS(request.experiment.training.precision == spec::Precision::kTf32);
   switch (request.operation) {
     case Operation::kAdd:
       return MakeAddLoop(request);

@@ -129,10 +129,11 @@ TEST_F(Bench, ASizeThatDoesNotFitIsLeftOutWithTheReason) {
 TEST_F(Bench, APresetPredictsTheGpusHalfWithoutALoop) {
   plan = OnCpu({1, 100});
   plan.experiment.device.kind = spec::DeviceKind::kEmulated;
-  plan.experiment.device.preset = spec::DevicePreset{.fp32_flops_per_s = 1e12,
-                                                     .memory_bandwidth = {1e11},
-                                                     .launch = std::chrono::microseconds(5),
-                                                     .efficiency = 0.5};
+  spec::DevicePreset& preset = plan.experiment.device.preset.emplace();
+  preset.fp32_flops_per_s = 1e12;
+  preset.memory_bandwidth.per_s = 1e11;
+  preset.launch = std::chrono::microseconds(5);
+  preset.efficiency = 0.5;
   const BenchResult result = Run();
   ASSERT_EQ(result.series.size(), 2U);
   EXPECT_FALSE(result.series[0].predicted);

@@ -7,11 +7,14 @@ namespace {
 
 /// 1 TFLOP/s of which half is reached, 100 GB/s, copies at 10 GB/s, launches of 5 us.
 spec::DevicePreset Device() {
-  return {.fp32_flops_per_s = 1e12,
-          .memory_bandwidth = {100e9},
-          .h2d_bandwidth = {10e9},
-          .launch = std::chrono::microseconds(5),
-          .efficiency = 0.5};
+  spec::DevicePreset device;
+  device.fp32_flops_per_s = 1e12;
+  device.tf32_flops_per_s = 8e12;
+  device.memory_bandwidth.per_s = 100e9;
+  device.h2d_bandwidth.per_s = 10e9;
+  device.launch = std::chrono::microseconds(5);
+  device.efficiency = 0.5;
+  return device;
 }
 
 double DoneSeconds(Operation operation, std::int64_t size) {
@@ -27,6 +30,12 @@ TEST(Operation, SmallOnesTakeTheirLaunch) {
 TEST(Operation, ALargeProductTakesItsArithmeticAndALargeSumItsBytes) {
   EXPECT_DOUBLE_EQ(DoneSeconds(Operation::kMatmul, 1000), 2e9 / 0.5e12);
   EXPECT_DOUBLE_EQ(DoneSeconds(Operation::kAdd, 4096), 2 * 4.0 * 4096 * 4096 / 100e9);
+}
+
+TEST(Operation, AProductUsesTf32WhereItIsAllowed) {
+  spec::Experiment experiment;
+  experiment.training.precision = spec::Precision::kTf32;
+  EXPECT_DOUBLE_EQ(EstimateOperation(Operation::kMatmul, 1000, experiment, Device())->done_s, 2e9 / 4e12);
 }
 
 TEST(Operation, ReadingEachNormAddsLaunchAndArithmetic) {

@@ -27,7 +27,7 @@ int CopyText(char* to, int size, const std::string& text) {
   return 0;
 }
 
-CudaDriver Driver() {
+CudaDriver FakeDriver() {
   return {.init = [](unsigned int) { return machine.init; },
           .version = [](int* version) { return *version = 12080, 0; },
           .error_text = [](int, const char** text) { return *text = "no CUDA-capable device", 0; },
@@ -46,7 +46,7 @@ CudaDriver Driver() {
               }};
 }
 
-NvmlQueries Nvml() {
+NvmlQueries FakeQueries() {
   NvmlQueries nvml;
   nvml.init = [] { return ++machine.sessions, 0; };
   nvml.shutdown = [] { return --machine.sessions, 0; };
@@ -80,7 +80,7 @@ class Gpus : public testing::Test {
 };
 
 TEST_F(Gpus, HaveCudasNumberAndNvmlsLinks) {
-  const GpuList list = ListGpus(Driver(), Nvml());
+  const GpuList list = ListGpus(FakeDriver(), FakeQueries());
   ASSERT_EQ(list.gpus.size(), 2U);
   EXPECT_EQ(list.cuda_version, "12.8");
   const spec::Gpu& second = list.gpus[1];
@@ -97,7 +97,7 @@ TEST_F(Gpus, HaveCudasNumberAndNvmlsLinks) {
 }
 
 TEST_F(Gpus, WithoutNvmlTheirLinksAreUnknown) {
-  const GpuList list = ListGpus(Driver(), std::nullopt);
+  const GpuList list = ListGpus(FakeDriver(), std::nullopt);
   ASSERT_EQ(list.gpus.size(), 2U);
   EXPECT_EQ(list.gpus[0].memory, base::Bytes{140'000'000'000});
   EXPECT_EQ(list.gpus[0].memory_free, std::nullopt);
@@ -107,18 +107,18 @@ TEST_F(Gpus, WithoutNvmlTheirLinksAreUnknown) {
 }
 
 TEST_F(Gpus, AnOldNvmlLeavesOutWhatItLacks) {
-  NvmlQueries old = Nvml();
+  NvmlQueries old = FakeQueries();
   old.peer = nullptr;
   old.nvlink = nullptr;
   old.generation_most = nullptr;
-  const GpuList list = ListGpus(Driver(), old);
+  const GpuList list = ListGpus(FakeDriver(), old);
   EXPECT_EQ(list.gpus[0].link_most, std::nullopt);
   EXPECT_EQ(list.gpus[0].nvlinks, std::nullopt);
 }
 
 TEST_F(Gpus, OfADriverWithoutDevicesAreNoneAndTheReasonIsTheDrivers) {
   machine.init = 100;  // CUDA_ERROR_NO_DEVICE
-  const GpuList list = ListGpus(Driver(), Nvml());
+  const GpuList list = ListGpus(FakeDriver(), FakeQueries());
   EXPECT_THAT(list.gpus, IsEmpty());
   EXPECT_THAT(list.why_none, HasSubstr("no CUDA-capable device"));
 }
@@ -129,7 +129,7 @@ TEST_F(Gpus, WithoutADriverAreNoneAndTheLibraryIsNamed) {
 
 TEST_F(Gpus, HiddenOnesAreNone) {
   machine.gpus = 0;  // CUDA_VISIBLE_DEVICES=""
-  EXPECT_THAT(ListGpus(Driver(), Nvml()).why_none, HasSubstr("shows no device"));
+  EXPECT_THAT(ListGpus(FakeDriver(), FakeQueries()).why_none, HasSubstr("shows no device"));
 }
 
 }  // namespace
