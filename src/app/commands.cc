@@ -18,6 +18,9 @@ base::ExitCode Report(const Arguments& arguments);
 base::ExitCode Explain(const Arguments& arguments);
 base::ExitCode Validate(const Arguments& arguments);
 base::ExitCode Scenarios(const Arguments& arguments);
+base::ExitCode Devices(const Arguments& arguments);
+base::ExitCode Bench(const Arguments& arguments);
+base::ExitCode Memory(const Arguments& arguments);
 
 namespace {
 
@@ -89,6 +92,20 @@ constexpr std::string_view kScenariosExamples[] = {
     "pipesim scenarios no-workers --predict",
     "pipesim scenarios no-workers --predict --workers 2 --expect compute-bound",
     "pipesim scenarios noisy-neighbour --run",
+};
+
+constexpr std::string_view kDevicesExamples[] = {"pipesim devices", "pipesim devices cuda:1 --brief"};
+
+constexpr std::string_view kMemoryExamples[] = {
+    "pipesim memory --model resnet50 --batch 64 --device rtx-4060",
+    "pipesim memory --matmul 30000 --device tesla-m4",
+};
+
+constexpr std::string_view kBenchExamples[] = {
+    "pipesim bench matmul --sizes 1:2001:500",
+    "pipesim bench add --sizes 8,32,128,512 --iterations 100000 --device rtx-4060",
+    "pipesim bench step --model resnet18 --sizes 1,8,64 --max-time 30s",
+    "pipesim bench transfer --sizes 4KiB:256MiB:*16 --export html=copies.html",
 };
 
 constexpr unsigned kOneRun =
@@ -196,6 +213,26 @@ constexpr Command kCommands[] = {
      "get and why. --predict and --run answer its experiment; flags change it. The\n"
      "exit code is 5 when the verdict is another, 6 when it stays open.",
      kScenariosExamples, kOneRun | kScenarioFlags, Scenarios},
+    {"bench", "bench add|matmul|sync|transfer|concurrent|step [flags]",
+     "time one operation by size on CPU and GPU: who is faster, and why",
+     "add: a += a of n x n numbers; matmul: products; sync: the norm of each product\n"
+     "read each time or once; transfer: copies of n bytes, pageable and pinned;\n"
+     "concurrent: two products on two GPUs, in turn, on two streams; step: a model's\n"
+     "training step by batch. Medians over repeats after a warm-up. A device preset\n"
+     "predicts the GPU's half where there is none.",
+     kBenchExamples, kHelpFlags | kMachineFlags | kTextFlags | kStartFlags | kBenchFlags, Bench},
+    {"memory", "memory [EXPERIMENT.yaml] [--matmul N] [flags]",
+     "what a training step or a product holds on a device, and what fits",
+     "Parameters, gradients, optimizer state, activations and library workspaces at\n"
+     "the peak of a step, and the largest batch; with --matmul the operand and the\n"
+     "result of a product. The device is cuda:N with its free memory, cpu, or a\n"
+     "preset. Exit code 5 where it does not fit. Nothing is run.",
+     kMemoryExamples, kHelpFlags | kMachineFlags | kTextFlags | kStartFlags | kMemoryFlags, Memory},
+    {"devices", "devices [DEVICE] [flags]", "what is here to train on, and what cannot be measured",
+     "Each GPU (memory, compute capability, PCIe link, NVLink peers) and the\n"
+     "processors that this process may use (affinity, quota). With DEVICE: that\n"
+     "device if it is here, else cpu. Needs no LibTorch.",
+     kDevicesExamples, kHelpFlags | kTextFlags | kStartFlags, Devices},
 };
 
 }  // namespace

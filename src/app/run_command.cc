@@ -48,6 +48,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
     };
   }
   control.keep_spans = ExportsSpans(arguments);
+  control.force = arguments.Has("force");
   return RunRepeats(experiment, control, control.keep_spans ? &trace : nullptr);
 }
 

@@ -145,10 +145,26 @@ trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why)
   return TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, why);
 }
 
+/// Why the step cannot fit onto the GPU that trains.
+std::optional<std::string> GpuRefusal(const Experiment& experiment) {
+  if (experiment.device.kind != DeviceKind::kCuda) return std::nullopt;
+  const auto devices = LoadTorch().devices();
+  const engine::TorchDevice& device = devices.at(static_cast<std::size_t>(experiment.device.cuda_index));
+  spec::Gpu gpu;
+  gpu.id = experiment.device.Id();
+  gpu.memory = device.memory;
+  gpu.memory_free = device.memory_free;
+  gpu.capability_major = device.capability_major;
+  gpu.capability_minor = device.capability_minor;
+  return cost::GpuMemoryRefusal(experiment, gpu);
+}
+
+std::string Forceable(const std::string& refusal) { return refusal + "; --force tries it all the same"; }
+
 /// Returns why the run cannot fit into memory. If it can, limits the process to the free memory, so
 /// that an allocation fails before the kernel kills the process. Not with CUDA, whose driver
 /// reserves far more address space than it uses.
-std::optional<std::string> BoundMemory(const Experiment& experiment) {
+std::optional<std::string> BoundMemory(const Experiment& experiment, bool force) {
   const base::Bytes stacks = cost::StackRoom(experiment);
   std::vector<base::MemoryBound> bounds = base::ReadMemoryBounds();
   for (base::MemoryBound& bound : bounds)
@@ -157,7 +173,10 @@ std::optional<std::string> BoundMemory(const Experiment& experiment) {
   if (!bound) return std::nullopt;
   Experiment without_processes = experiment;  // threads stand for them
   without_processes.loader.worker_memory.reset();
-  if (auto refusal = cost::MemoryRefusal(without_processes, *bound)) return refusal;
+  if (!force) {
+    if (auto refusal = cost::MemoryRefusal(without_processes, *bound)) return Forceable(*refusal);
+    if (auto refusal = GpuRefusal(experiment)) return Forceable(*refusal);
+  }
   if (experiment.device.kind != DeviceKind::kCuda) base::LimitOwnData(bound->free + stacks);
   return std::nullopt;
 }
@@ -169,7 +188,7 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
   if (experiment.storage.kind == spec::StorageKind::kFiles)
     source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
   try {
-    if (const auto refusal = BoundMemory(experiment)) return TraceOfRefusal(clock, *refusal);
+    if (const auto refusal = BoundMemory(experiment, control.force)) return TraceOfRefusal(clock, *refusal);
     engine::PageCacheState page_cache;
     if (source != nullptr)
       page_cache =

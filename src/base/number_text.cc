@@ -77,6 +77,14 @@ std::string Amount(double bytes) {
   return (whole ? Fixed(count, 0) : Significant(count, digits)) + " " + std::string(unit.name);
 }
 
+std::string BinaryAmount(double bytes) {
+  constexpr double kKiB = 1024, kMiB = kKiB * 1024, kGiB = kMiB * 1024;
+  if (bytes >= 4 * kGiB) return Significant(bytes / kGiB, 3) + " GiB";
+  if (bytes >= kMiB) return Fixed(bytes / kMiB, 1) + " MiB";
+  if (bytes >= kKiB) return Fixed(bytes / kKiB, 1) + " KiB";
+  return Fixed(bytes, 0) + " B";
+}
+
 std::string AmountOf(double used_bytes, double limit_bytes) {
   constexpr double kGiB = 1024.0 * 1024 * 1024, kMiB = 1024.0 * 1024;
   const bool big = limit_bytes >= kGiB;

@@ -25,6 +25,8 @@ std::string Seconds(double seconds, int digits);
 
 /// An amount in decimal units: "77 MB"; below 1 kB in bytes.
 std::string Amount(double bytes);
+/// An amount in binary units, as memory is sold and freed: "1,682.3 MiB", "9.77 GiB".
+std::string BinaryAmount(double bytes);
 /// `used of limit` in one binary unit: "0.9 of 8.0 GiB".
 std::string AmountOf(double used_bytes, double limit_bytes);
 /// `used of limit` in the limit's unit: "527 of 550 MB/s"; each in its own where they are far

@@ -65,6 +65,22 @@ std::optional<double> HalfWidth(std::span<const double> values, double level) {
          std::sqrt(static_cast<double>(values.size()));
 }
 
+std::optional<MedianInterval> IntervalOfMedian(std::vector<double> values) {
+  const std::size_t n = values.size();
+  // Below the k-th smallest value lies the median with the probability of less than k heads in n
+  // throws; the largest k for which that is at most 2.5 %.
+  double probability = std::pow(0.5, static_cast<double>(n)), below = 0;
+  std::size_t k = 0;
+  while (k < n && below + probability <= 0.025) {
+    below += probability;
+    probability *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+    ++k;
+  }
+  if (k == 0) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return MedianInterval{values[k - 1], values[n - k]};
+}
+
 std::size_t Mser5(std::span<const double> values) {
   constexpr std::size_t kGroup = 5;
   const std::size_t count = values.size() / kGroup;

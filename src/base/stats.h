@@ -21,6 +21,14 @@ double StudentT(double level, std::size_t degrees);
 /// Half-width of the interval of the mean at `level`; nullopt for fewer than two values.
 std::optional<double> HalfWidth(std::span<const double> values, double level);
 
+/// The interval of the median at 95 %, from order statistics: it asks for no shape of the
+/// distribution. nullopt for fewer than six values. Source: Hahn and Meeker, "Statistical Intervals",
+/// 1991, chapter 5.
+struct MedianInterval {
+  double low = 0, high = 0;
+};
+std::optional<MedianInterval> IntervalOfMedian(std::vector<double> values);
+
 /// MSER-5: how many leading values to discard so that the standard error of the rest is smallest,
 /// over means of 5, at most half. Source: White, Cobb, Spratt, "A comparison of five steady-state
 /// truncation heuristics for simulation", WSC 2000.

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/number_text.h"
 #include "base/text.h"
@@ -14,9 +15,6 @@ namespace {
 
 using spec::Experiment;
 
-constexpr double kFp32Bytes = 4;
-constexpr double kBf16Bytes = 2;
-
 double BatchBytes(const Experiment& experiment) {
   return static_cast<double>(spec::PreparedBytes(experiment.dataset).count) *
          static_cast<double>(experiment.loader.batch_size);
@@ -26,65 +24,31 @@ void Add(MemoryPlan& plan, std::string what, double bytes) {
   if (bytes > 0) plan.parts.push_back({std::move(what), bytes});
 }
 
-/// State of the optimizer beside the parameter itself. Source: torch.optim, SGD (momentum buffer),
-/// Adam (two moments).
-double OptimizerCopies(spec::Optimizer optimizer) {
-  switch (optimizer) {
-    case spec::Optimizer::kSgd:
-      return 0;
-    case spec::Optimizer::kMomentum:
-      return 1;
-    case spec::Optimizer::kAdam:
-      return 2;
-  }
-  return 0;
+/// The model on its device. `libraries`: nothing on the CPU.
+void AddTraining(MemoryPlan& plan, const Experiment& experiment, int input_buffers,
+                 const LibraryMemory& libraries) {
+  const TrainingMemory peak = PeakOfTraining(experiment, input_buffers, libraries);
+  Add(plan, "parameters", peak.parameters);
+  Add(plan, "gradients", peak.gradients);
+  Add(plan, "optimizer state", peak.optimizer_state);
+  Add(plan, "activations", peak.activations);
+  Add(plan, "library workspaces", peak.workspaces);
+  Add(plan, fmt::format("{} input batches", input_buffers), peak.input_batches);
 }
 
-/// Activations that the backward pass needs: each layer's output, unless only a ReLU or a sum reads
-/// it. A ReLU keeps its own result, a sum keeps nothing. Source: PyTorch,
-/// tools/autograd/derivatives.yaml (threshold_backward(grad, result, 0); add).
-double KeptElements(const std::vector<spec::LayerCost>& layers) {
-  double elements = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool passes =
-        i + 1 < layers.size() && (layers[i + 1].name == "relu" || layers[i + 1].name == "add");
-    if (!passes) elements += static_cast<double>(layers[i].elements_out);
-  }
-  return elements;
-}
-
-/// The model in the memory of the training device. Weights, gradients and optimizer state are
-/// fp32 (bf16 is autocast).
-void AddTraining(MemoryPlan& plan, const Experiment& experiment) {
-  const std::vector<spec::LayerCost> layers = CostsOf(experiment.model, experiment.dataset.shape);
-  double parameters = 0;
-  for (const spec::LayerCost& layer : layers) parameters += static_cast<double>(layer.parameters);
-  const auto batch = static_cast<double>(experiment.loader.batch_size);
-  const bool bf16 = experiment.training.precision == spec::Precision::kBf16;
-  Add(plan, "parameters", parameters * kFp32Bytes);
-  Add(plan, "gradients", parameters * kFp32Bytes);
-  Add(plan, "optimizer state",
-      parameters * kFp32Bytes * OptimizerCopies(experiment.training.optimizer));
-  Add(plan, "activations", KeptElements(layers) * batch * (bf16 ? kBf16Bytes : kFp32Bytes));
-  Add(plan, "the input as fp32",
-      static_cast<double>(spec::Elements(experiment.dataset.shape)) * batch * kFp32Bytes);
-  plan.left_out.emplace_back("gradients of activations, workspaces of LibTorch's libraries");
-}
+constexpr const char* kContext = "the CUDA context and loaded kernels";
 
 /// The memory of a described device: the model, and a batch for each step in flight.
-MemoryPlan PlanDeviceMemory(const Experiment& experiment) {
-  MemoryPlan plan;
-  AddTraining(plan, experiment);
-  Add(plan, fmt::format("{} input batches", experiment.device.in_flight),
-      experiment.device.in_flight * BatchBytes(experiment));
-  return plan;
+MemoryPlan PlanPresetMemory(const Experiment& experiment) {
+  const auto& preset = experiment.device.preset;
+  return PlanDeviceMemory(experiment, preset ? preset->compute_capability : std::nullopt);
 }
 
-using Planner = MemoryPlan (*)(const Experiment&);
+using Planner = std::function<MemoryPlan(const Experiment&)>;
 
 /// The largest value in [1, now) that fits; 0: none. Memory must grow with the value.
 template <class Number, class With>
-Number LargestThatFits(Planner plan, Number now, double free, With&& with) {
+Number LargestThatFits(const Planner& plan, Number now, double free, With&& with) {
   Number fits = 0, too_much = now;
   while (too_much - fits > 1) {
     const Number middle = fits + (too_much - fits) / 2;
@@ -93,7 +57,7 @@ Number LargestThatFits(Planner plan, Number now, double free, With&& with) {
   return fits;
 }
 
-std::int64_t LargestBatch(Planner plan, const Experiment& experiment, double free) {
+std::int64_t LargestBatch(const Planner& plan, const Experiment& experiment, double free) {
   return LargestThatFits(plan, experiment.loader.batch_size, free, [&](std::int64_t size) {
     Experiment smaller = experiment;
     smaller.loader.batch_size = size;
@@ -142,12 +106,52 @@ std::string RefusalText(const MemoryPlan& plan, double free, const std::string& 
   return text;
 }
 
+/// Why it does not fit into `free` on the device `where`; nullopt: it fits.
+std::optional<std::string> RefusalOn(const std::string& where, const Experiment& experiment,
+                                     const Planner& planner, base::Bytes free) {
+  const MemoryPlan plan = planner(experiment);
+  const auto has = static_cast<double>(free.count);
+  if (plan.Total() <= has) return std::nullopt;
+  std::vector<std::string> fits;
+  if (const std::int64_t batch = LargestBatch(planner, experiment, has); batch > 0)
+    fits.push_back(fmt::format("--batch {}", batch));
+  return RefusalText(plan, has, where, fits);
+}
+
 }  // namespace
 
 double MemoryPlan::Total() const {
   double total = 0;
   for (const MemoryPart& part : parts) total += part.bytes;
   return total;
+}
+
+MemoryPlan PlanDeviceMemory(const Experiment& experiment, std::optional<double> compute_capability) {
+  MemoryPlan plan;
+  AddTraining(plan, experiment, experiment.device.in_flight,
+              LibraryMemoryOf(/*on_cpu=*/false, compute_capability));
+  plan.left_out.emplace_back(kContext);
+  return plan;
+}
+
+MemoryPlan PlanMatmul(std::int64_t size, const LibraryMemory& libraries) {
+  const double matrix = 4.0 * static_cast<double>(size) * static_cast<double>(size);
+  MemoryPlan plan;
+  Add(plan, "operand", matrix);
+  Add(plan, "result", matrix);
+  Add(plan, "library workspaces", libraries.blas_workspace_bytes);
+  return plan;
+}
+
+std::int64_t LargestWithin(double free, const std::function<MemoryPlan(std::int64_t)>& plan_of) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  std::int64_t fits = 0, too_much = 1;
+  while (too_much < kMost && plan_of(too_much).Total() <= free) fits = std::exchange(too_much, 2 * too_much);
+  while (too_much - fits > 1) {
+    const std::int64_t middle = fits + (too_much - fits) / 2;
+    (plan_of(middle).Total() <= free ? fits : too_much) = middle;
+  }
+  return fits;
 }
 
 MemoryPlan PlanMemory(const Experiment& experiment) {
@@ -172,7 +176,10 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
         experiment.loader.workers * each);
   }
   Add(plan, "generated samples", static_cast<double>(GeneratedBytes(experiment).count));
-  if (experiment.device.kind == spec::DeviceKind::kCpu) AddTraining(plan, experiment);
+  if (experiment.device.kind == spec::DeviceKind::kCpu) {
+    AddTraining(plan, experiment, 0, LibraryMemoryOf(/*on_cpu=*/true, std::nullopt));
+    plan.left_out.emplace_back("workspaces of LibTorch's libraries");
+  }
   if (experiment.device.kind == spec::DeviceKind::kCuda)
     plan.left_out.emplace_back("CUDA's own memory");
   const int accelerators = experiment.run.accelerators;
@@ -194,13 +201,14 @@ std::optional<std::string> MemoryRefusal(const Experiment& experiment,
 
 std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment, const Step& step) {
   if (step.on_cpu() || !step.device_memory || step.device_memory->count <= 0) return std::nullopt;
-  const MemoryPlan plan = PlanDeviceMemory(experiment);
-  const auto has = static_cast<double>(step.device_memory->count);
-  if (plan.Total() <= has) return std::nullopt;
-  std::vector<std::string> fits;
-  if (const std::int64_t batch = LargestBatch(&PlanDeviceMemory, experiment, has); batch > 0)
-    fits.push_back(fmt::format("--batch {}", batch));
-  return RefusalText(plan, has, "device " + step.device_name, fits);
+  return RefusalOn("device " + step.device_name, experiment, &PlanPresetMemory, *step.device_memory);
+}
+
+std::optional<std::string> GpuMemoryRefusal(const Experiment& experiment, const spec::Gpu& gpu) {
+  const Planner plan = [&](const Experiment& asked) {
+    return PlanDeviceMemory(asked, gpu.ComputeCapability());
+  };
+  return RefusalOn(spec::ToText(gpu.id), experiment, plan, gpu.memory_free.value_or(gpu.memory));
 }
 
 base::Bytes StackRoom(const Experiment& experiment) {

@@ -3,13 +3,16 @@
 // parts; names the others and leaves them out.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/memory.h"
 #include "cost/step.h"
+#include "cost/training_memory.h"
 #include "spec/experiment.h"
+#include "spec/inventory.h"
 
 namespace pipesim::cost {
 
@@ -28,17 +31,31 @@ struct MemoryPlan {
 /// counts as filled, as in a compute-bound run. With several accelerators, each holds as much.
 MemoryPlan PlanMemory(const spec::Experiment& experiment);
 
+/// The memory of the device that trains, as LibTorch's allocator counts it, without the CUDA context.
+/// `compute_capability`: 9.0 of an H200; nullopt: unknown.
+MemoryPlan PlanDeviceMemory(const spec::Experiment& experiment,
+                            std::optional<double> compute_capability);
+
+/// A product of two size x size matrices in fp32: the operand (its transpose is a view) and the
+/// result are there at once.
+MemoryPlan PlanMatmul(std::int64_t size, const LibraryMemory& libraries);
+
+/// The largest number whose plan fits into `free`; 0: none. Plans must grow with the number.
+std::int64_t LargestWithin(double free, const std::function<MemoryPlan(std::int64_t)>& plan_of);
+
 /// Why the experiment cannot run within `bound`: the memory it needs by part, the free memory and
 /// which limit sets it, and flags for the largest batch and window that would fit. nullopt: it
 /// fits.
 std::optional<std::string> MemoryRefusal(const spec::Experiment& experiment,
                                          const base::MemoryBound& bound);
 
-/// The same for the memory of the device that `step` describes, in predictions: weights,
-/// gradients, optimizer state, activations and `in_flight` input batches. nullopt: it fits, or
+/// The same for the memory of the device that `step` describes, in predictions. nullopt: it fits, or
 /// the device's memory is unknown.
 std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment,
                                                const Step& step);
+
+/// The same for the free memory of a GPU of this machine.
+std::optional<std::string> GpuMemoryRefusal(const spec::Experiment& experiment, const spec::Gpu& gpu);
 
 /// Address space of thread stacks. It counts as data although little of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);

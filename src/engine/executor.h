@@ -40,6 +40,7 @@ struct RunControl {
   std::function<std::optional<ProbePlan>(const trace::RunTrace&)> plan_probes;
   /// The virtual engine may skip what repeats itself exactly. The trace is the same.
   bool skip_periods = true;
+  bool force = false;       ///< begin even where memory will not suffice by the estimate
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
 };
 

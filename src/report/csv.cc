@@ -211,6 +211,21 @@ constexpr CsvColumn kSizeColumns[] = {{"value", "value"},
                                       {"samples_per_s", "samples_per_s"},
                                       {"accelerator_utilization", "accelerator_utilization"}};
 
+// Of a GPU, and of the processors as the last row.
+constexpr CsvColumn kDeviceColumns[] = {{"memory_bytes", "memory_bytes"},
+                                        {"memory_free_bytes", "memory_free_bytes"},
+                                        {"compute_capability", "compute_capability"},
+                                        {"multiprocessors", "multiprocessors"},
+                                        {"pci_bus_id", "pci_bus_id"},
+                                        {"pcie_generation", "pcie.generation"},
+                                        {"pcie_lanes", "pcie.lanes"},
+                                        {"pcie_generation_at_most", "pcie_at_most.generation"},
+                                        {"pcie_lanes_at_most", "pcie_at_most.lanes"},
+                                        {"nvlinks", "nvlinks"},
+                                        {"cores", "cores"},
+                                        {"physical_cores", "physical_cores"},
+                                        {"quota_cores", "quota_cores"}};
+
 /// A column for each of `columns`, from a part of the document a row.
 template <std::size_t kCount>
 void AddFigures(CsvTable& table, const CsvColumn (&columns)[kCount], const std::vector<View>& rows,
@@ -305,6 +320,68 @@ void AddCsvSize(CsvTable& table, View document) {
   AddFigures(table, kSizeColumns, tried);
 }
 
+// Of a size of a bench, on one device.
+constexpr CsvColumn kBenchColumns[] = {{"size", "size"},
+                                       {"time_s", "time_s"},
+                                       {"time_low_s", "time_low_s"},
+                                       {"time_high_s", "time_high_s"},
+                                       {"enqueued_s", "enqueued_s"},
+                                       {"repeats", "repeats"},
+                                       {"operations", "operations"},
+                                       {"flops_per_s", "flops_per_s"},
+                                       {"bytes_per_s", "bytes_per_s"},
+                                       {"flops_of_peak", "flops_of_peak"},
+                                       {"bytes_of_peak", "bytes_of_peak"}};
+
+/// A row for each series and size.
+void AddCsvBench(CsvTable& table, View document) {
+  std::vector<View> points, owners;
+  for (const View series : document.At("series").Items())
+    for (const View point : series.At("points").Items()) {
+      points.push_back(point);
+      owners.push_back(series);
+    }
+  for (const CsvColumn& column : kContextColumns)
+    table.Add(std::string(column.name), CsvCells(points.size(), CsvCell(document.At(column.path))));
+  table.Add("bench", CsvCells(points.size(), CsvCell(document.At("bench.name"))));
+  table.Add("unit", CsvCells(points.size(), CsvCell(document.At("bench.unit"))));
+  for (const char* name : {"name", "device", "predicted"})
+    table.AddOf(name == std::string_view("name") ? "series" : name, points.size(),
+                [&](std::size_t row) { return CsvCell(owners[row].At(name)); });
+  AddFigures(table, kBenchColumns, points);
+}
+
+/// A row for each part, and the total.
+void AddCsvMemory(CsvTable& table, View document) {
+  const std::vector<View> parts = document.At("parts").Items();
+  const std::size_t rows = parts.size() + 1;
+  for (const CsvColumn& column : kContextColumns)
+    table.Add(std::string(column.name), CsvCells(rows, CsvCell(document.At(column.path))));
+  table.Add("device", CsvCells(rows, CsvCell(document.At("device.name"))));
+  table.AddOf("part", rows, [&](std::size_t row) {
+    return row < parts.size() ? CsvCell(parts[row].At("what")) : std::string("total");
+  });
+  table.AddOf("bytes", rows, [&](std::size_t row) {
+    return CsvCell(row < parts.size() ? parts[row].At("bytes") : document.At("total_bytes"));
+  });
+  for (const char* name : {"free_bytes", "fits", "largest"})
+    table.Add(name, CsvCells(rows, CsvCell(document.At(name))));
+}
+
+void AddCsvDevices(CsvTable& table, View document) {
+  std::vector<View> devices = document.At("gpus").Items();
+  const std::size_t gpus = devices.size();
+  devices.push_back(document.At("cpu"));
+  for (const CsvColumn& column : kContextColumns)
+    table.Add(std::string(column.name), CsvCells(devices.size(), CsvCell(document.At(column.path))));
+  table.AddOf("device", devices.size(), [&](std::size_t row) {
+    return row < gpus ? CsvCell(devices[row].At("device")) : std::string("cpu");
+  });
+  table.AddOf("device_name", devices.size(),
+              [&](std::size_t row) { return CsvCell(devices[row].At("name")); });
+  AddFigures(table, kDeviceColumns, devices);
+}
+
 }  // namespace
 
 std::string RenderCsv(const Document& report) {
@@ -317,6 +394,12 @@ std::string RenderCsv(const Document& report) {
     AddCsvTune(table, document);
   else if (kind == "size")
     AddCsvSize(table, document);
+  else if (kind == "bench")
+    AddCsvBench(table, document);
+  else if (kind == "memory")
+    AddCsvMemory(table, document);
+  else if (kind == "devices")
+    AddCsvDevices(table, document);
   else
     AddCsvRun(table, document);
   AddSettingColumns(table, document, table.Rows());

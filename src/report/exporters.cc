@@ -19,16 +19,16 @@ std::string RenderText(const Document& report) {
   return ToText(report, {.detail = Detail::kFull, .colour = false, .utf8 = true});
 }
 
-constexpr std::string_view kTables[] = {"run", "sweep", "tune", "size"};
+constexpr std::string_view kTables[] = {"run", "sweep", "tune", "size", "devices", "memory", "bench"};
 constexpr std::string_view kRuns[] = {"run"};
-constexpr std::string_view kCharts[] = {"run", "sweep"};
+constexpr std::string_view kCharts[] = {"run", "sweep", "bench"};
 
 constexpr auto kExporters = std::to_array<Exporter>({
     {"json", "the whole report; docs/schema/ describes it", &RenderJson},
     {"text", "what --full prints, without colour", &RenderText},
     {"html", "one page with pictures, for a browser and for sharing", &RenderHtml},
     {"markdown", "for an issue or a pull request", &RenderMarkdown},
-    {"csv", "one row a run, repeat or point, one column a figure", &RenderCsv, kTables},
+    {"csv", "one row a run, repeat, point, size; a column a figure", &RenderCsv, kTables},
     {.name = "trace",
      .help = "every thread's spans, for ui.perfetto.dev",
      .kinds = kRuns,

@@ -14,6 +14,7 @@ namespace pipesim::report {
 
 using base::Amount;
 using base::AmountOf;
+using base::BinaryAmount;
 using base::Count;
 using base::Fixed;
 using base::Gain;

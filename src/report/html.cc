@@ -38,6 +38,7 @@ std::string BodyOf(const Document& document) {
   if (kind == "size") return SizeBody(sheet);
   if (kind == "tune") return TuneBody(sheet);
   if (kind == "compare") return CompareBody(document);
+  if (kind == "bench") return BenchBody(document);
   return TextBody(document);
 }
 

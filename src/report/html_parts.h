@@ -23,6 +23,7 @@ std::string SweepBody(const Sheet& sheet);
 std::string SizeBody(const Sheet& sheet);
 std::string TuneBody(const Sheet& sheet);
 std::string CompareBody(const Document& document);
+std::string BenchBody(const Document& document);
 
 /// A stacked bar with the table of its parts.
 std::string TimeFigure(const std::optional<TimeTable>& table);

@@ -70,6 +70,9 @@ svg .on{fill:#111;font-size:13px;font-weight:600;paint-order:stroke}svg .on-busy
 .line-2{fill:none;stroke:var(--second);stroke-width:1.75;vector-effect:non-scaling-stroke;
 stroke-dasharray:5 3}
 .c1{color:var(--line)}.c2{color:var(--second)}
+.s0,.s1,.s2,.s3,.s4{fill:none;stroke-width:1.75;vector-effect:non-scaling-stroke}
+.s0{stroke:#0072b2}.s1{stroke:#d55e00}.s2{stroke:#009e73}.s3{stroke:#cc79a7}.s4{stroke:#999}
+.enqueued{stroke-dasharray:5 3}.dot{fill:var(--bg)}
 .warmup{fill:var(--dim);fill-opacity:.14}.event{stroke:var(--dim);stroke-dasharray:2 3}
 .hit{fill:transparent}.hit:hover{fill:var(--dim);fill-opacity:.18}
 .point{fill:var(--line)}.point-2{fill:var(--bg);stroke:var(--second);stroke-width:2}

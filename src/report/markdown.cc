@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "report/bench_report.h"
 #include "report/sweep_text.h"
 #include "report/text_parts.h"
 #include "report/view.h"
@@ -298,6 +299,19 @@ std::string SizeTriesTable(View document) {
                        rows);
 }
 
+std::string BenchTimesTable(View document) {
+  const BenchTable table = TableOfBench(document);
+  MarkdownRow head;
+  for (const std::string& title : table.head) head.push_back(MarkdownText(title));
+  std::vector<MarkdownRow> rows;
+  for (const auto& row : table.rows) {
+    MarkdownRow cells;
+    for (const std::string& cell : row) cells.push_back(MarkdownText(cell));
+    rows.push_back(std::move(cells));
+  }
+  return MarkdownTable("Time of one operation", std::string(head.size(), 'r'), head, rows);
+}
+
 std::string AnswerMarkdown(const Document& report, View document, const std::string& kind) {
   const std::string name = Setting(document, "name");
   std::string text = "### pipesim " + MarkdownText(kind) +
@@ -306,6 +320,7 @@ std::string AnswerMarkdown(const Document& report, View document, const std::str
   if (kind == "sweep") text += SweepPointsTable(document);
   if (kind == "tune") text += TuneRunsTable(document);
   if (kind == "size") text += SizeTriesTable(document);
+  if (kind == "bench") text += BenchTimesTable(document);
   return text;
 }
 

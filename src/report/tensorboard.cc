@@ -228,11 +228,40 @@ std::vector<ExportedFile> SweepFiles(View document, const Document& report, doub
   return out;
 }
 
+// ---- benches
+
+/// As add_scalars('GPU vs CPU', {'GPU': …, 'CPU': …}, size) of PyTorch's SummaryWriter: a run for each
+/// line, named MAIN_LINE, with the same tag. Seconds by size.
+std::vector<ExportedFile> BenchFiles(View document, const Document& report, double wall_s) {
+  std::vector<ExportedFile> out;
+  const std::string name = document.At("bench.name").Text();
+  const bool devices = document.At("comparison.slower").Text() == "cpu";
+  const std::string main = devices || name == "add" || name == "matmul" || name == "step" ? "GPU vs CPU" : name;
+  const auto add = [&](const std::string& line, View series, std::string_view value) {
+    EventFile file(wall_s);
+    for (const View point : series.At("points").Items())
+      if (const auto seconds = point.At(value).Number())
+        file.AddScalar(main, wall_s, point.At("size").Whole(), *seconds);
+    out.push_back({FolderName(main + "_" + line) + "/" + EventFileName(wall_s), file.bytes()});
+  };
+  for (const View series : document.At("series").Items()) {
+    const std::string own = series.At("name").Text();
+    const std::string line = own == "gpu" ? "GPU" : own == "cpu" ? "CPU" : own;
+    add(line, series, "time_s");
+    if (own == "gpu") add("GPU enqueued", series, "enqueued_s");
+  }
+  EventFile text(wall_s);
+  text.AddText("report", wall_s, RenderMarkdown(report));
+  out.push_back({EventFileName(wall_s), text.bytes()});
+  return out;
+}
+
 }  // namespace
 
 std::vector<ExportedFile> RenderTensorBoard(const Document& report) {
   const View document(&report, true);
   const double wall_s = WallTime(document.At("context.date").Text());
+  if (document.At("kind").Text() == "bench") return BenchFiles(document, report, wall_s);
   return document.At("kind").Text() == "sweep" ? SweepFiles(document, report, wall_s)
                                                : RunFiles(document, report, wall_s);
 }

@@ -2,7 +2,10 @@
 #include <cctype>
 
 #include "diagnose/verdicts.h"
+#include "report/bench_report.h"
 #include "report/compare_report.h"
+#include "report/devices_report.h"
+#include "report/memory_report.h"
 #include "report/size_report.h"
 #include "report/sweep_report.h"
 #include "report/text_parts.h"
@@ -60,6 +63,9 @@ std::string TextOfKind(const Document& report, const TextOptions& options) {
   if (kind == "tune") return TuneText(report, options);
   if (kind == "sweep") return SweepText(report, options);
   if (kind == "compare") return CompareText(report, options);
+  if (kind == "bench") return BenchText(report, options);
+  if (kind == "memory") return MemoryText(report, options);
+  if (kind == "devices") return DevicesText(report, options);
   AddVerdict(sheet);
   AddProof(sheet);
   if (options.detail == Detail::kBrief) {

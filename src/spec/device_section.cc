@@ -66,6 +66,8 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   read += reader.Rate("h2d_bandwidth", preset.h2d_bandwidth) ? 1 : 0;
   read += reader.Time("launch", preset.launch) ? 1 : 0;
   read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
+  double capability = 0;  // may be left out
+  if (reader.Number("compute_capability", capability, 1, 99)) preset.compute_capability = capability;
   reader.Finish();
   std::vector<std::string> missing;
   for (const std::string_view key : kPresetKeys)

@@ -181,6 +181,7 @@ struct DevicePreset {
   BytesPerSecond h2d_bandwidth;  ///< pinned
   Duration launch{};             ///< host time to launch one kernel
   double efficiency = 1;         ///< share of peak that dense layers reach in practice
+  std::optional<double> compute_capability;  ///< of an NVIDIA GPU: 9.0; sets the libraries' memory
   std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
 };
 /// Measured step time for one batch size (machine_profile.h).

@@ -44,5 +44,44 @@ TEST(CpuCommand, FewerComputeThreadsAreTriedLive) {
                 report["result"]["step_time_s"]["p99"].get<double>());
 }
 
+// ---- bench
+
+json BenchOf(std::vector<std::string> words, int expected = 0) {
+  words.insert(words.begin(), "bench");
+  words.insert(words.end(), {"--threads", "1", "--quiet", "--export", "json=-"});
+  const auto result = RunPipesim(words);
+  EXPECT_EQ(result.exit_code, expected) << result.err;
+  return result.out.empty() ? json() : json::parse(result.out);
+}
+
+TEST(CpuBench, TimesTheCpuHalfOfEachBench) {
+  const std::pair<std::string, std::string> benches[] = {{"add", "8,64"},         {"matmul", "8,64"},
+                                                         {"sync", "8,64"},        {"transfer", "4KiB,1MiB"},
+                                                         {"concurrent", "8,64"},  {"step", "1,8"}};
+  for (const auto& [bench, sizes] : benches) {
+    const json report = BenchOf({bench, "--sizes", sizes, "--device", "cpu", "--max-time", "5s"});
+    ASSERT_FALSE(report["series"].empty()) << bench;
+    EXPECT_TRUE(report["gpu"].is_null());
+    for (const json& series : report["series"])
+      for (const json& point : series["points"]) EXPECT_GT(point["time_s"], 0) << bench;
+  }
+}
+
+TEST(CpuBench, APresetPredictsTheGpusHalf) {
+  const json report = BenchOf({"matmul", "--sizes", "8,512", "--device", "h100", "--max-time", "5s"});
+  ASSERT_EQ(report["series"].size(), 2U);
+  EXPECT_EQ(report["series"][0]["predicted"], false);
+  EXPECT_EQ(report["series"][1]["predicted"], true);
+  // 2 x 512^3 FLOPs of 52 % of 67 TFLOP/s take 7.7 us, more than the launch.
+  EXPECT_NEAR(report["series"][1]["points"][1]["time_s"].get<double>(), 7.7e-6, 0.1e-6);
+}
+
+TEST(CpuBench, TheTimeLimitLeavesOutTheLargerSizes) {
+  const json report = BenchOf({"matmul", "--sizes", "8,500,1000,2000,4000,8000", "--device", "cpu", "--max-time", "1s"});
+  EXPECT_EQ(report["bench"]["stopped_by"], "max_time");
+  EXPECT_FALSE(report["skipped"].empty());
+  EXPECT_GT(report["series"][0]["points"][0]["time_s"], 0);
+}
+
 }  // namespace
 }  // namespace pipesim

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "support/command.h"
@@ -93,6 +94,52 @@ TEST_F(CudaCommand, AModelThatDoesNotFitEndsAsOomWithRequestedAndFreeMemory) {
   EXPECT_EQ(ran.report["result"]["status"], "oom");
   EXPECT_THAT(ran.report["result"]["failure"].get<std::string>(),
               AllOf(HasSubstr("GiB"), HasSubstr("free")));
+}
+
+// ---- memory, bench, devices
+
+TEST_F(CudaCommand, MemoryIsWhatLibTorchAllocates) {
+  constexpr double kMiB = 1 << 20;
+  for (const auto& [model, batch] : {std::pair("mlp", "256"), {"cnn", "256"}, {"resnet18", "32"},
+                                     {"transformer", "32"}}) {
+    const std::vector<std::string> asked{"--model", model, "--batch", batch};
+    auto memory = asked, run = asked;
+    memory.insert(memory.begin(), "memory");
+    memory.insert(memory.end(), {"--device", "cuda:0", "--export", "json=-"});
+    run.insert(run.end(), {"--workers", "1", "--prepare", "none", "--storage", "none", "--steps", "6", "--warmup",
+                           "0", "--set", "run.probes=off"});
+    const double estimated = json::parse(RunPipesim(memory).out)["total_bytes"];
+    const double measured = RunOnGpu(run).report["memory"]["device_peak_bytes"];
+    EXPECT_NEAR(estimated / kMiB, measured / kMiB, std::max(0.05 * measured / kMiB, 64.0)) << model;
+  }
+}
+
+TEST_F(CudaCommand, ABatchBeyondTheMemoryIsRefusedWithOneThatFits) {
+  const std::vector<std::string> words{"--model", "resnet18", "--batch", "1M", "--workers", "0", "--prepare", "none",
+                                       "--storage", "none", "--steps", "1", "--set", "device.in_flight=1"};
+  const Ran refused = RunOnGpu(words);
+  EXPECT_EQ(refused.result.exit_code, 4);
+  EXPECT_EQ(refused.report["result"]["status"], "oom");
+  EXPECT_THAT(refused.report.dump(), AllOf(HasSubstr("not started"), HasSubstr("--force")));
+}
+
+TEST_F(CudaCommand, BenchHasBothHalvesAndTheTrap) {
+  const CommandResult result =
+      RunPipesim({"bench", "matmul", "--sizes", "8,1000", "--max-time", "20s", "--quiet", "--export", "json=-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document["series"].size(), 2U);
+  const json& large = document["series"][1]["points"][1];
+  EXPECT_LE(large["enqueued_s"], large["time_s"]);
+  EXPECT_GT(document["comparison"]["points"][1]["ratio"], 1);
+}
+
+TEST_F(CudaCommand, DevicesNamesTheGpuThatTrainingUses) {
+  const json devices = json::parse(RunPipesim({"devices", "--export", "json=-"}).out);
+  ASSERT_FALSE(devices["gpus"].empty());
+  const Ran ran = RunOnGpu({"--workers", "0", "--steps", "2"});
+  EXPECT_EQ(devices["gpus"][0]["name"], ran.report["effective"]["device_name"]);
+  EXPECT_EQ(devices["auto"], "cuda:0");
 }
 
 }  // namespace

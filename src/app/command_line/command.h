@@ -28,6 +28,8 @@ enum FlagSet : unsigned {
   kSweepFlags = 8192,
   kCompareFlags = 16384,
   kImportFlags = 32768,
+  kMemoryFlags = 65536,
+  kBenchFlags = 131072,
 };
 
 struct Command {

@@ -61,6 +61,10 @@ constexpr Option kOptions[] = {
      kSweepFlags},
     {"engine", "run|predict|both", "", "run for real (default), predict, or compare both",
      kPipeline, kSweepFlags},
+    {"matmul", "N", "", "a product of two N x N fp32 matrices, not a step", kPipeline,
+     kMemoryFlags},
+    {"sizes", "LIST", "", "sizes to time: 8,32,128, 1:10000:50 or 64:4096:*2", kPipeline,
+     kBenchFlags},
     {"also", "MODEL", "", "measure the steps of this model too", kPipeline, kCalibrateFlags},
     {"python", "PYTHON", "", "measure only PyTorch's worker processes, with this Python",
      kPipeline, kCalibrateFlags},
@@ -85,6 +89,9 @@ constexpr Option kOptions[] = {
     {"repeats", "N", "run.repeats", "run N times, with seeds seed, seed+1, ...", kStop,
      kExperimentFlags},
 
+    {"iterations", "N", "", "operations in a repeat (default: enough for 10 ms)", kStop, kBenchFlags},
+    {"max-time", "TIME", "", "leave out sizes not reached by then (default: 60s)", kStop,
+     kBenchFlags},
     {"point-limit", "TIME", "sweep.point_limit", "end a point's real run after this: 20min", kStop,
      kSweepFlags},
     {"within", "SHARE", "", "the smallest settings this near to the fastest: 2%", kStop, kTuneFlags},
@@ -107,6 +114,7 @@ constexpr Option kOptions[] = {
     {"no-save", "", "", "do not keep this run for `pipesim report last`", kResult, kJudgeFlags},
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kJudgeFlags},
 
+    {"force", "", "", "run even where memory will not suffice by the estimate", kResult, kRunFlags},
     {"prove", "", "", "run the recommended command, too: 3 pairs of runs", kResult,
      kRunFlags},
     {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,

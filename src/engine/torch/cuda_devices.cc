@@ -1,3 +1,4 @@
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -13,6 +14,15 @@
 namespace pipesim::engine {
 namespace {
 
+/// What earlier trainers of this process gave back to LibTorch's allocator, which keeps it.
+std::int64_t CachedBytes(c10::DeviceIndex index) {
+  namespace allocator = c10::cuda::CUDACachingAllocator;
+  if (!allocator::get()->initialized()) return 0;
+  const auto stats = allocator::getDeviceStats(index);
+  const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+}
+
 TorchDevice Describe(c10::DeviceIndex index) {
   const c10::cuda::CUDAGuard guard(index);
   cudaDeviceProp properties{};
@@ -24,7 +34,9 @@ TorchDevice Describe(c10::DeviceIndex index) {
   return {.name = spec::ToText(spec::DeviceId::Cuda(index)),
           .device_name = properties.name,
           .memory = {static_cast<std::int64_t>(total)},
-          .memory_free = {static_cast<std::int64_t>(free)},
+          .memory_free = {static_cast<std::int64_t>(free) + CachedBytes(index)},
+          .capability_major = properties.major,
+          .capability_minor = properties.minor,
           .pci_bus_id = bus_id.data()};
 }
 

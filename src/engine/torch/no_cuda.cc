@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "engine/torch/bench_loops.h"
 #include "engine/torch/cuda.h"
 
 namespace pipesim::engine {
@@ -16,5 +17,19 @@ std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment&, const base::Cl
 }
 
 std::unique_ptr<BatchMemory> MakePinnedMemory() { throw base::EnvironmentError(kNoCuda); }
+
+void UseBenchDevice(spec::DeviceId device) {
+  if (device.IsCuda()) throw base::EnvironmentError(kNoCuda);
+}
+
+void WaitForBenchDevice(spec::DeviceId) {}
+
+std::unique_ptr<BenchLoop> MakeCudaCopyLoop(const BenchRequest&) {
+  throw base::EnvironmentError(kNoCuda);
+}
+
+std::unique_ptr<BenchLoop> MakePairLoop(const BenchRequest&) {
+  throw base::EnvironmentError(kNoCuda);
+}
 
 }  // namespace pipesim::engine

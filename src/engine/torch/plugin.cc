@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "engine/torch/bench_loops.h"
 #include "engine/torch/cpu_trainer.h"
 #include "engine/torch/cuda.h"
 
@@ -25,6 +26,7 @@ PipesimTorchPlugin() {
                                      .libtorch_version = TORCH_VERSION,
                                      .devices = CudaDevices,
                                      .make_trainer = MakeTrainer,
-                                     .make_pinned_memory = MakePinnedMemory};
+                                     .make_pinned_memory = MakePinnedMemory,
+                                     .make_bench_loop = MakeBenchLoop};
   return &plugin;
 }

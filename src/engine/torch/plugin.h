@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "engine/batch_memory.h"
+#include "engine/bench_loop.h"
 #include "engine/trainer.h"
 #include "spec/experiment.h"
 
@@ -16,7 +17,9 @@ namespace pipesim::engine {
 struct TorchDevice {
   std::string name;         ///< "cuda:0"
   std::string device_name;  ///< "NVIDIA H200"
-  base::Bytes memory, memory_free;
+  base::Bytes memory;
+  base::Bytes memory_free;   ///< for this process: with what LibTorch's allocator keeps for reuse
+  int capability_major = 0, capability_minor = 0;
   std::string pci_bus_id{};  ///< "0000:1a:00.0"; NVML may number devices differently
 };
 
@@ -32,8 +35,10 @@ struct TorchPlugin {
                                            int compute_threads) = nullptr;
   /// Page-locked host memory; throws EnvironmentError without CUDA.
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
+  /// Throws OutOfMemory, EnvironmentError (no such device).
+  std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
 };
-inline constexpr int kTorchPluginVersion = 2;
+inline constexpr int kTorchPluginVersion = 3;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
 
 }  // namespace pipesim::engine

@@ -110,5 +110,23 @@ TEST(Autocorrelation, SeparatesTrendsFromAlternation) {
   EXPECT_EQ(Autocorrelation1(constant), 0);
 }
 
+// Of 20 throws at most 5 are heads with a probability of 2.07 %, at most 6 with 5.77 %.
+TEST(IntervalOfMedian, LiesBetweenTheRanksOfTheBinomialDistribution) {
+  std::vector<double> values;
+  for (int i = 20; i >= 1; --i) values.push_back(i);
+  const auto interval = IntervalOfMedian(values);
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 6);
+  EXPECT_EQ(interval->high, 15);
+}
+
+TEST(IntervalOfMedian, OfSixValuesIsTheirRangeAndOfFiveUnknown) {
+  const auto interval = IntervalOfMedian({3, 1, 2, 6, 5, 4});
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 1);
+  EXPECT_EQ(interval->high, 6);
+  EXPECT_EQ(IntervalOfMedian({1, 2, 3, 4, 5}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pipesim::base

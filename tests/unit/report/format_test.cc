@@ -61,6 +61,9 @@ TEST(Amount, IsDecimalAndLimitsShareAUnit) {
   EXPECT_EQ(RateOf(527.1e6, 550e6), "527 of 550 MB/s");
   EXPECT_EQ(RateOf(50e6, 2e9), "0.0500 of 2.00 GB/s");
   EXPECT_EQ(RateOf(3.8e6, 25.6e9), "3.8 MB/s of 26 GB/s");
+  EXPECT_EQ(BinaryAmount(4.0 * 21000 * 21000), "1,682.3 MiB");
+  EXPECT_EQ(BinaryAmount(4.0 * 51200 * 51200), "9.77 GiB");
+  EXPECT_EQ(BinaryAmount(4096), "4.0 KiB");
   EXPECT_EQ(AmountOf(0.9 * 1024 * 1024 * 1024, 8.0 * 1024 * 1024 * 1024), "0.9 of 8.0 GiB");
 }
 
