@@ -209,7 +209,7 @@ class Costs(unittest.TestCase):
         small = record(loaders.Numbers(), batch_size=8)
         large = record(loaders.Pictures(), batch_size=32)
         self.assertGreater(large.costs.send, small.costs.send)
-        self.assertEqual(value(large, "dataset.shape"), "[3, 224, 224]")
+        self.assertEqual(value(large, "dataset.shape"), "[3, 448, 448]")
         self.assertEqual(value(large, "dataset.dtype"), "uint8")
         self.assertEqual(value(large, "dataset.tensors"), "2")
 
