@@ -71,6 +71,8 @@ def answer(recording: Recording) -> str:
         f"In PyTorch: {tuned.line}\n"
         f"  predicted {tuned.tuned_per_s:,.4g} samples/s, {tuned.gain:+.0%} over {tuned.now_per_s:,.4g} as it is\n"
     )
+    if recording.step is None:
+        text += "  This is for loading alone: with a step, fewer workers may keep up with it\n"
     shown = diff(recording.place, changes(recording, tuned))
     return text + (f"\n{shown}" if shown else "")
 

@@ -237,7 +237,11 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
 
     alone = trials.loops.get("alone")
     worker_rows = batches_of(figures["workers"])
-    fetched_there = [row[probes.FETCH_CPU] for rows in worker_rows for row in rows]
+    made_there = [row for rows in worker_rows for row in rows]
+    more = max(
+        surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
+        surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
+    )
     loop = trials.loops["workers"]
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
@@ -247,7 +251,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use: that is a part of sending.
-        send=sending(worker_rows) + surplus(fetched_there, wholes),
+        send=sending(worker_rows) + more,
         receive=receiving(loop), receive_wait=waiting_for_the_lock(loop),
         arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),

@@ -209,7 +209,7 @@ class Costs(unittest.TestCase):
         small = record(loaders.Numbers(), batch_size=8)
         large = record(loaders.Pictures(), batch_size=32)
         self.assertGreater(large.costs.send, small.costs.send)
-        self.assertEqual(value(large, "dataset.shape"), "[3, 224, 224]")
+        self.assertEqual(value(large, "dataset.shape"), "[3, 448, 448]")
         self.assertEqual(value(large, "dataset.dtype"), "uint8")
         self.assertEqual(value(large, "dataset.tensors"), "2")
 
@@ -235,7 +235,7 @@ class Costs(unittest.TestCase):
 class Kinds(unittest.TestCase):
     def test_iterable_data_sets_shard_in_their_workers(self):
         loader = DataLoader(loaders.Stream(48), batch_size=8, num_workers=2, worker_init_fn=loaders.shard)
-        recording = record(loader)
+        recording = record(loader, budget_s=1)  # time to find the end of 24 ms of work
         self.assertEqual(value(recording, "dataset.samples"), "48")
         self.assertEqual((loader.dataset.first, loader.dataset.last), (0, 48))
 
