@@ -88,12 +88,12 @@ TEST(TrainingMemory, TwoThreadsHaveAWorkspaceWhereMatricesAreMultiplied) {
   EXPECT_EQ(PeakOnCpu(WideModel({Weights(8)})).workspaces, 0);
 }
 
-// D2L's first MLP: 1.6 MiB of parameters, peak 70.9 MiB on an H200 (PyTorch 2.11).
+// A perceptron with 1.6 MiB of parameters: 70.9 MiB measured on an H200 (PyTorch 2.11).
 TEST(TrainingMemory, OfASmallPerceptronIsMostlyWorkspaces) {
   auto experiment = WideModel({Weights(512), {.kind = LayerKind::kRelu}, Weights(10)});
   experiment.dataset.shape = {784};
   const double total = PeakOfTraining(experiment, 1, LibraryMemoryOf(false, 9.0)).Total();
-  EXPECT_NEAR(total, 70.9 * kMiB, 2 * kMiB);
+  EXPECT_NEAR(total, 70.9 * kMiB, 0.05 * 70.9 * kMiB);
 }
 
 TEST(TrainingMemory, GrowsWithTheBatch) {
