@@ -30,19 +30,18 @@ TrainingMemory PeakOnCpu(const spec::Experiment& experiment) {
   return PeakOfTraining(experiment, 0, {});
 }
 
-// The input is the host's batch. The peak is in the backward pass of the second product: its input
-// and that one's gradient (2 MiB each), the gradient of its output (1 MiB); log-softmax is given back.
+// The input is the host's batch. The peak is in the backward pass of the first product: both gradients
+// of weights are there, and of the activations only the gradient of its output, 2 MiB.
 TEST(TrainingMemory, OfTwoProductsIsTheirWeightsTwiceAndTheActivationsOfTheLastBackward) {
   const TrainingMemory peak = PeakOnCpu(WideModel({Weights(2048), Weights(1024)}));
   EXPECT_EQ(peak.parameters, (8 + 8) * kMiB);
   EXPECT_EQ(peak.gradients, 16 * kMiB);
   EXPECT_EQ(peak.optimizer_state, 0);
-  // By the first product's backward pass only the gradient of its output is left.
   EXPECT_NEAR(peak.activations, 2 * kMiB, 2048);
 }
 
 TEST(TrainingMemory, OfManyActivationsIsAtTheEndOfTheForwardPass) {
-  // Ten products of 1 MiB each with small weights in between cannot be: weights of 4 MiB each.
+  // Ten products with weights of 4 MiB each.
   std::vector<spec::Layer> layers(10, Weights(1024));
   auto experiment = WideModel(layers);
   experiment.loader.batch_size = 256 * 64;  // activations of 64 MiB
