@@ -161,8 +161,9 @@ void AddLeftOutSizes(const Sheet& sheet) {
 void AddBenchMachine(const Sheet& sheet) {
   const View document = sheet.document;
   const std::string cpu = document.At("cpu.name").Text();
-  sheet.page.Add(fmt::format("CPU: {}, {} threads.", cpu.empty() ? "n/a" : cpu,
-                             Count(document.At("cpu.threads").NumberOr(0))));
+  const double threads = document.At("cpu.threads").NumberOr(0);
+  sheet.page.Add(fmt::format("CPU: {}, {} {}.", cpu.empty() ? "n/a" : cpu, Count(threads),
+                             threads == 1 ? "thread" : "threads"));
   const View gpu = document.At("gpu");
   if (gpu.IsPresent()) {
     const std::string from = gpu.At("peak_from").Text();

@@ -30,19 +30,18 @@ TrainingMemory PeakOnCpu(const spec::Experiment& experiment) {
   return PeakOfTraining(experiment, 0, {});
 }
 
-// The input is the host's batch. The peak is in the backward pass of the second product: its input
-// and that one's gradient (2 MiB each), the gradient of its output (1 MiB); log-softmax is given back.
+// The input is the host's batch. The peak is in the backward pass of the first product: both gradients
+// of weights are there, and of the activations only the gradient of its output, 2 MiB.
 TEST(TrainingMemory, OfTwoProductsIsTheirWeightsTwiceAndTheActivationsOfTheLastBackward) {
   const TrainingMemory peak = PeakOnCpu(WideModel({Weights(2048), Weights(1024)}));
   EXPECT_EQ(peak.parameters, (8 + 8) * kMiB);
   EXPECT_EQ(peak.gradients, 16 * kMiB);
   EXPECT_EQ(peak.optimizer_state, 0);
-  // By the first product's backward pass only the gradient of its output is left.
   EXPECT_NEAR(peak.activations, 2 * kMiB, 2048);
 }
 
 TEST(TrainingMemory, OfManyActivationsIsAtTheEndOfTheForwardPass) {
-  // Ten products of 1 MiB each with small weights in between cannot be: weights of 4 MiB each.
+  // Ten products with weights of 4 MiB each.
   std::vector<spec::Layer> layers(10, Weights(1024));
   auto experiment = WideModel(layers);
   experiment.loader.batch_size = 256 * 64;  // activations of 64 MiB
@@ -88,12 +87,12 @@ TEST(TrainingMemory, TwoThreadsHaveAWorkspaceWhereMatricesAreMultiplied) {
   EXPECT_EQ(PeakOnCpu(WideModel({Weights(8)})).workspaces, 0);
 }
 
-// D2L's first MLP: 1.6 MiB of parameters, peak 70.9 MiB on an H200 (PyTorch 2.11).
+// A perceptron with 1.6 MiB of parameters: 70.9 MiB measured on an H200 (PyTorch 2.11).
 TEST(TrainingMemory, OfASmallPerceptronIsMostlyWorkspaces) {
   auto experiment = WideModel({Weights(512), {.kind = LayerKind::kRelu}, Weights(10)});
   experiment.dataset.shape = {784};
   const double total = PeakOfTraining(experiment, 1, LibraryMemoryOf(false, 9.0)).Total();
-  EXPECT_NEAR(total, 70.9 * kMiB, 2 * kMiB);
+  EXPECT_NEAR(total, 70.9 * kMiB, 0.05 * 70.9 * kMiB);
 }
 
 TEST(TrainingMemory, GrowsWithTheBatch) {

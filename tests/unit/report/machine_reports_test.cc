@@ -20,6 +20,7 @@ namespace pipesim::tests {
 namespace {
 
 using report::Document;
+using report::ToText;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -66,7 +67,7 @@ TEST(DevicesReport, FitsItsSchemaAndNamesEachDevice) {
   const std::string text = ToText(document, {});
   EXPECT_THAT(text, StartsWith("cuda:0, cuda:1: 2 GPUs are here, `--device auto` takes cuda:0\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("cuda:1  NVIDIA H200, compute capability 9.0"),
-                          HasSubstr("PCIe 1.0 x16 (4.00 GB/s), at most 5.0 x16 (63.0"),
+                          HasSubstr("PCIe 1.0 x16 (4.00 GB/s), at most 5.0 x16\n        (63.0 GB/s)"),
                           HasSubstr("NVLink to cuda:0 (18 links)"), HasSubstr("processors 0-2,5 of 8"),
                           HasSubstr("CPU quota 2.50"), HasSubstr("cgroup /a/b"),
                           HasSubstr("CPU throttling: no cpu.stat can be read")));
@@ -171,7 +172,7 @@ TEST(BenchReport, NamesTheCrossoverTheReasonBelowItAndTheTrap) {
   EXPECT_NEAR(document["series"][1]["points"][2]["flops_of_peak"].get<double>(), 40.0 / 67, 1e-9);
   const std::string text = ToText(document, {});
   EXPECT_THAT(text, AllOf(StartsWith("The GPU is faster from size 100 on, 400 x at 1,000. Below, the tensor is"),
-                          HasSubstr("would show 5.0 us at"), HasSubstr("4,000 x instead of 400 x."),
+                          HasSubstr("would show 5.0 us at"), HasSubstr("4,000 x\n  instead of 400 x."),
                           HasSubstr("40.0 T"), HasSubstr("60 %")));
   EXPECT_TRUE(KeepsTheRules(text));
 }
