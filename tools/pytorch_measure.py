@@ -84,8 +84,19 @@ class Slice:
                 done = self.started(command, subprocess.run, capture_output=True, text=True, timeout=RECORD_LIMIT_S)
             except subprocess.TimeoutExpired:
                 return {"failed": f"no recording within {RECORD_LIMIT_S} s"}
-            return {"code": done.returncode, "seconds": time.monotonic() - begun, "messages": done.stderr[-4000:],
-                    "yaml": out.read_text() if out.exists() else None}
+            if done.returncode != 0 or not out.exists():
+                return {"failed": f"record: exit {done.returncode}: {done.stderr[-1000:]}"}
+            return {"seconds": time.monotonic() - begun, "messages": done.stderr[-2000:], "yaml": out.read_text()}
+
+    def calibrate(self, pipesim):
+        """The profile of this slice's processors."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "profile.yaml"
+            command = [pipesim, "calibrate", "--device", "emulated", "--python", self.python, "--out", str(out)]
+            done = self.started(command, subprocess.run, capture_output=True, text=True)
+            if done.returncode != 0:
+                return {"failed": f"calibrate: exit {done.returncode}: {done.stderr[-1000:]}"}
+            return {"yaml": out.read_text()}
 
     def close(self):
         self.server.stdin.close()
@@ -98,35 +109,44 @@ class Task:
     def __init__(self, do, program, workers=None, seconds=None):
         self.do, self.program, self.workers, self.seconds = do, program, workers, seconds
 
+    def is_long(self):
+        spawning = self.program in ("fit.spawned", "held_out.forkserver_started") and self.workers
+        return self.do in ("calibrate", "record") or spawning
+
     def answer_in(self, place):
+        if self.do == "calibrate":
+            return place.calibrate(self.program)
         if self.do == "record":
             return place.record(self.program)
         task = {"do": self.do, "program": self.program, "workers": self.workers, "seconds": self.seconds}
         return place.measure(task)
 
-    def keep(self, answer, programs):
-        entry = programs.setdefault(self.program, {"rates": {}})
+    def keep(self, answer, result):
+        if self.do == "calibrate":
+            result["profile"] = answer.get("yaml")
+            return
+        entry = result["programs"].setdefault(self.program, {"rates": {}})
         if self.do == "rate":
             entry["rates"].setdefault(str(self.workers), []).append(answer)
         else:
             entry[self.do] = answer
 
 
-def rounds(names, workers, seconds, count, with_recordings):
+def rounds(names, arguments):
     """Lists of tasks, one after another. The first brings generated files and the page cache into their state; each
     later one measures everything once, in an order of its own, what takes longest first."""
     yield [Task("first", name, 0) for name in names]
-    for number in range(count):
-        tasks = [Task("rate", name, each, seconds) for name in names for each in workers]
+    for number in range(arguments.rounds):
+        tasks = [Task("rate", name, each, arguments.seconds) for name in names for each in arguments.workers]
         if number == 0:
             tasks += [Task("stopwatch", name, seconds=0.3) for name in names]
-            tasks += [Task("record", name) for name in names if with_recordings]
+            tasks += [Task("record", name) for name in names if arguments.record]
+            tasks += [Task("calibrate", arguments.calibrate)] if arguments.calibrate else []
         random.Random(number).shuffle(tasks)
-        spawning = ("fit.spawned", "held_out.forkserver_started")
-        yield sorted(tasks, key=lambda task: task.do != "record" and not (task.program in spawning and task.workers))
+        yield sorted(tasks, key=lambda task: not task.is_long())
 
 
-def in_slices(places, tasks, programs, deadline):
+def in_slices(places, tasks, result, deadline):
     """Every slice takes the next task when it is free; after `deadline` none is begun. Returns how many were not."""
     waiting, lock = queue.Queue(), threading.Lock()
     for task in tasks:
@@ -140,7 +160,7 @@ def in_slices(places, tasks, programs, deadline):
                 return
             answer = task.answer_in(place)
             with lock:
-                task.keep(answer, programs)
+                task.keep(answer, result)
                 if answer.get("failed"):
                     print(f"{task.program}, {task.do}, {task.workers} workers: {answer['failed']}", file=sys.stderr)
 
@@ -168,9 +188,8 @@ def measure(arguments):
     result = {"context": context(python, cpus), "programs": {}}
     places = [Slice(python, each, arguments.scratch) for each in cpus]
     try:
-        for number, tasks in enumerate(rounds(names, arguments.workers, arguments.seconds, arguments.rounds,
-                                              arguments.record)):
-            left = in_slices(places, tasks, result["programs"], begun + 60 * arguments.minutes)
+        for number, tasks in enumerate(rounds(names, arguments)):
+            left = in_slices(places, tasks, result, begun + 60 * arguments.minutes)
             print(f"{time.monotonic() - begun:.0f} s: round {number} of {arguments.rounds}, {len(tasks) - left} of "
                   f"{len(tasks)} tasks", file=sys.stderr, flush=True)
             arguments.out.write_text(json.dumps(result, indent=1))

@@ -61,7 +61,10 @@ def predict(arguments):
     measured = json.loads(arguments.measured.read_text())
     pipesim, cores = Pipesim(arguments.pipesim, limit_s=60), measured["context"]["cores"]
     with tempfile.TemporaryDirectory() as folder:
-        asked = []
+        profile, asked = arguments.profile, []
+        if profile is None and measured.get("profile"):
+            profile = pathlib.Path(folder) / "profile.yaml"
+            profile.write_text(measured["profile"])
         for program, entry in measured["programs"].items():
             entry["predicted"] = {}
             for basis, text_of in BASES.items():
@@ -71,7 +74,7 @@ def predict(arguments):
                 file = pathlib.Path(folder) / f"{program}.{basis}.yaml"
                 file.write_text(text)
                 entry["predicted"][basis] = {}
-                asked += [(entry["predicted"][basis], workers, words(file, int(workers), cores, arguments.profile))
+                asked += [(entry["predicted"][basis], workers, words(file, int(workers), cores, profile))
                           for workers in entry["rates"]]
         answers = in_parallel(arguments.jobs or len(os.sched_getaffinity(0)), lambda each: pipesim(each[2]), asked)
         for (where, workers, _), answer in zip(asked, answers):
