@@ -23,6 +23,11 @@ TESTS = ROOT / "tests/pytorch"
 WORKERS = [0, 1, 2, 3, 4, 6, 8]
 HALVES = ["fit", "held_out"]
 RECORD_LIMIT_S = 120
+WATCH_LIMIT_S = 240
+# Programs that train, and the worker counts at which pipesim.watch looks at them.
+WATCHED = {"fit.train_mlp": 2, "fit.train_from_files": 0, "fit.train_on_words": 4, "fit.step_5ms": 1,
+           "held_out.train_mlp_2_threads": 2, "held_out.train_cnn": 0, "held_out.train_augmented": 1,
+           "held_out.train_table": 2, "held_out.step_20ms": 3, "held_out.bursts": 2}
 
 
 def program_names():
@@ -48,10 +53,12 @@ def processors(slices, size):
 class Slice:
     """One part of the machine, all of it without `cpus`; its methods block until the answer is there."""
 
-    def __init__(self, python, cpus, scratch):
-        self.python, self.cpus = python, cpus
+    def __init__(self, python, cpus, scratch, pipesim=None):
+        self.python, self.cpus, self.pipesim = python, cpus, pipesim
         path = os.pathsep.join([str(ROOT / "python"), str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         self.surroundings = {**os.environ, "PIPESIM_SCRATCH": str(scratch), "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
+        if pipesim:
+            self.surroundings["PIPESIM_PROGRAM"] = str(pathlib.Path(pipesim).resolve())
         self.server = self.started([python, str(TESTS / "measure_program.py")], subprocess.Popen, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -88,11 +95,20 @@ class Slice:
                 return {"failed": f"record: exit {done.returncode}: {done.stderr[-1000:]}"}
             return {"seconds": time.monotonic() - begun, "messages": done.stderr[-2000:], "yaml": out.read_text()}
 
-    def calibrate(self, pipesim):
+    def watch(self, program):
+        """What pipesim.watch says, and what is true: tests/pytorch/watch_program.py."""
+        command = [self.python, str(TESTS / "watch_program.py"), f"programs.{program}", "--workers", str(WATCHED[program])]
+        try:
+            done = self.started(command, subprocess.run, capture_output=True, text=True, timeout=WATCH_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"no answer within {WATCH_LIMIT_S} s"}
+        return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr[-1000:]}
+
+    def calibrate(self):
         """The profile of this slice's processors."""
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "profile.yaml"
-            command = [pipesim, "calibrate", "--device", "emulated", "--python", self.python, "--out", str(out)]
+            command = [self.pipesim, "calibrate", "--device", "emulated", "--python", self.python, "--out", str(out)]
             done = self.started(command, subprocess.run, capture_output=True, text=True)
             if done.returncode != 0:
                 return {"failed": f"calibrate: exit {done.returncode}: {done.stderr[-1000:]}"}
@@ -106,18 +122,20 @@ class Slice:
 class Task:
     """What to do in a slice, and where its answer goes."""
 
-    def __init__(self, do, program, workers=None, seconds=None):
+    def __init__(self, do, program=None, workers=None, seconds=None):
         self.do, self.program, self.workers, self.seconds = do, program, workers, seconds
 
     def is_long(self):
         spawning = self.program in ("fit.spawned", "held_out.forkserver_started") and self.workers
-        return self.do in ("calibrate", "record") or spawning
+        return self.do in ("calibrate", "record", "watch") or spawning
 
     def answer_in(self, place):
         if self.do == "calibrate":
-            return place.calibrate(self.program)
+            return place.calibrate()
         if self.do == "record":
             return place.record(self.program)
+        if self.do == "watch":
+            return place.watch(self.program)
         task = {"do": self.do, "program": self.program, "workers": self.workers, "seconds": self.seconds}
         return place.measure(task)
 
@@ -141,7 +159,8 @@ def rounds(names, arguments):
         if number == 0:
             tasks += [Task("stopwatch", name, seconds=0.3) for name in names]
             tasks += [Task("record", name) for name in names if arguments.record]
-            tasks += [Task("calibrate", arguments.calibrate)] if arguments.calibrate else []
+            tasks += [Task("watch", name) for name in names if arguments.watch and name in WATCHED]
+            tasks += [Task("calibrate")] if arguments.pipesim else []
         random.Random(number).shuffle(tasks)
         yield sorted(tasks, key=lambda task: not task.is_long())
 
@@ -186,7 +205,7 @@ def measure(arguments):
     names = [name for name in program_names() if not arguments.only or name in arguments.only]
     python, cpus = arguments.python or python_with_torch(), processors(arguments.slices, arguments.cores)
     result = {"context": context(python, cpus), "programs": {}}
-    places = [Slice(python, each, arguments.scratch) for each in cpus]
+    places = [Slice(python, each, arguments.scratch, arguments.pipesim) for each in cpus]
     try:
         for number, tasks in enumerate(rounds(names, arguments)):
             left = in_slices(places, tasks, result, begun + 60 * arguments.minutes)

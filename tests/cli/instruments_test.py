@@ -14,7 +14,9 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/pytorch")]
 import drawn_cases  # noqa: E402
 import pytorch_measure  # noqa: E402
 import pytorch_predict  # noqa: E402
+import pytorch_rows  # noqa: E402
 import pytorch_table  # noqa: E402
+import pytorch_watched  # noqa: E402
 import real_cases  # noqa: E402
 import sections  # noqa: E402
 from closed_forms import Costs, gains, rate, truth, with_settings  # noqa: E402
@@ -121,7 +123,7 @@ def check_window(wrong):
 def check_table(wrong):
     """What was recorded is no prediction, and the best worker count may be a neighbour or as good."""
     def row(rates, predicted, basis="recording"):
-        return pytorch_table.Row("fit.x", rates, {each: 0.0 for each in rates}, predicted, basis)
+        return pytorch_rows.Row("fit.x", rates, {each: 0.0 for each in rates}, predicted, basis)
 
     true = {0: 100, 1: 100, 2: 180, 4: 240, 8: 238}
     errors = row(true, {each: 1.1 * rate for each, rate in true.items()}).errors()
@@ -132,9 +134,31 @@ def check_table(wrong):
             wrong.append(f"best worker count {best} should be {'right' if right else 'wrong'}")
     measured = {"programs": {"fit.x": {"rates": {"1": [{"samples_per_s": rate} for rate in (90, 100, 110)], "2": [
         {"failed": "late"}]}, "predicted": {"description": {"1": {"samples_per_s": 50}, "2": {"failed": "?"}}}}}}
-    [only] = pytorch_table.rows_of(measured, "description")
-    if only.errors() != {1: -0.5} or abs(only.cvs[1] - 0.1) > 1e-9 or list(pytorch_table.rows_of(measured, "recording")):
+    [only] = pytorch_rows.rows_of(measured, "description")
+    if only.errors() != {1: -0.5} or abs(only.cvs[1] - 0.1) > 1e-9 or list(pytorch_rows.rows_of(measured, "recording")):
         wrong.append(f"rows of measured rates: {only}")
+
+
+def check_watched(wrong):
+    """Verdicts that measured gains allow, and a table of them."""
+    data = {"cpu-bound", "io-bound", "host-bound"}
+    for more, fewer, ceiling, expected in [
+            (0.5, 0, 2, {"loader-bound"}), (0, 0.5, 0.6, {"cpu-contention"}), (0, 0, 2, data),
+            (0, 0, 0, {"compute-bound", "balanced"}), (0.05, 0, 0, {"loader-bound", "compute-bound", "balanced"}),
+            (0, 0, 0.05, data | {"compute-bound", "balanced"})]:
+        if pytorch_watched.true_verdicts(more, fewer, ceiling) != expected:
+            wrong.append(f"gains {more, fewer, ceiling}: {pytorch_watched.true_verdicts(more, fewer, ceiling)}")
+    rates = {str(workers): [{"samples_per_s": rate}] for workers, rate in {0: 100, 1: 150, 2: 400}.items()}
+    watch = {"workers": 1, "verdict": "loader-bound", "steps_per_s": 15, "ceiling_steps_per_s": 41,
+             "replayed_steps_per_s": 40, "promise": {"workers": 2, "prefetch_factor": 2, "promised_gain": 1.7, "gain": 1.5}}
+    text = pytorch_watched.table({"programs": {"fit.x": {"rates": rates, "watch": watch}}})
+    if "| right | +167 % | -33 % | 41.0 | 40.0 | +2.5 % |" not in text or "% of the rate 1." not in text:
+        wrong.append(f"table of watched programs: {text}")
+    measured = {"context": dict.fromkeys(["torch", "cores", "processors", "cpu", "slices", "date"], "?"),
+                "programs": {"fit.burn_1ms": {"rates": rates, "predicted": {"description": {"0": {"samples_per_s": 200}}}}}}
+    rows = {"description": list(pytorch_rows.rows_of(measured, "description"))}
+    if "| fit.burn_1ms | 100.0 % |" not in pytorch_table.document(measured, rows):
+        wrong.append(pytorch_table.document(measured, rows))
 
 
 def check_descriptions(wrong):
@@ -151,7 +175,7 @@ def check_descriptions(wrong):
 def main():
     wrong = []
     for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_sections,
-                  check_window, check_table, check_descriptions]:
+                  check_window, check_table, check_watched, check_descriptions]:
         check(wrong)
     for line in wrong:
         print(line)
