@@ -33,8 +33,10 @@ from window import Window  # noqa: E402
 FIRST_BATCHES = 3
 
 
-def samples_of(batch):
-    """The samples of a batch: the first size of the first tensor in it."""
+def samples_of(loader, batch):
+    """The samples of a batch: the first size of the first tensor in it. A loader that does not batch yields samples."""
+    if loader.batch_sampler is None:
+        return 1
     while not isinstance(batch, torch.Tensor):
         batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
     return batch.shape[0]
@@ -55,7 +57,7 @@ def fill(window, loader, step):
             first = first or time.perf_counter() - begun
             if step:
                 step(batch)
-            if window.batch_done(time.perf_counter(), samples_of(batch)):
+            if window.batch_done(time.perf_counter(), samples_of(loader, batch)):
                 return started, first
         if window.epoch_done():
             return started, first
@@ -107,7 +109,7 @@ def first(task):
     for batch in loader:
         if step:
             step(batch)
-        sizes.append(samples_of(batch))
+        sizes.append(samples_of(loader, batch))
         if len(sizes) == FIRST_BATCHES:
             break
     return {"samples": sizes}

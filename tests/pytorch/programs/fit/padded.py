@@ -32,7 +32,7 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 500_000, "shape": [500], "dtype": "int64"},
+    "dataset": {"samples": 500_000, "shape": [500, 8], "dtype": "uint8"},  # int64
     "prepare": {"kind": "burn", "cost": "$sample"},
     "collate": {"batch": "$collate"},
     "loader": {"batch_size": 64},

@@ -29,7 +29,7 @@ def step():
 
 DESCRIPTION = {
     "dataset": {"samples": 100_000, "shape": [3, 64, 64], "dtype": "float32"},
-    "prepare": {"kind": "none", "wait": "1ms"},
+    "prepare": {"kind": "wait", "cost": "1ms"},
     "loader": {"batch_size": 16, "prefetch_factor": 1},
     "device": {"emulated": {"base": "5ms"}},
     "model": {"sync_every": 1},

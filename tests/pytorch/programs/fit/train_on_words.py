@@ -35,7 +35,7 @@ def step():
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 500_000, "shape": [100], "dtype": "int64"},
+    "dataset": {"samples": 500_000, "shape": [100, 8], "dtype": "uint8"},  # int64
     "prepare": {"kind": "burn", "cost": "$sample"},
     "collate": {"batch": "$collate"},
     "loader": {"batch_size": 64},

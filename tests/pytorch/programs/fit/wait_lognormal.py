@@ -28,6 +28,6 @@ def loader(num_workers, **overrides):
 
 DESCRIPTION = {
     "dataset": {"samples": 20_000, "shape": [128], "dtype": "float32", "tensors": 1},
-    "prepare": {"kind": "none", "wait": {"distribution": "lognormal", "mean": "3ms", "stdev": "3ms"}},
+    "prepare": {"kind": "wait", "cost": {"distribution": "lognormal", "mean": "3ms", "stdev": "3ms"}},
     "loader": {"batch_size": 8, "prefetch_factor": 4},
 }

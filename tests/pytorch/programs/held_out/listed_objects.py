@@ -28,7 +28,7 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 1_000_000, "shape": [64], "dtype": "int64"},
+    "dataset": {"samples": 1_000_000, "shape": [64, 8], "dtype": "uint8"},  # int64
     "prepare": {"kind": "burn", "cost": "150us"},
     "loader": {"batch_size": 64},
 }

@@ -25,6 +25,6 @@ def loader(num_workers, **overrides):
 
 DESCRIPTION = {
     "dataset": {"samples": 100_000, "shape": [3, 100, 100], "dtype": "float32"},
-    "prepare": {"kind": "none", "wait": "10ms"},
+    "prepare": {"kind": "wait", "cost": "10ms"},
     "loader": {"batch_size": 4, "prefetch_factor": 8},
 }

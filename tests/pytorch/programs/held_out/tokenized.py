@@ -30,7 +30,7 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 300_000, "shape": [128], "dtype": "int64"},
+    "dataset": {"samples": 300_000, "shape": [128, 8], "dtype": "uint8"},  # int64
     "prepare": {"kind": "burn", "cost": "$sample"},
     "loader": {"batch_size": 64},
 }

@@ -31,7 +31,7 @@ def step():
 
 DESCRIPTION = {
     "dataset": {"samples": 100_000, "shape": [3, 32, 32], "dtype": "float32"},
-    "prepare": {"kind": "none", "wait": "3ms"},
+    "prepare": {"kind": "wait", "cost": "3ms"},
     "loader": {"batch_size": 16, "persistent_workers": True},
     "device": {"name": "cpu", "step": "$step"},
     "limits": {"compute_threads": 1},

@@ -28,6 +28,6 @@ def loader(num_workers, **overrides):
 
 DESCRIPTION = {
     "dataset": {"samples": 20_000, "shape": [512], "dtype": "float32"},
-    "prepare": {"kind": "none", "wait": {"distribution": "exponential", "mean": "2ms"}},
+    "prepare": {"kind": "wait", "cost": {"distribution": "exponential", "mean": "2ms"}},
     "loader": {"batch_size": 16},
 }
