@@ -10,6 +10,7 @@ import pathlib
 import platform
 import queue
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ WORKERS = [0, 1, 2, 3, 4, 6, 8]
 HALVES = ["fit", "held_out"]
 RECORD_LIMIT_S = 120
 WATCH_LIMIT_S = 240
+MOST_SHARED_BYTES = 17 * (16 << 20)  # fit.large_files with 8 workers: 16 MiB batches, two ahead each, one in use
 # Programs that train, and the worker counts at which pipesim.watch looks at them.
 WATCHED = {"fit.train_mlp": 2, "fit.train_from_files": 0, "fit.train_on_words": 4, "fit.step_5ms": 1,
            "held_out.train_mlp_2_threads": 2, "held_out.train_cnn": 0, "held_out.train_augmented": 1,
@@ -46,7 +48,8 @@ def processors(slices, size):
         rest = sorted(os.sched_getaffinity(0) - {cpu for group in groups for cpu in group})
         groups += [rest[i:i + size] for i in range(0, len(rest) - size + 1, size)]
     if slices > len(groups):
-        sys.exit(f"check_pytorch: {slices} slices need {slices * size} processors, here are {len(os.sched_getaffinity(0))}")
+        here = len(os.sched_getaffinity(0))
+        sys.exit(f"check_pytorch: {slices} slices need {slices * size} processors, here are {here}")
     return groups[:slices]
 
 
@@ -56,7 +59,8 @@ class Slice:
     def __init__(self, python, cpus, scratch, pipesim=None):
         self.python, self.cpus, self.pipesim = python, cpus, pipesim
         path = os.pathsep.join([str(ROOT / "python"), str(TESTS), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-        self.surroundings = {**os.environ, "PIPESIM_SCRATCH": str(scratch), "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
+        self.surroundings = {**os.environ, "PIPESIM_SCRATCH": str(scratch), "PYTHONPATH": path,
+                             "PYTHONWARNINGS": "ignore"}
         if pipesim:
             self.surroundings["PIPESIM_PROGRAM"] = str(pathlib.Path(pipesim).resolve())
         self.server = self.started([python, str(TESTS / "measure_program.py")], subprocess.Popen, text=True,
@@ -97,7 +101,8 @@ class Slice:
 
     def watch(self, program):
         """What pipesim.watch says, and what is true: tests/pytorch/watch_program.py."""
-        command = [self.python, str(TESTS / "watch_program.py"), f"programs.{program}", "--workers", str(WATCHED[program])]
+        command = [self.python, str(TESTS / "watch_program.py"), f"programs.{program}", "--workers",
+                   str(WATCHED[program])]
         try:
             done = self.started(command, subprocess.run, capture_output=True, text=True, timeout=WATCH_LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -200,10 +205,20 @@ def context(python, cpus):
             "date": time.strftime("%Y-%m-%d"), "load_before": os.getloadavg()[0]}
 
 
+def warn_of_little_shared_memory(slices):
+    """Batches travel through /dev/shm; a worker that finds it full dies of a bus error."""
+    free = shutil.disk_usage("/dev/shm").free
+    needed = slices * MOST_SHARED_BYTES
+    if free < needed:
+        print(f"/dev/shm has {free >> 20} MiB free, {slices} slices may need {needed >> 20}: as root "
+              f"mount -o remount,size={needed >> 20}m /dev/shm", file=sys.stderr)
+
+
 def measure(arguments):
     begun = time.monotonic()
     names = [name for name in program_names() if not arguments.only or name in arguments.only]
     python, cpus = arguments.python or python_with_torch(), processors(arguments.slices, arguments.cores)
+    warn_of_little_shared_memory(len(cpus))
     result = {"context": context(python, cpus), "programs": {}}
     places = [Slice(python, each, arguments.scratch, arguments.pipesim) for each in cpus]
     try:
