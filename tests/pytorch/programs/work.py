@@ -10,6 +10,7 @@ import pathlib
 import random
 import tempfile
 import time
+import zlib
 
 import torch
 from torch.utils.data import DataLoader
@@ -17,10 +18,19 @@ from torch.utils.data import DataLoader
 torch.set_num_threads(1)
 
 wait = time.sleep
+BLOCK = bytes(6144)  # zlib.crc32 releases Python's lock above 5 KiB
 
 
 def burn(seconds):
-    """Takes CPU time of this thread, not wall time: as long on a shared core as real work would be."""
+    """Takes CPU time of this thread in C code that releases Python's lock, as decoders and torch's operations do. It
+    is CPU time, not wall time: as long on a shared core as real work would be."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        zlib.crc32(BLOCK)
+
+
+def burn_python(seconds):
+    """The same in Python code, which holds the lock: the worker's other threads, which hand over its batches, wait."""
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass

@@ -5,7 +5,7 @@ import random
 import torch
 from torch.utils.data import Dataset, Sampler
 
-from programs.work import burn, loader_of
+from programs.work import burn_python, loader_of
 
 
 class Buckets(Sampler):
@@ -25,7 +25,7 @@ class Sequences(Dataset):
         return 1_000_000
 
     def __getitem__(self, index):
-        burn(0.25e-3)
+        burn_python(0.25e-3)
         return torch.zeros(200)
 
 

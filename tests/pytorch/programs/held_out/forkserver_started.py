@@ -3,7 +3,7 @@
 import torch
 from torch.utils.data import Dataset
 
-from programs.work import burn, loader_of
+from programs.work import burn_python, loader_of
 
 
 class Transformed(Dataset):
@@ -11,7 +11,7 @@ class Transformed(Dataset):
         return 200_000
 
     def __getitem__(self, index):
-        burn(0.2e-3)
+        burn_python(0.2e-3)
         return torch.zeros(3, 32, 32), index % 10
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch.utils.data import Dataset
 
-from programs.work import burn, loader_of
+from programs.work import burn_python, loader_of
 
 
 class Listed(Dataset):
@@ -15,7 +15,7 @@ class Listed(Dataset):
 
     def __getitem__(self, index):
         name, label = self.items[index]
-        burn(0.15e-3)
+        burn_python(0.15e-3)
         return torch.full((64,), len(name)), label
 
 
