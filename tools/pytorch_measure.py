@@ -113,10 +113,11 @@ class Slice:
         """The profile of this slice's processors."""
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "profile.yaml"
-            command = [self.pipesim, "calibrate", "--device", "emulated", "--python", self.python, "--out", str(out)]
-            done = self.started(command, subprocess.run, capture_output=True, text=True)
-            if done.returncode != 0:
-                return {"failed": f"calibrate: exit {done.returncode}: {done.stderr[-1000:]}"}
+            for what in (["--device", "emulated"], ["--python", self.python]):
+                command = [self.pipesim, "calibrate", *what, "--out", str(out)]
+                done = self.started(command, subprocess.run, capture_output=True, text=True)
+                if done.returncode != 0:
+                    return {"failed": f"{' '.join(command)}: exit {done.returncode}: {done.stderr[-1000:]}"}
             return {"yaml": out.read_text()}
 
     def close(self):
