@@ -8,12 +8,19 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/pytorch")]
 
 import drawn_cases  # noqa: E402
+import pytorch_measure  # noqa: E402
+import pytorch_predict  # noqa: E402
+import pytorch_rows  # noqa: E402
+import pytorch_table  # noqa: E402
+import pytorch_watched  # noqa: E402
 import real_cases  # noqa: E402
 import sections  # noqa: E402
 from closed_forms import Costs, gains, rate, truth, with_settings  # noqa: E402
+from window import Window  # noqa: E402
 
 STEP = Costs(workers=4, cores=8, step=10e-3)
 
@@ -90,9 +97,85 @@ def check_sections(wrong):
             wrong.append(f"sections: {text}")
 
 
+def loop(window, epoch_batches, batch_s, border_s):
+    """Fills the window by batches of 4 samples that take batch_s, with border_s more before each epoch."""
+    now = 0.0
+    while True:
+        now += border_s
+        for _ in range(epoch_batches):
+            now += batch_s
+            if window.batch_done(now, 4):
+                return window
+        if window.epoch_done():
+            return window
+
+
+def check_window(wrong):
+    """Long epochs: the rate inside one, in whole cycles of the workers. Short ones: with what starting them costs."""
+    for epoch_batches, border_s, expected in [(100_000, 1.0, 4 / 0.01), (20, 0.05, 4 / (0.01 + 0.05 / 20)),
+                                              (200, 1.0, 4 / (0.01 + 1.0 / 200))]:
+        window = loop(Window(2.0, 3, 12), epoch_batches, 0.01, border_s)
+        cycle = epoch_batches if window.whole_epochs else 3
+        if abs(window.rate() / expected - 1) > 1e-9 or window.elapsed() < 2 or window.batches() % cycle:
+            wrong.append(f"window over epochs of {epoch_batches}: {window.rate()}, expected {expected}")
+
+
+def check_table(wrong):
+    """What was recorded is no prediction, and the best worker count may be a neighbour or as good."""
+    def row(rates, predicted, basis="recording"):
+        return pytorch_rows.Row("fit.x", rates, {each: 0.0 for each in rates}, predicted, basis)
+
+    true = {0: 100, 1: 100, 2: 180, 4: 240, 8: 238}
+    errors = row(true, {each: 1.1 * rate for each, rate in true.items()}).errors()
+    if sorted(errors) != [1, 4, 8] or any(abs(error - 0.1) > 1e-9 for error in errors.values()):
+        wrong.append(f"errors of a recording: {errors}")
+    for best, right in [(4, True), (8, True), (2, True), (1, False), (0, False)]:
+        if row(true, {each: 1 + (each == best) for each in true}).best_is_right() != right:
+            wrong.append(f"best worker count {best} should be {'right' if right else 'wrong'}")
+    measured = {"programs": {"fit.x": {"rates": {"1": [{"samples_per_s": rate} for rate in (90, 100, 110)], "2": [
+        {"failed": "late"}]}, "predicted": {"description": {"1": {"samples_per_s": 50}, "2": {"failed": "?"}}}}}}
+    [only] = pytorch_rows.rows_of(measured, "description")
+    if only.errors() != {1: -0.5} or abs(only.cvs[1] - 0.1) > 1e-9 or list(pytorch_rows.rows_of(measured, "recording")):
+        wrong.append(f"rows of measured rates: {only}")
+
+
+def check_watched(wrong):
+    """Verdicts that measured gains allow, and a table of them."""
+    data = {"cpu-bound", "io-bound", "host-bound"}
+    for more, fewer, ceiling, expected in [
+            (0.5, 0, 2, {"loader-bound"}), (0, 0.5, 0.6, {"cpu-contention"}), (0, 0, 2, data),
+            (0, 0, 0, {"compute-bound", "balanced"}), (0.05, 0, 0, {"loader-bound", "compute-bound", "balanced"}),
+            (0, 0, 0.05, data | {"compute-bound", "balanced"})]:
+        if pytorch_watched.true_verdicts(more, fewer, ceiling) != expected:
+            wrong.append(f"gains {more, fewer, ceiling}: {pytorch_watched.true_verdicts(more, fewer, ceiling)}")
+    rates = {str(workers): [{"samples_per_s": rate}] for workers, rate in {0: 100, 1: 150, 2: 400}.items()}
+    watch = {"workers": 1, "verdict": "loader-bound", "steps_per_s": 15, "ceiling_steps_per_s": 41,
+             "replayed_steps_per_s": 40, "promise": {"workers": 2, "prefetch_factor": 2, "promised_gain": 1.7, "gain": 1.5}}
+    text = pytorch_watched.table({"programs": {"fit.x": {"rates": rates, "watch": watch}}})
+    if "| right | +167 % | -33 % | 41.0 | 40.0 | +2.5 % |" not in text or "% of the rate 1." not in text:
+        wrong.append(f"table of watched programs: {text}")
+    measured = {"context": dict.fromkeys(["torch", "cores", "processors", "cpu", "slices", "date"], "?"),
+                "programs": {"fit.burn_1ms": {"rates": rates, "predicted": {"description": {"0": {"samples_per_s": 200}}}}}}
+    rows = {"description": list(pytorch_rows.rows_of(measured, "description"))}
+    if "| fit.burn_1ms | 100.0 % |" not in pytorch_table.document(measured, rows):
+        wrong.append(pytorch_table.document(measured, rows))
+
+
+def check_descriptions(wrong):
+    """Each program says what it is, in keys that need only a stopwatch's times."""
+    times = {"sample": 2e-3, "collate": 3e-6, "step": 1e-2}
+    for program in pytorch_measure.program_names():
+        text = pytorch_predict.described(program, {"stopwatch": times})
+        if text is not None and ("$" in text or '"kind": "process"' not in text):
+            wrong.append(f"{program}: {text}")
+    if pytorch_predict.with_times({"a": {"b": "$sample", "c": 1}}, times) != {"a": {"b": "2000000ns", "c": 1}}:
+        wrong.append("times of the stopwatch")
+
+
 def main():
     wrong = []
-    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_sections]:
+    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_sections,
+                  check_window, check_table, check_watched, check_descriptions]:
         check(wrong)
     for line in wrong:
         print(line)

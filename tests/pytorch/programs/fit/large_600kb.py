@@ -1,0 +1,31 @@
+"""Images of 600 KB as float32, held in memory: almost nothing to compute, much to move."""
+
+import torch
+from torch.utils.data import Dataset
+
+from programs.work import loader_of
+
+
+class Images(Dataset):
+    def __init__(self):
+        self.images = torch.rand(64, 3, 224, 224)
+
+    def __len__(self):
+        return 100_000
+
+    def __getitem__(self, index):
+        return self.images[index % 64], index % 1000
+
+
+def dataset():
+    return Images()
+
+
+def loader(num_workers, **overrides):
+    return loader_of(dataset(), num_workers, overrides, batch_size=16, shuffle=True)
+
+
+DESCRIPTION = {
+    "dataset": {"samples": 100_000, "shape": [3, 224, 224], "dtype": "float32"},
+    "loader": {"batch_size": 16},
+}

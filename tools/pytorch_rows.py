@@ -1,0 +1,62 @@
+"""Measured programs beside their predictions, as values: what the tables of tools/check_pytorch are made of."""
+
+import dataclasses
+import math
+import statistics
+
+RECORDED_AT = (0, 2)  # what a recording has seen is no prediction
+MEAN_LIMIT = {"recording": 0.05, "description": 0.10}
+P95_LIMIT = 0.12
+NEAR_BEST = 0.97
+
+
+@dataclasses.dataclass
+class Row:
+    """One program, predicted on one basis."""
+
+    program: str
+    rates: dict       # workers -> median of the measured rates
+    cvs: dict
+    predicted: dict   # workers -> rate
+    basis: str
+
+    @property
+    def half(self):
+        return self.program.split(".")[0]
+
+    def errors(self):
+        """{workers: error}, without what was recorded."""
+        seen = RECORDED_AT if self.basis == "recording" else ()
+        return {workers: self.predicted[workers] / rate - 1 for workers, rate in self.rates.items()
+                if workers in self.predicted and workers not in seen}
+
+    def best_is_right(self):
+        """The best predicted worker count is a neighbour of the truly best one, or as good within 3 %."""
+        counts = sorted(set(self.rates) & set(self.predicted))
+        true, said = (max(counts, key=of.get) for of in (self.rates, self.predicted))
+        return abs(counts.index(true) - counts.index(said)) <= 1 or self.rates[said] >= NEAR_BEST * self.rates[true]
+
+
+def variation(rates):
+    return statistics.stdev(rates) / statistics.mean(rates) if len(rates) > 1 else 0.0
+
+
+def rows_of(measured, basis):
+    for program, entry in sorted(measured["programs"].items()):
+        rates = {int(workers): [each["samples_per_s"] for each in answers if "samples_per_s" in each]
+                 for workers, answers in entry["rates"].items()}
+        rates = {workers: each for workers, each in rates.items() if each}
+        predicted = {int(workers): each["samples_per_s"]
+                     for workers, each in entry.get("predicted", {}).get(basis, {}).items() if "samples_per_s" in each}
+        if rates and predicted:
+            yield Row(program, {workers: statistics.median(each) for workers, each in rates.items()},
+                      {workers: variation(each) for workers, each in rates.items()}, predicted, basis)
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[math.ceil(share * len(ordered)) - 1]
+
+
+def per_cent(share):
+    return f"{100 * share:.1f} %"
