@@ -28,8 +28,9 @@ Verdict VerdictNamed(const std::string& name) {
 int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   double low = 0, high = 0;
   if (limit.metric == "au") {
-    if (!result.accelerator_utilization) return 0;
-    low = high = *result.accelerator_utilization;
+    const auto au = result.JudgedUtilization();
+    if (!au) return 0;
+    low = high = *au;
   } else {
     if (!result.samples_per_s) return 0;
     low = high = *result.samples_per_s;
@@ -48,7 +49,7 @@ std::string LimitLine(const Requirements::Limit& limit, const measure::Result& r
   const auto figure = [](double value) { return base::Significant(value, 3); };
   const std::string judged = limit.text + (missed ? " is missed: " : " is not decided: ");
   if (limit.metric == "au") {
-    const auto& au = result.accelerator_utilization;
+    const auto au = result.JudgedUtilization();
     return judged + (au ? "it is " + figure(*au) : "the utilization is not known");
   }
   if (!result.samples_per_s) return judged + "no rate was measured";

@@ -1,6 +1,8 @@
 // The least storage, cores or workers that reach a target, by predictions.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "advise/axis.h"
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
@@ -56,6 +58,16 @@ Requirements::Limit TargetOf(const Arguments& arguments) {
   return limit;
 }
 
+/// What makes `asked` that of a value. Accelerators that meet are judged by whole epochs without their
+/// first steps, so that each keeps its steps: MLPerf Storage's data set grows with them likewise.
+Changes ChangesTo(const Axis& axis, double value, const spec::Experiment& asked) {
+  Changes changes{{std::string(axis.path), advise::SettingText(axis, value)}};
+  if (axis.path != "run.accelerators" || !asked.run.barrier) return changes;
+  const std::int64_t each = asked.dataset.samples / asked.run.accelerators;
+  changes.emplace_back("dataset.samples", std::to_string(each * std::llround(value)));
+  return changes;
+}
+
 /// The predictions of one search.
 class Sizing {
  public:
@@ -71,7 +83,9 @@ class Sizing {
       failure_ = measured.failure;
       return std::nullopt;
     }
-    return advise::Rates{*measured.result.samples_per_s, measured.result.accelerator_utilization};
+    const auto& meeting = measured.result.meeting;
+    return advise::Rates{meeting ? meeting->samples_per_s : *measured.result.samples_per_s,
+                         measured.result.JudgedUtilization()};
   }
   predict::Prediction WholeAt(double value) const {
     return predict::Predict(ExperimentAt(value), basis_, &stop_);
@@ -81,7 +95,7 @@ class Sizing {
 
  private:
   spec::Experiment ExperimentAt(double value) const {
-    return reader_.With({{std::string(axis_.path), advise::SettingText(axis_, value)}});
+    return reader_.With(ChangesTo(axis_, value, reader_.asked()));
   }
 
   const Axis& axis_;
@@ -124,8 +138,7 @@ std::vector<std::string> NextOf(const Arguments& arguments, const report::SizeRe
   const auto& answer = report.found.answer;
   if (answer)
     return WithChanges(ForCommand(arguments, "predict"),
-                       {{std::string(report.axis->path),
-                         advise::SettingText(*report.axis, answer->value)}});
+                       ChangesTo(*report.axis, answer->value, report.experiment));
   if (!report.diagnosis.recommendation) return {};
   Changes others = report.diagnosis.recommendation->set;
   std::erase_if(others, [&](const auto& change) { return change.first == report.axis->path; });

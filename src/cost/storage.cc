@@ -69,6 +69,7 @@ Storage StatedStorage(const spec::Storage& stated) {
   storage.latency = stated.latency;
   storage.open_cost = stated.open_cost;
   storage.bandwidth = stated.bandwidth;
+  storage.fair = stated.sharing == spec::StorageSharing::kFair;
   storage.iops_per_s = stated.iops_per_s;
   storage.queue_depth = stated.queue_depth;
   storage.cache = stated.cache;
@@ -93,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> StatedChanges(const Storage& fr
   return changes;
 }
 
-StorageServer::StorageServer(const Storage& storage) {
+StorageServer::StorageServer(const Storage& storage) : serves_bytes_(!storage.SharesBandwidth()) {
   if (storage.bandwidth) bandwidth_.emplace(storage.bandwidth->per_s);
   if (storage.iops_per_s) iops_.emplace(*storage.iops_per_s);
   if (storage.queue_depth) {
@@ -104,7 +105,7 @@ StorageServer::StorageServer(const Storage& storage) {
 Instant StorageServer::Serve(const ReadRequest& request) {
   last_request_ = std::max(last_request_, request.at);
   Instant served = last_request_;
-  if (bandwidth_) served = std::max(served, bandwidth_->Serve(last_request_, request.bytes.count));
+  if (bandwidth_ && serves_bytes_) served = std::max(served, bandwidth_->Serve(last_request_, request.bytes.count));
   if (!slots_.empty()) served = TakeSlot(served, request.latency);
   Instant done = served + request.latency;
   if (iops_) {

@@ -9,7 +9,9 @@
 // The clocks come first because requests reach them in the order of their time: with drawn
 // latencies in front, a long one would keep the clocks idle for everything requested later, and
 // every request would wait for the slowest before it. The order of the stages does not change the
-// rate. Throughput of W readers that each read one sample after another:
+// rate. A storage that shares fairly has no bandwidth clock: of n reads that are being served each
+// gets 1/n of the bandwidth (processor sharing), and the rest of the service follows. A read's end
+// then depends on later requests, so the engine keeps that time, not the server. Throughput of W readers that each read one sample after another:
 //   min(bandwidth, IOPS × size, queue depth × size / latency,
 //       W × size / (latency + size / bandwidth)).
 #pragma once
@@ -39,12 +41,15 @@ struct Storage {
   bool present = false;  ///< false: samples are in memory, reading them costs nothing
   base::Drawn<base::Duration> latency, open_cost;
   std::optional<base::BytesPerSecond> bandwidth;
+  bool fair = false;  ///< outstanding reads get equal parts of it at once (spec::StorageSharing)
   std::optional<double> iops_per_s;
   std::optional<int> queue_depth;
   spec::Cache cache;
   base::Duration read_cpu{};  ///< CPU time of one read: system calls, copies out of the kernel
 
   bool operator==(const Storage&) const = default;
+  /// The engine shares the bandwidth between outstanding reads, before it asks the server.
+  bool SharesBandwidth() const { return present && fair && bandwidth.has_value(); }
   bool HasCache() const { return present && cache.policy != spec::CachePolicy::kNone; }
   /// Mean time that one read holds a queue-depth slot.
   double SlotSeconds() const;
@@ -119,6 +124,7 @@ class StorageServer {
   }
   base::Instant TakeSlot(base::Instant served, base::Duration latency);
 
+  bool serves_bytes_;  ///< else the caller has shared the bandwidth
   std::optional<ServiceClock> bandwidth_, iops_;
   /// Min-heap of when each queue slot is free; empty: unlimited.
   std::vector<base::Instant> slots_;

@@ -72,21 +72,29 @@ void AddLoaderSettings(Levers& levers, const Question& q) {
   if (HasCoresFor(more.change(q.now))) levers.push_back(SettingLever(std::move(more)));
 }
 
-/// The text of `storage:` for a preset behind the cache that the experiment has.
-std::string PresetText(const spec::Experiment& experiment, const std::string& preset) {
-  if (experiment.storage.cache.policy == spec::CachePolicy::kNone) return preset;
+std::string CacheText(const spec::Experiment& experiment) {
   std::vector<std::string> cache;
   constexpr std::string_view kBelow = "storage.cache.";
   for (const auto& [path, setting] : experiment.settings) {
     if (path.starts_with(kBelow))
       cache.push_back(path.substr(kBelow.size()) + ": " + setting.text);
   }
-  return fmt::format("{{preset: {}, cache: {{{}}}}}", preset, base::Join(cache, ", "));
+  return "{" + base::Join(cache, ", ") + "}";
+}
+
+/// The text of `storage:` for a preset that is shared, and behind the cache, as the experiment says.
+std::string PresetText(const spec::Experiment& experiment, const std::string& preset) {
+  std::string more;
+  if (experiment.storage.sharing == spec::StorageSharing::kFair) more += ", sharing: fair";
+  if (experiment.storage.cache.policy != spec::CachePolicy::kNone)
+    more += ", cache: " + CacheText(experiment);
+  return more.empty() ? preset : "{preset: " + preset + more + "}";
 }
 
 Lever PresetLever(const Question& q, const spec::Storage& preset) {
   cost::Storage after = cost::StatedStorage(preset);
   after.read_cpu = q.now.pipeline.storage.read_cpu;
+  after.fair = q.now.pipeline.storage.fair;
   if (q.now.pipeline.storage.HasCache()) after.cache = q.now.pipeline.storage.cache;
   Lever lever = StorageLever("storage to " + preset.preset, Takes::kDevice, q, std::move(after));
   lever.setting.set = {{"storage", PresetText(q.experiment, preset.preset)}};

@@ -29,6 +29,26 @@ std::vector<EpochResult> EpochResults(const trace::RunTrace& trace,
   return epochs;
 }
 
+/// A single step has no others, and then no AU.
+std::optional<Meeting> MeetingOf(const trace::RunTrace& trace, const spec::Experiment& experiment) {
+  const std::int64_t whole = spec::BatchesPerEpoch(experiment);
+  const auto all = static_cast<double>(experiment.run.accelerators);
+  Meeting sum;
+  for (const trace::MetEpoch& epoch : trace.met_epochs) {
+    const double wall_s = base::ToSeconds(epoch.end - epoch.begin);
+    const double first_s = base::ToSeconds(epoch.first_steps) / all;
+    if (epoch.steps != whole || wall_s <= first_s) continue;
+    ++sum.epochs;
+    sum.au += base::ToSeconds(epoch.compute) / all / (wall_s - first_s);
+    sum.samples_per_s += static_cast<double>(epoch.samples) / wall_s;
+    sum.first_step_s += first_s;
+  }
+  if (sum.epochs == 0) return std::nullopt;
+  for (double* const mean : {&sum.au, &sum.samples_per_s, &sum.first_step_s})
+    *mean /= static_cast<double>(sum.epochs);
+  return sum;
+}
+
 /// The reservoir keeps the keys' order; first and last of what it kept.
 std::optional<Loss> LossOf(const trace::RunTrace& trace) {
   const trace::Reservoir& losses = trace.series[static_cast<std::size_t>(Series::kLoss)];
@@ -45,6 +65,7 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   if (trace.first_batch) {
     m.result.time_to_first_batch_s = base::ToSeconds(*trace.first_batch - trace.begin);
   }
+  m.result.meeting = MeetingOf(trace, experiment);
   m.result.epochs = EpochResults(trace, experiment);
   m.result.loss = LossOf(trace);
   m.workers.count = experiment.loader.workers;

@@ -34,6 +34,18 @@ struct Loss {
   double first = 0, last = 0;
 };
 
+/// Accelerators that meet after every step, as MLPerf Storage scores them, over whole epochs:
+///   AU = compute in all steps but the first / (epoch - first step with its loading),
+///   samples/s = an epoch's samples / its time, the first step included,
+/// each the mean over epochs (DLIO of MLPerf Storage v1.0, utils/statscounter.py,
+/// compute_metrics_train).
+struct Meeting {
+  double au = 0;
+  double samples_per_s = 0;  ///< of all accelerators
+  double first_step_s = 0;   ///< with its loading
+  std::int64_t epochs = 0;
+};
+
 struct Result {
   trace::EndReason stopped_by = trace::EndReason::kEnough;
   /// Equal trainers side by side. samples_per_s is their sum; every other figure is the first
@@ -51,6 +63,11 @@ struct Result {
   std::int64_t warmup_steps = 0;
   std::int64_t samples = 0;  ///< in the measured window, partial batches at their true size
   std::optional<double> accelerator_utilization;  ///< device busy / wall
+  std::optional<Meeting> meeting;  ///< with run.barrier, once an epoch was whole
+  /// By which a target is judged: as MLPerf Storage counts it, where accelerators meet.
+  std::optional<double> JudgedUtilization() const {
+    return meeting ? std::optional(meeting->au) : accelerator_utilization;
+  }
   std::vector<EpochResult> epochs;
   /// With a cache in front of the storage, only whole epochs of one kind, cold or warm, are
   /// measured: these. nullopt: the window is not made of whole epochs.

@@ -108,9 +108,22 @@ Experiment UntilPrecise(Experiment experiment, double precision) {
   return WithOwnLimits(std::move(experiment), precision);
 }
 
-trace::RunTrace Execute(engine::Executor& executor, const Experiment& chosen,
+/// Accelerators that meet after every step are judged by whole epochs (measure::MeetingOf), all alike:
+/// where no length is stated, or only a precision wanted, the first one.
+Experiment InWholeEpochs(Experiment experiment, const Basis& basis) {
+  spec::Run& run = experiment.run;
+  const bool stated = run.duration || run.steps || run.epochs;
+  if (!run.barrier || (stated && !basis.precision)) return experiment;
+  run.duration.reset();
+  run.steps.reset();
+  run.epochs = 1;
+  return experiment;
+}
+
+trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
                         const Resolved& resolved, const Basis& basis, const base::StopFlag* stop,
                         bool keep_spans) {
+  const Experiment chosen = InWholeEpochs(asked, basis);
   if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
   engine::RunControl control;
   control.stop = stop;
@@ -123,7 +136,7 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& chosen,
                                        : chosen;
   const StepRange steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s);
   // Steps and epochs end a run by themselves.
-  if (!automatic && !run.duration && !precision)
+  if (!automatic && !run.duration && (!precision || run.barrier))
     return executor.Run(chosen, resolved.pipeline, control);
   control.enough = [&](const trace::RunTrace& trace,
                        base::Instant now) -> std::optional<trace::EndReason> {

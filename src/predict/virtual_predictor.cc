@@ -58,6 +58,7 @@ class VirtualPredictor {
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
+    experiment_.run.barrier = experiment.run.barrier;
     saw_borders_ = measurement.result.epochs.size() > 1;
     now_ = diagnose::VariantOf(experiment, pipeline);
     const double bound = diagnose::PredictByBounds(now_);

@@ -72,6 +72,13 @@ Document DiskValue(const std::optional<measure::Disk>& disk) {
           {"queue_length", NumberValue(disk->queue_length)}};
 }
 
+Document MeetingValue(const measure::Meeting& meeting) {
+  return {{"au", NumberValue(meeting.au)},
+          {"samples_per_s", NumberValue(meeting.samples_per_s)},
+          {"first_step_s", NumberValue(meeting.first_step_s)},
+          {"epochs", meeting.epochs}};
+}
+
 Document LossValue(const std::optional<measure::Loss>& loss) {
   if (!loss) return nullptr;
   return {{"readings", loss->readings},
@@ -92,7 +99,7 @@ Document StepTimeValue(const std::optional<measure::StepTime>& step) {
 }  // namespace
 
 Document ResultSection(const measure::Result& result) {
-  return {{"status", StatusOf(result.stopped_by)},
+  Document section = {{"status", StatusOf(result.stopped_by)},
           {"stopped_by", TextOf(result.stopped_by)},
           {"accelerators", result.accelerators},
           {"samples_per_s", NumberValue(result.samples_per_s)},
@@ -110,6 +117,8 @@ Document ResultSection(const measure::Result& result) {
           {"epochs", EpochsValue(result.epochs)},
           {"judged_epochs", JudgedValue(result.judged_epochs)},
           {"loss", LossValue(result.loss)}};
+  if (result.meeting) section["mlperf"] = MeetingValue(*result.meeting);
+  return section;
 }
 
 Document DemandsSection(const measure::Demands& demands) {

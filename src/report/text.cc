@@ -27,6 +27,8 @@ std::int64_t Accelerators(View document) {
       std::clamp(document.At("result.accelerators").NumberOr(1), 1.0, most));
 }
 
+bool Meets(View document) { return Setting(document, "run.barrier") == "true"; }
+
 bool HasMeasurement(View document) {
   return document.At("result.steps").NumberOr(0) > 0 &&
          document.At("result.samples_per_s").IsPresent();

@@ -80,6 +80,8 @@ spec::DeviceId DeviceOf(View document);
 bool IsOpen(View document);
 /// The number of equal trainers in the document; 1 when it has none.
 std::int64_t Accelerators(View document);
+/// Whether they meet after every step (run.barrier).
+bool Meets(View document);
 /// Whether any step was measured.
 bool HasMeasurement(View document);
 /// The scale of all tables of times, chosen for the mean step.

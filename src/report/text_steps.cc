@@ -51,6 +51,7 @@ std::vector<TimeRow> ConsumerRows(View document) {
   const bool split = consumer.At("forward_s").Number() && consumer.At("backward_s").Number() &&
                      consumer.At("optimizer_s").Number();
   const bool asynchronous = document.At("effective.device_asynchronous").IsTrue();
+  const bool meets = Meets(document);
   TimeRow compute{"compute",
                   asynchronous ? "waits for the device" : "forward, backward, optimizer",
                   time("compute_s"),
@@ -64,7 +65,7 @@ std::vector<TimeRow> ConsumerRows(View document) {
           {"starved", "waits for a batch", time("starved_s"), true, {}},
           {"transfer", "waits for a copy", time("h2d_s"), false, {}},
           {"host", "dispatches the work", time("host_s"), false, {}},
-          {"sync", "reads a result back", time("sync_s"), false, {}},
+          {"sync", meets ? "meets the other accelerators" : "reads a result back", time("sync_s"), false, {}},
           {"contended", "waits for a core", time("contended_s"), false, {}},
           {"other", "", time("other_s"), false, {}}};
 }
@@ -78,7 +79,7 @@ std::vector<TimeRow> DeviceRows(View document) {
       {"starved", "waits for a batch", time("starved_s"), true, {}},
       {"launch", "waits for the host to launch", time("launch_s"), false, {}},
       {"transfer", "waits for a copy", time("transfer_s"), false, {}},
-      {"sync", "waits for the host to read", time("sync_s"), false, {}},
+      {"sync", Meets(document) ? "the accelerators meet" : "waits for the host to read", time("sync_s"), false, {}},
       {"other", "", time("other_s"), false, {}}};
 }
 

@@ -284,16 +284,22 @@ void CheckWhole(Reading& reading, const Experiment& experiment) {
 }
 
 void CheckForRun(Reading& reading, const Experiment& experiment) {
-  if (experiment.run.accelerators != 1) {
-    reading.Problem(reading.PlaceOf("run.accelerators"),
-                    "a run has one accelerator; several can only be predicted",
-                    "pipesim predict, or accelerators: 1");
-  }
-  if (experiment.device.step) {
-    reading.Problem(reading.PlaceOf("device.step"),
-                    "a run trains the model; device.step can only be predicted",
-                    "pipesim predict, or device: {emulated: {base: 200us, per_sample: 5us}}");
-  }
+  const auto refuse = [&](const char* path, const char* why, const char* instead) {
+    reading.Problem(reading.PlaceOf(path), why, instead);
+  };
+  if (experiment.run.accelerators > 1)
+    refuse("run.accelerators", "a run has one accelerator; several can only be predicted",
+           "pipesim predict, or accelerators: 1");
+  if (experiment.run.barrier)
+    refuse("run.barrier",
+           "a run has one accelerator, with nobody to meet; a barrier can only be predicted",
+           "pipesim predict, or barrier: false");
+  if (experiment.storage.sharing == StorageSharing::kFair)
+    refuse("storage.sharing", "a run serves reads in their order; fair sharing can only be predicted",
+           "pipesim predict, or sharing: fifo");
+  if (experiment.device.step)
+    refuse("device.step", "a run trains the model; device.step can only be predicted",
+           "pipesim predict, or device: {emulated: {base: 200us, per_sample: 5us}}");
 }
 
 void CheckFilesHere(Reading& reading, const Storage& storage) {

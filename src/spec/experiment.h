@@ -56,6 +56,9 @@ enum class StorageKind {
   kEmulated,  ///< served by cost/storage.h
   kFiles,     ///< a real folder, one subfolder per class
 };
+/// How outstanding reads share the bandwidth: one after another in the order of their requests, or
+/// all at once in equal parts, as many small requests of large reads do.
+enum class StorageSharing { kFifo, kFair };
 enum class FileCacheState { kAsIs, kCold, kWarm };
 enum class OnBadFile { kSkip, kFail };
 struct Storage {
@@ -63,6 +66,7 @@ struct Storage {
   std::string preset;  ///< name under configs/storage, empty when inline
   Drawn<Duration> latency;
   std::optional<BytesPerSecond> bandwidth;  ///< absent: unlimited
+  StorageSharing sharing = StorageSharing::kFifo;  ///< kFair: in predict only
   std::optional<double> iops_per_s;
   std::optional<int> queue_depth;
   Drawn<Duration> open_cost;
@@ -214,6 +218,9 @@ struct Run {
   /// Identical trainers on one host, each with its own loader and device; steps, epochs and
   /// batch_size apply to each. They exchange no gradients. More than one in predict only.
   int accelerators = 1;
+  /// Every step is over when all accelerators have finished theirs, as with an all-reduce or in
+  /// MLPerf Storage. In predict only.
+  bool barrier = false;
   Probes probes = Probes::kAuto;  ///< after the measured time of a run
   // duration: auto runs until all three of these hold, or for max_duration.
   Duration min_duration = std::chrono::seconds(5);

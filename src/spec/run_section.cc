@@ -28,6 +28,8 @@ constexpr auto kRunKeys = std::to_array<KeyRule>({
      [](const Experiment& e) { return CountText(e.run.repeats); }},
     {{"run.accelerators", "count", "1", "predict: identical trainers sharing storage and cores"},
      [](const Experiment& e) { return CountText(e.run.accelerators); }},
+    {{"run.barrier", "true|false", "false", "predict: all accelerators meet after every step"},
+     [](const Experiment& e) { return YesNo(e.run.barrier); }},
     {{"run.probes", "auto|off", "auto", "auto: try changes for a fifth of the measured time"},
      [](const Experiment& e) { return WordOf(kProbes, e.run.probes); }},
     {{"run.min_duration", "duration", "5s", "duration auto: minimum measured time"},
@@ -57,6 +59,7 @@ void ReadRun(Reading& reading, const Node& section, Run& out) {
   reader.Count("repeats", out.repeats, 1, 10'000);
   ReadWord(reader, "probes", kProbes, out.probes);
   reader.Count("accelerators", out.accelerators, 1, kMostAccelerators);
+  reader.Flag("barrier", out.barrier);
   reader.Time("min_duration", out.min_duration);
   reader.Count("min_steps", out.min_steps, 1, kMostSteps);
   reader.Share("max_noise", out.max_noise);

@@ -26,6 +26,10 @@ constexpr auto kStorageKeys = std::to_array<KeyRule>({
     {{"storage.bandwidth", "rate", "unlimited", "total over all readers"},
      [](const Experiment& e) { return OrWord(e.storage.bandwidth, "unlimited"); },
      IsEmulated},
+    {{"storage.sharing", "fifo|fair", "fifo",
+      "fair: predict; outstanding reads get equal parts of the bandwidth"},
+     [](const Experiment& e) { return WordOf(kStorageSharings, e.storage.sharing); },
+     IsEmulated},
     {{"storage.iops", "count per second", "unlimited", "reads per second over all readers"},
      [](const Experiment& e) { return OrWord(e.storage.iops_per_s, "unlimited"); },
      IsEmulated},
@@ -122,6 +126,7 @@ void ReadEmulated(Reading& reading, MapReader& reader, Storage& out) {
   reader.Take("preset");  // read already
   reader.Drawn("latency", out.latency);
   reader.Rate("bandwidth", out.bandwidth, "unlimited");
+  ReadWord(reader, "sharing", kStorageSharings, out.sharing);
   reader.PerSecond("iops", out.iops_per_s, "unlimited");
   reader.Count("queue_depth", out.queue_depth, 1, 65'536, "unlimited");  // NVMe's deepest queue
   reader.Drawn("open_cost", out.open_cost);

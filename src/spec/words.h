@@ -21,6 +21,8 @@ inline constexpr std::array<Named<StorageKind>, 3> kStorageKinds{
     {{"none", StorageKind::kNone},
      {"emulated", StorageKind::kEmulated},
      {"files", StorageKind::kFiles}}};
+inline constexpr std::array<Named<StorageSharing>, 2> kStorageSharings{
+    {{"fifo", StorageSharing::kFifo}, {"fair", StorageSharing::kFair}}};
 inline constexpr std::array<Named<FileCacheState>, 3> kFileCacheStates{
     {{"as_is", FileCacheState::kAsIs},
      {"cold", FileCacheState::kCold},

@@ -13,6 +13,7 @@ using base::Instant;
 constexpr Duration kFirstWidth = std::chrono::milliseconds(1);
 constexpr std::size_t kMaxResourceSamples = 4096;
 constexpr std::size_t kMaxBadSamples = 100;
+constexpr std::size_t kMaxMetEpochs = 4096;
 constexpr std::size_t kUsualSpans = 16;  ///< of a batch: room for them need not be moved
 
 double Count(Duration duration) { return static_cast<double>(duration.count()); }
@@ -97,6 +98,14 @@ void TraceBuilder::Record(const ResourceSample& sample) {
 void TraceBuilder::RecordBadSample(DataFault fault) {
   ++trace_.bad_sample_count;
   if (trace_.bad_samples.size() < kMaxBadSamples) trace_.bad_samples.push_back(std::move(fault));
+}
+
+void TraceBuilder::Record(const MetEpoch& epoch) {
+  std::vector<MetEpoch>& kept = trace_.met_epochs;
+  if (!kept.empty() && kept.back().epoch == epoch.epoch)
+    kept.back() = epoch;
+  else if (kept.size() < kMaxMetEpochs)
+    kept.push_back(epoch);
 }
 
 RunTrace TraceBuilder::Snapshot(Instant end, EndReason reason) const {

@@ -43,6 +43,8 @@ class TraceBuilder final : public SpanSink {
   /// Keeps at most 4,096: when full, drops every second one and halves the sampling rate.
   void Record(const ResourceSample& sample);
   void RecordBadSample(DataFault fault);
+  /// After each step of an epoch, which replaces the record after the step before.
+  void Record(const MetEpoch& epoch);
 
   // A run that repeats itself. Both calls come between records, in the same state of the run.
   /// Notes what is recorded from now on, as a period.

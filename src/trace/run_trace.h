@@ -59,6 +59,18 @@ struct EpochRecord {
   bool complete = false;
 };
 
+/// An epoch of accelerators that meet after every step. The first step, with its loading, is told
+/// apart from the others.
+struct MetEpoch {
+  std::int64_t epoch = 0;
+  base::Instant begin, end;     ///< the last meeting of the epoch before (or the run's begin), its own
+  std::int64_t steps = 0;  ///< of each accelerator
+  // Sums over all accelerators.
+  std::int64_t samples = 0;
+  base::Duration first_steps{};  ///< from begin to the end of each one's own first step
+  base::Duration compute{};      ///< in all steps but the first
+};
+
 enum class Series : std::uint8_t {
   kStepTime,       ///< ns from one step's end to the next; none for the first step
   kStarved,        ///< ns waited for a batch, per step
@@ -172,6 +184,7 @@ struct RunTrace {
   /// Progress of all accelerators but the first; everything else here describes the first.
   std::vector<Progress> others;
   std::vector<EpochRecord> epochs;  ///< the first 4,096
+  std::vector<MetEpoch> met_epochs;  ///< the first 4,096, where accelerators meet after every step
   std::array<Reservoir, kSeriesCount> series;
   std::vector<ResourceSample> resources;
   /// Spans of the first and last kSpanBatches, in the order recorded; empty unless

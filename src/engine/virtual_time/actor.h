@@ -27,10 +27,11 @@ class Actor {
 /// A wait that does not depend on another thread.
 struct Wait {
   /// kNoMore: no further waits.
-  enum class Kind { kNothing, kUntil, kWork, kNoMore };
+  enum class Kind { kNothing, kUntil, kWork, kTransfer, kNoMore };
   Kind kind = Kind::kNothing;
   base::Instant until{};  ///< kUntil
-  Work work{};            ///< kWork
+  /// kWork: on the cores. kTransfer: `each` alone on the storage's bandwidth, shared with others.
+  Work work{};
 
   static Wait Until(base::Instant when) { return {Kind::kUntil, when, {}}; }
   static Wait For(const Work& work) { return {Kind::kWork, {}, work}; }

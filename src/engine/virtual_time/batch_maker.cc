@@ -39,6 +39,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
   visitor.Same(left_);
   visitor.Same(loaded_);
   visitor.Same(stage_);
+  if (stage_ == Stage::kTransferred) visitor.Time(asked_);
   visitor.Same(demand_.reads);
   visitor.Same(demand_.bytes);
   visitor.Same(demand_.latency);
@@ -66,6 +67,8 @@ Wait BatchMaker::Next(Duration contended) {
       return left_ > 0 ? Read() : Collate();
     case Stage::kAsk:
       return Ask();
+    case Stage::kTransferred:
+      return Transferred();
     case Stage::kWaitInPrepare:
       return WaitInPrepare();
     case Stage::kPrepare:
@@ -111,10 +114,20 @@ Wait BatchMaker::Ask() {
   stage_ = Stage::kWaitInPrepare;
   if (demand_.reads == 0) return WaitInPrepare();
   account_.Enter(State::kRead, run_.now);
+  asked_ = run_.now;
+  if (!run_.transfers) return Transferred();
+  stage_ = Stage::kTransferred;
+  const auto seconds = static_cast<double>(demand_.bytes.count) / run_.pipeline.storage.bandwidth->per_s;
+  return {.kind = Wait::Kind::kTransfer, .work = {.each = base::FromSeconds(seconds)}};
+}
+
+/// The rest of the storage's service, where its bandwidth was shared before; else all of it.
+Wait BatchMaker::Transferred() {
+  stage_ = Stage::kWaitInPrepare;
   const Instant done = run_.storage.Serve({run_.now, demand_.reads, demand_.bytes, demand_.latency});
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
-  record_.read += done - run_.now;
+  record_.read += done - asked_;
   return Wait::Until(done);
 }
 

@@ -21,9 +21,20 @@ class BatchMaker {
   void Visit(StateVisitor& visitor);
 
  private:
-  enum class Stage { kRead, kAsk, kWaitInPrepare, kPrepare, kHandOver, kHandedOver, kCollate, kMade };
+  enum class Stage {
+    kRead,
+    kAsk,
+    kTransferred,
+    kWaitInPrepare,
+    kPrepare,
+    kHandOver,
+    kHandedOver,
+    kCollate,
+    kMade
+  };
   Wait Read();
   Wait Ask();
+  Wait Transferred();
   Wait WaitInPrepare();
   Wait Prepare();
   Wait HandedOver();
@@ -41,6 +52,7 @@ class BatchMaker {
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
   ChunkDemand demand_;  ///< of the present chunk
+  base::Instant asked_;  ///< when its transfer began, where the storage shares its bandwidth
   trace::BatchRecord record_;
 };
 

@@ -139,6 +139,8 @@ bool Consumer::Go() {
       return Submit();
     case Phase::kReadBack:
       return ReadBack();
+    case Phase::kMeet:
+      return Meet();
     case Phase::kEndStep:
       return EndStep();
     case Phase::kFinish:
@@ -310,11 +312,13 @@ bool Consumer::Launch() {
 
 bool Consumer::Submit() {
   const bool reads_back = ReadsBack(run_.experiment.training, steps_);
-  const Phase next = reads_back ? Phase::kReadBack : Phase::kEndStep;
+  const Phase after = run_.barrier ? Phase::kMeet : Phase::kEndStep;
+  const Phase next = reads_back ? Phase::kReadBack : after;
   if (!device_) {
     account_.Enter(State::kCompute, run_.now);
     pool_.StepBegins();
-    return After(Wait::For({.each = cpu_step_->Time(steps_, batch_.samples),
+    compute_ = cpu_step_->Time(steps_, batch_.samples);
+    return After(Wait::For({.each = compute_,
                             .threads = step_threads_,
                             .meets = step_threads_ > 1,
                             .barriers = run_.pipeline.step.barriers}),
@@ -341,19 +345,41 @@ bool Consumer::Submit() {
   }
   submitted.batch = record_.batch;
   submitted.samples = batch_.samples;
-  if (!reads_back) return EndStep();
+  compute_ = work.end - work.begin;
+  if (!reads_back) {
+    phase_ = next;
+    return true;
+  }
   account_.Enter(State::kSync, run_.now);
   return After(Wait::Until(work.end + run_.pipeline.host.read_back), next);
 }
 
 bool Consumer::ReadBack() {
   if (!FinishDownTo(0)) return false;
-  phase_ = Phase::kEndStep;
+  phase_ = run_.barrier ? Phase::kMeet : Phase::kEndStep;
   return true;
 }
 
-bool Consumer::EndStep() {
+/// Its own step comes first: an all-reduce needs its result.
+bool Consumer::Meet() {
+  if (!FinishDownTo(0)) return false;
+  phase_ = Phase::kEndStep;
   if (!device_) pool_.StepEnded(step_threads_);
+  if (run_.ending()) return true;
+  account_.Enter(State::kSync, run_.now);
+  const bool last = run_.barrier->Arrive(*this,
+                                         {.accelerator = rank_.number,
+                                          .epoch = epoch_,
+                                          .samples = batch_.samples,
+                                          .compute = compute_,
+                                          .now = run_.now},
+                                         run_.builder);
+  if (last) run_.barrier->Release([this](Actor& actor) { run_.Wake(actor); });
+  return last;
+}
+
+bool Consumer::EndStep() {
+  if (!device_ && !run_.barrier) pool_.StepEnded(step_threads_);
   account_.Enter(State::kHost, run_.now);
   account_.SetBatch(-1, 0);
   record_.done = run_.now;

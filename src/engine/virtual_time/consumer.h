@@ -40,6 +40,7 @@ class Consumer final : public Actor {
     kLaunch,
     kSubmit,
     kReadBack,
+    kMeet,
     kEndStep,
     kFinish
   };
@@ -63,6 +64,7 @@ class Consumer final : public Actor {
   bool Launch();
   bool Submit();
   bool ReadBack();
+  bool Meet();
   bool EndStep();
   bool EndEpoch();
   bool Finish();
@@ -98,6 +100,7 @@ class Consumer final : public Actor {
   DeviceCopy copy_{};
   base::Instant host_begin_;
   base::Duration host_time_{};
+  base::Duration compute_{};  ///< of the present step, where accelerators meet
   struct Submitted {
     StepDone done;
     std::int64_t batch = 0;

@@ -55,12 +55,13 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
 }
 
 /// Whether the costs are constant, so that the run comes to repeat itself. Only one accelerator's
-/// state is visited, and the spans of single batches are not repeated.
+/// state is visited, and the spans of single batches and the barrier's epochs are not repeated.
 bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                    const RunControl& control) {
-  return experiment.run.accelerators == 1 && !pipeline.storage.HasCache() &&
-         !pipeline.step.Varies() && pipeline.collate.varying.IsFixed() &&
-         pipeline.hand_over.IsFixed() && control.skip_periods && !control.keep_spans;
+  return experiment.run.accelerators == 1 && !experiment.run.barrier &&
+         !pipeline.storage.HasCache() && !pipeline.step.Varies() &&
+         pipeline.collate.varying.IsFixed() && pipeline.hand_over.IsFixed() &&
+         control.skip_periods && !control.keep_spans;
 }
 
 /// A thread asks again only when it has been served, so that no slot is waited for where there are as
@@ -95,7 +96,10 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       is_asked(control.enough != nullptr),
       builder(now, of.run.seed, {.max_buckets = control.coarse ? kCoarseBuckets : kBuckets,
                                   .keep_spans = control.keep_spans}) {
+  if (costs.storage.SharesBandwidth())
+    transfers.emplace(CoreSharing(1), 0, of.run.accelerators * threads_of_rank);
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
+  if (of.run.barrier) barrier.emplace(of.run.accelerators);
 }
 
 bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
@@ -112,6 +116,10 @@ bool VirtualRun::Begin(const Actor& actor, const Wait& wait) {
         return Sleep(actor, now + wait.work.each);
       }
       processors.Begin(actor.id(), wait.work, now);
+      return true;
+    case Wait::Kind::kTransfer:
+      if (wait.work.each <= Duration::zero()) return false;
+      transfers->Begin(actor.id(), wait.work, now);
       return true;
   }
   return false;
@@ -154,6 +162,7 @@ void VirtualRun::Visit(StateVisitor& visitor) {
     actors[id]->Visit(visitor);
   }
   processors.Visit(visitor);
+  if (transfers) transfers->Visit(visitor);
   visitor.Total(cpu_used);
   storage.Visit(visitor);
   ranks.front().Visit(visitor);
@@ -164,7 +173,10 @@ void VirtualRun::Loop() {
   while (!over) {
     ++simulated;
     const Instant event{Duration(events.first_time())};
-    if (processors.next() <= event) {
+    if (transfers && transfers->next() <= std::min(event, processors.next())) {
+      now = transfers->next();
+      actors[static_cast<std::size_t>(transfers->Finish().actor)]->Resume(Duration::zero());
+    } else if (processors.next() <= event) {
       now = processors.next();
       const Processors::Finished done = processors.Finish();
       actors[static_cast<std::size_t>(done.actor)]->Resume(done.contended);
@@ -179,6 +191,7 @@ void VirtualRun::Loop() {
 void VirtualRun::End(trace::EndReason reason, std::string failure) {
   if (ended) return;
   ended = Ending{reason, std::move(failure)};
+  if (barrier) barrier->Release([this](Actor& actor) { Wake(actor); });
   for (Rank& rank : ranks) {
     if (!rank.queue) return;
     if (Actor* waiting = rank.ready_channel().ReleaseReader()) Wake(*waiting);

@@ -11,6 +11,7 @@
 #include "cost/storage.h"
 #include "engine/sampler.h"
 #include "engine/virtual_time/actor.h"
+#include "engine/virtual_time/barrier.h"
 #include "engine/virtual_time/processors.h"
 #include "engine/virtual_time/rank.h"
 #include "engine/virtual_time/resource_counters.h"
@@ -62,7 +63,9 @@ struct VirtualRun {
   }
   /// For the monitor: nothing is pending except the other watchers' events (a spinning pool counts
   /// as pending until it sleeps).
-  bool Stuck() const { return events.size() <= watchers && processors.idle(); }
+  bool Stuck() const {
+    return events.size() <= watchers && processors.idle() && (!transfers || transfers->idle());
+  }
 
   /// Preparing, by each of `threads`; collating a batch, pinning `samples` prepared samples.
   Work PrepareWork(base::Duration cost, int threads) const;
@@ -96,6 +99,8 @@ struct VirtualRun {
   base::Instant now{};
   TimeTree events;
   Processors processors;
+  /// A storage's bandwidth that reads share fairly: one core for all of them.
+  std::optional<Processors> transfers;
   base::Duration cpu_used{};
   /// By id: each rank's consumer, workers and pin thread, then the monitor, each rank's watcher of
   /// its timeout, each rank's pool.
@@ -109,6 +114,7 @@ struct VirtualRun {
   const bool is_asked;                     ///< by the monitor, whether it may end
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;
+  std::optional<Barrier> barrier;          ///< after each step of all ranks (run.barrier)
 
   std::int64_t simulated = 0;  ///< events
   std::optional<Ending> ended;
