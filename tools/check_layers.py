@@ -3,7 +3,7 @@
 
 Reads every #include under src/ and fails if one points to the right in
 
-    base <- spec <- cost <- trace <- engine <- measure <- diagnose <- predict, calibrate <- advise <- sweep <- compare <- report <- app
+    base <- spec <- cost <- trace <- engine <- measure <- diagnose <- predict, calibrate <- advise <- sweep <- compare <- interop <- report <- app
 
 or includes a library in a folder that must not use it. See docs/architecture.md.
 """
@@ -13,7 +13,7 @@ import re
 import sys
 
 ORDER = ["base", "spec", "cost", "trace", "engine", "measure", "diagnose", "predict", "calibrate",
-         "advise", "sweep", "compare", "report", "app"]
+         "advise", "sweep", "compare", "interop", "report", "app"]
 
 # Implementations of engine's interfaces; none includes another.
 ENGINES = ["engine/files", "engine/threaded", "engine/torch", "engine/virtual_time"]
@@ -25,7 +25,7 @@ SIDE_BY_SIDE = {"predict", "calibrate"}
 ENGINE_USERS = ["predict", "calibrate", "app"]
 
 # Layers to the right of engine that read its results and never include it.
-NO_ENGINE = ["measure", "diagnose", "advise", "sweep", "compare", "report"]
+NO_ENGINE = ["measure", "diagnose", "advise", "sweep", "compare", "interop", "report"]
 
 # The only header of the LibTorch plugin that others may include; it must not include LibTorch.
 PLUGIN_BORDER = "engine/torch/plugin.h"
@@ -38,7 +38,8 @@ OWNERS = [
     (r"boost/(?!crc)", ["engine/threaded"]),
     (r"jpeglib\.h|jerror\.h|turbojpeg\.h", ["engine/files"]),
     (r"yaml-cpp/", ["spec"]),
-    (r"nlohmann/", ["report", "app"]),
+    (r"nlohmann/", ["interop", "report", "app"]),
+    (r"zlib\.h", ["interop"]),
     (r"valijson/", ["report"]),
     (r"cxxopts", ["app"]),
     (r"spdlog/", ["app"]),

@@ -11,6 +11,7 @@ base::ExitCode Sweep(const Arguments& arguments);
 base::ExitCode Compare(const Arguments& arguments);
 base::ExitCode Tune(const Arguments& arguments);
 base::ExitCode Size(const Arguments& arguments);
+base::ExitCode Import(const Arguments& arguments);
 base::ExitCode Calibrate(const Arguments& arguments);
 base::ExitCode Record(const Arguments& arguments);
 base::ExitCode Report(const Arguments& arguments);
@@ -54,6 +55,11 @@ constexpr std::string_view kSizeExamples[] = {
     "pipesim size --storage hdd --target 'au>=0.9' --solve storage.bandwidth",
     "pipesim size --prepare 2ms --target 'samples_per_s>=900' --solve limits.cpus",
     "pipesim size --storage nvme --target 'au>=0.8' --solve accelerators",
+};
+constexpr std::string_view kImportExamples[] = {
+    "pipesim import configs/dlio/unet3d_h100.yaml --accelerators 4 --out unet3d.yaml",
+    "pipesim import configs/dlio/resnet50_a100.yaml --set reader.read_threads=16",
+    "pipesim import trace.json.gz",
 };
 constexpr std::string_view kCalibrateExamples[] = {
     "pipesim calibrate --model mlp --also resnet18 --out here.yaml",
@@ -141,6 +147,13 @@ constexpr Command kCommands[] = {
      kHelpFlags | kExperimentFlags | kMachineFlags | kTextFlags | kStartFlags | kPredictFlags |
          kSizeFlags,
      Size},
+    {"import", "import FILE [flags]", "an experiment from a DLIO workload or a PyTorch trace",
+     "A workload of DLIO, the program behind MLPerf Storage (configs/dlio), keeps its\n"
+     "ranks, read threads and prefetching, a barrier after every step, and the\n"
+     "benchmark's own AU and samples/s. A trace of PyTorch's profiler (.json or .gz)\n"
+     "gets a verdict, too. Comments say what the file does not. Exit code 4: the\n"
+     "trace breaks off; what came before counts.",
+     kImportExamples, kHelpFlags | kImportFlags, Import},
     {"calibrate", "calibrate [EXPERIMENT.yaml] [flags]",
      "measure this machine for predict --profile",
      "Threads, memory, decoding, with --data storage, and training steps by batch size\n"

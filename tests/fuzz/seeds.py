@@ -3,6 +3,7 @@ documents, and the commands of the docs and the tests. write_seeds(folder) puts 
 the words that occur in them into folder/TARGET.dict."""
 
 import collections
+import gzip
 import hashlib
 import json
 import pathlib
@@ -103,8 +104,24 @@ def machines():
     return [lines(f"== {path}\n{text}" for path, text in machine.items()) for machine in MACHINES] + [disk]
 
 
+def traces():
+    def event(name, category, begin_us, time_us):
+        return {"ph": "X", "cat": category, "name": name, "ts": begin_us, "dur": time_us, "args": {"bytes": 4096}}
+
+    events = []
+    for step in range(3):
+        begin = 1000 * step
+        events += [event(f"ProfilerStep#{step}", "user_annotation", begin, 1000),
+                   event("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "user_annotation", begin, 300),
+                   event("gemm", "kernel", begin + 400, 200), event("cudaStreamSynchronize", "cuda_runtime", begin + 400, 300),
+                   event("Memcpy HtoD (Pageable -> Device)", "gpu_memcpy", begin + 300, 50)]
+    whole = json.dumps({"schemaVersion": 1, "deviceProperties": [{"name": "GPU"}], "traceEvents": events}).encode()
+    return [whole, whole[:500], gzip.compress(whole)]
+
+
 SEEDS = {
     "command_line": commands,
+    "dlio": lambda: files("configs/dlio/*.yaml"),
     "document": documents,
     "experiment": experiments,
     "image_folder": lambda: [lines(names) for names in IMAGE_FOLDERS],
@@ -115,6 +132,7 @@ SEEDS = {
     "prediction": experiments,
     "preset": lambda: files("configs/storage/*.yaml", "configs/devices/*.yaml"),
     "profile": lambda: files("configs/machines/*.yaml"),
+    "profiler_trace": traces,
     "report": documents,
     "scenario": lambda: files("configs/scenarios/*.yaml"),
     "set": lambda: [text.encode() for text in settings()] + [lines(settings()[:12])],

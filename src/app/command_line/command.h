@@ -27,6 +27,7 @@ enum FlagSet : unsigned {
   kRunFlags = 4096,  ///< what needs real runs
   kSweepFlags = 8192,
   kCompareFlags = 16384,
+  kImportFlags = 32768,
 };
 
 struct Command {

@@ -1,0 +1,138 @@
+// `pipesim import`: workloads of MLPerf Storage predicted as it scored them, profiler traces with a
+// verdict, and inputs that are neither.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/command.h"
+#include "support/schema.h"
+
+namespace pipesim::support {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kWorkloads = PIPESIM_SOURCE_DIR "/configs/dlio/";
+
+/// Imports a workload and predicts it on another machine than this one: --profile.
+json Predicted(std::vector<std::string> import, std::vector<std::string> predict) {
+  const std::string file = TestFolder() / "imported.yaml";
+  import.insert(import.begin(), "import");
+  import.insert(import.end(), {"--out", file});
+  const CommandResult imported = RunPipesim(import);
+  EXPECT_EQ(imported.exit_code, 0) << imported.err;
+  predict.insert(predict.begin(), {"predict", file, "--profile", "default", "--no-save", "--quiet"});
+  predict.insert(predict.end(), {"--export", "json=-"});
+  const CommandResult predicted = RunPipesim(predict);
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  return predicted.out.empty() ? json() : json::parse(predicted.out);
+}
+
+// MLPerf Storage v1.0 (mlcommons/storage_results_v1.0, Closed/Micron): one Micron 9550 in one host. Its
+// bandwidth is what ResNet-50 drew from it, which it limits in both submissions: 10,227 MiB/s for 58
+// H100 at an AU of 90.3 %, 10,510 for 115 A100 at 90.7 %.
+const std::string kMicron9550 = "storage.bandwidth=10369MiB/s";
+
+void ExpectScore(const json& document, double au, double samples_per_s) {
+  const json& score = document["result"]["mlperf"];
+  EXPECT_TRUE(tests::FitsSchema(document, "run"));
+  EXPECT_NEAR(score["au"].get<double>(), au, 0.03 * au);
+  EXPECT_NEAR(score["samples_per_s"].get<double>(), samples_per_s, 0.03 * samples_per_s);
+}
+
+TEST(ImportDlio, Unet3dOnFourH100ScoresAsPublished) {
+  const json predicted = Predicted({kWorkloads + "unet3d_h100.yaml", "--accelerators", "4", "--set",
+                                    "reader.read_threads=48", "--set", "dataset.num_files_train=14000"},
+                                   {"--set", kMicron9550, "--cpus", "192"});
+  ExpectScore(predicted, 0.9027, 71.12);
+}
+
+TEST(ImportDlio, Unet3dOnEightA100ScoresAsPublished) {
+  const json predicted = Predicted({kWorkloads + "unet3d_a100.yaml", "--accelerators", "8", "--set",
+                                    "++workload.reader.read_threads=96", "--set",
+                                    "++workload.dataset.num_files_train=28000"},
+                                   {"--set", kMicron9550, "--cpus", "192"});
+  ExpectScore(predicted, 0.9029, 66.22);
+}
+
+TEST(ImportDlio, AWorkloadThatItsStorageFeedsScoresNearlyOne) {
+  const json predicted = Predicted({kWorkloads + "unet3d_a100.yaml", "--set", "dataset.num_files_train=1400"},
+                                   {"--set", "storage.bandwidth=100GB/s", "--cpus", "64"});
+  EXPECT_NEAR(predicted["result"]["mlperf"]["au"].get<double>(), 1, 0.01);
+  EXPECT_EQ(predicted["diagnosis"]["bottleneck"], "compute-bound");
+}
+
+TEST(ImportDlio, SizeUsesTheBenchmarksOwnUtilization) {
+  const std::string file = TestFolder() / "resnet50.yaml";
+  const std::string workload = kWorkloads + "resnet50_h100.yaml";
+  ASSERT_EQ(RunPipesim({"import", workload, "--set", "dataset.num_files_train=64", "--out", file}).exit_code, 0);
+  const CommandResult sized =
+      RunPipesim({"size", file, "--profile", "default", "--cpus", "512", "--set", "storage.bandwidth=2GB/s",
+                  "--target", "au>=0.9", "--solve", "accelerators", "--export", "json=-"});
+  ASSERT_EQ(sized.exit_code, 0) << sized.err;
+  // One accelerator takes 400 x 114,660 B each 0.224 s: 204.8 MB/s. At most 1 / 0.9 of what is fed.
+  const double most = 2e9 / 204.8e6 / 0.9;
+  EXPECT_NEAR(json::parse(sized.out)["answer"]["value"].get<double>(), most, 1);
+}
+
+TEST(ImportDlio, MistakesAreNamedWithTheirPlace) {
+  const std::string file = TestFolder() / "w.yaml";
+  std::ofstream(file) << "reader: {read_thread: 4}\n";
+  const CommandResult result = RunPipesim({"import", file});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("w.yaml:1:10: error: DLIO has no key 'read_thread' in reader"));
+  EXPECT_THAT(result.err, HasSubstr("read_threads"));
+  EXPECT_EQ(RunPipesim({"import", kWorkloads + "unet3d_h100.yaml", "--accelerators", "0"}).exit_code, 2);
+  EXPECT_EQ(RunPipesim({"import"}).exit_code, 2);
+  EXPECT_EQ(RunPipesim({"import", "/no/such.yaml"}).exit_code, 3);
+  const std::string experiment = PIPESIM_SOURCE_DIR "/configs/experiments/io-bound.yaml";
+  EXPECT_THAT(RunPipesim({"import", experiment}).err, HasSubstr("no DLIO workload"));
+}
+
+TEST(ImportDlio, ARunHasNobodyToMeet) {
+  const CommandResult result = RunPipesim({"run", "--set", "run.barrier=true", "--set",
+                                           "storage={bandwidth: 1GB/s, sharing: fair}", "--device", "emulated"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("a barrier can only be predicted"));
+  EXPECT_THAT(result.err, HasSubstr("fair sharing can only be predicted"));
+}
+
+/// 40 steps of 1 ms of which the host waits `waits_us` for a batch.
+std::string TraceOfLoop(int waits_us) {
+  json events = json::array();
+  for (int step = 0; step < 40; ++step) {
+    const auto event = [&](const std::string& name, int us) {
+      events.push_back({{"ph", "X"}, {"cat", "user_annotation"}, {"name", name}, {"ts", 1000 * step}, {"dur", us}});
+    };
+    event("ProfilerStep#" + std::to_string(step), 1000);
+    event("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", waits_us);
+  }
+  return json{{"traceEvents", events}}.dump();
+}
+
+TEST(ImportTrace, GivesAVerdictAndAnExperimentThatPredictsIt) {
+  const std::string trace = TestFolder() / "t.json", file = TestFolder() / "e.yaml";
+  std::ofstream(trace) << TraceOfLoop(900);
+  const CommandResult result = RunPipesim({"import", trace, "--out", file});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("verdict: input side: the loader starves training"));
+  const CommandResult predicted = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_NEAR(json::parse(predicted.out)["result"]["steps_per_s"].get<double>(), 1000, 20);
+}
+
+TEST(ImportTrace, OneThatBreaksOffGivesAStatedPartialResult) {
+  const std::string trace = TestFolder() / "cut.json";
+  const std::string whole = TraceOfLoop(20);
+  std::ofstream(trace) << whole.substr(0, whole.size() / 2);
+  const CommandResult result = RunPipesim({"import", trace});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out, HasSubstr("# verdict: compute-bound"));
+  EXPECT_THAT(result.out, HasSubstr("# the trace breaks off at byte"));
+}
+
+}  // namespace
+}  // namespace pipesim::support

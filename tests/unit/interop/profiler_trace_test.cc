@@ -1,0 +1,214 @@
+// Profiler traces: what is summed up, in any order and at any length, and which verdict follows.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "interop/profiler_trace.h"
+#include "interop/time_bins.h"
+#include "interop/trace_verdict.h"
+#include "spec/read.h"
+
+namespace pipesim::interop {
+namespace {
+
+using diagnose::Verdict;
+using testing::HasSubstr;
+
+class Trace {
+ public:
+  Trace& Add(const std::string& category, const std::string& name, double begin_us, double time_us,
+             const std::string& args = "") {
+    events_.push_back(fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": "{}", "ts": {}, "dur": {}, "args": {{{}}}}})", category,
+        name, begin_us, time_us, args));
+    return *this;
+  }
+  Trace& Step(int number, double begin_us, double time_us) {
+    return Add("user_annotation", fmt::format("ProfilerStep#{}", number), begin_us, time_us);
+  }
+  Trace& Loading(double begin_us, double time_us,
+                 const std::string& loader = "_MultiProcessingDataLoaderIter") {
+    return Add("user_annotation", "enumerate(DataLoader)#" + loader + ".__next__", begin_us, time_us);
+  }
+  Trace& Kernel(double begin_us, double time_us) { return Add("kernel", "gemm", begin_us, time_us); }
+  std::string Text() const {
+    std::string text = R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],)"
+                       R"( "traceEvents": [)";
+    for (const std::string& event : events_) text += (text.back() == '[' ? "" : ",\n") + event;
+    return text + R"(], "traceName": "t.json"})";
+  }
+
+ private:
+  std::vector<std::string> events_;
+};
+
+/// Of this test alone: others run beside it.
+std::filesystem::path FileOf(const std::string& name) {
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  return std::filesystem::path(testing::TempDir()) / ("pipesim-" + test + "-" + name);
+}
+
+std::filesystem::path Written(const std::string& text) {
+  const std::filesystem::path file = FileOf("t.json");
+  std::ofstream(file, std::ios::binary) << text;
+  return file;
+}
+
+TraceSummary Summary(const std::string& text) { return ReadProfilerTrace(Written(text)); }
+TraceSummary Summary(const Trace& trace) { return Summary(trace.Text()); }
+
+/// `steps` steps of 1 ms of which the host waits `loading_us` for a batch; then a kernel of `kernel_us`.
+Trace Loop(int steps, double loading_us, double kernel_us, double origin_us = 5e12) {
+  Trace trace;
+  for (int step = 0; step < steps; ++step) {
+    const double begin = origin_us + 1000 * step;
+    trace.Step(step, begin, 1000).Loading(begin, loading_us);
+    if (kernel_us > 0) trace.Kernel(begin + loading_us, kernel_us);
+  }
+  return trace;
+}
+
+TEST(ProfilerTrace, AddsUpStepsAndWaits) {
+  const TraceSummary t = Summary(Loop(10, 200, 0));
+  EXPECT_EQ(t.steps, 10);
+  EXPECT_NEAR(t.wall_s, 0.010, 1e-9);
+  EXPECT_NEAR(t.loader_s, 0.002, 1e-9);
+  EXPECT_EQ(t.loader, "_MultiProcessingDataLoaderIter");
+  EXPECT_EQ(t.kernels, 0);
+}
+
+TEST(ProfilerTrace, AddsUpWhatTheDeviceDoes) {
+  Trace trace = Loop(100, 200, 300);
+  for (int step = 0; step < 100; ++step)
+    trace.Add("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 5e12 + 1000 * step + 600, 100, R"("bytes": 4096)");
+  const TraceSummary t = Summary(trace);
+  EXPECT_EQ(t.device_name, "NVIDIA H200");
+  EXPECT_NEAR(t.busy_s, 0.030, 1e-3);
+  EXPECT_NEAR(t.starved_s, 0.020, 1e-3);
+  EXPECT_NEAR(t.copying_s, 0.010, 1e-3);
+  EXPECT_NEAR(t.idle_s, 0.060, 1e-3);
+  EXPECT_EQ(t.copied_bytes, 100 * 4096);
+}
+
+TEST(ProfilerTrace, StepsMayBeUnnamed) {
+  Trace trace;
+  for (int step = 0; step < 5; ++step) trace.Loading(2000 * step, 500, "_SingleProcessDataLoaderIter");
+  const TraceSummary t = Summary(trace);
+  EXPECT_EQ(t.steps, 4);
+  EXPECT_FALSE(t.steps_are_named);
+  EXPECT_NEAR(t.wall_s, 0.008, 1e-9);
+}
+
+TEST(ProfilerTrace, OrderDoesNotMatter) {
+  Trace late;
+  for (int step = 9; step >= 0; --step)
+    late.Kernel(1000 * step + 200, 300).Loading(1000 * step, 200).Step(step, 1000 * step, 1000);
+  const TraceSummary t = Summary(late);
+  EXPECT_NEAR(t.busy_s, 0.003, 1e-4);
+  EXPECT_NEAR(t.starved_s, 0.002, 1e-4);
+}
+
+TEST(ProfilerTrace, ABrokenTraceCountsUntilItBreaks) {
+  const std::string whole = Loop(100, 200, 300).Text();
+  const TraceSummary t = Summary(whole.substr(0, whole.size() / 2));
+  EXPECT_THAT(t.broken, HasSubstr("breaks off at byte"));
+  EXPECT_NEAR(static_cast<double>(t.steps), 50, 3);
+  EXPECT_NEAR(t.loader_s / static_cast<double>(t.steps), 200e-6, 20e-6);
+}
+
+TEST(ProfilerTrace, ReadsGzipAndWhatIsLeftOfIt) {
+  const std::string whole = Loop(2000, 200, 300).Text();
+  const auto file = FileOf("t.json.gz");
+  gzFile packed = gzopen(file.c_str(), "wb");
+  gzwrite(packed, whole.data(), static_cast<unsigned>(whole.size()));
+  gzclose(packed);
+  EXPECT_EQ(ReadProfilerTrace(file).steps, 2000);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  const TraceSummary t = ReadProfilerTrace(file);
+  EXPECT_FALSE(t.broken.empty());
+  EXPECT_GT(t.steps, 500);
+  EXPECT_LT(t.steps, 1500);
+}
+
+TEST(ProfilerTrace, OtherFilesAreErrors) {
+  EXPECT_THROW(ReadProfilerTrace("/no/such/file.json"), base::EnvironmentError);
+  EXPECT_THROW(ReadProfilerTrace(testing::TempDir()), base::EnvironmentError);
+  for (const char* const text : {"", "{", "{}", "[]", R"({"traceEvents": []})", "not json", R"({"traceEvents": [{"ph"})"})
+    EXPECT_THROW(Summary(text), base::ConfigError) << text;
+  EXPECT_THROW(Summary(Loop(1, 200, 0)), base::ConfigError);
+}
+
+TEST(TimeBins, KeepTheTotalsHoweverLongTheTrace) {
+  TimeBins<1> bins;
+  double total_us = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const double begin = (i % 2 == 0 ? 1 : -1) * 100.0 * i;  // grows to both sides
+    bins.Add(0, begin, 40);
+    total_us += 40;
+  }
+  double sum = 0;
+  bins.ForEachWithin(-1e9, 1e9, [&](const auto& times) { sum += times[0]; });
+  EXPECT_NEAR(sum, total_us, 0.001 * total_us);
+  EXPECT_GT(bins.width_us(), 500);  // 40 s in at most 65,536 bins
+}
+
+TEST(TraceVerdict, NamesTheInputSideWhereTheLoaderStarvesTraining) {
+  const TraceVerdict verdict = Judge(Summary(Loop(50, 900, 0)));
+  EXPECT_EQ(verdict.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(verdict.headline, HasSubstr("the loader starves training"));
+  EXPECT_NEAR(verdict.gain, 9, 0.01);  // 1 / (1 - 0.9) - 1
+  EXPECT_EQ(Judge(Summary(Loop(50, 600, 300))).verdict, Verdict::kInconclusive);
+}
+
+TEST(TraceVerdict, NamesTheSettingWhereThereAreNoWorkers) {
+  Trace trace;
+  for (int step = 0; step < 20; ++step)
+    trace.Step(step, 1000 * step, 1000).Loading(1000 * step, 400, "_SingleProcessDataLoaderIter");
+  EXPECT_EQ(Judge(Summary(trace)).verdict, Verdict::kLoaderBound);
+}
+
+TEST(TraceVerdict, NamesTheStep) {
+  EXPECT_EQ(Judge(Summary(Loop(50, 60, 0))).verdict, Verdict::kComputeBound);
+  EXPECT_EQ(Judge(Summary(Loop(50, 10, 985))).verdict, Verdict::kComputeBound);
+}
+
+TEST(TraceVerdict, NamesTheHostThatLaunchesTooSlowly) {
+  Trace trace;
+  for (int step = 0; step < 50; ++step) {
+    trace.Step(step, 1000 * step, 1000).Loading(1000 * step, 10);
+    for (int kernel = 0; kernel < 20; ++kernel) trace.Kernel(1000 * step + 50 * kernel, 10);
+  }
+  const TraceVerdict verdict = Judge(Summary(trace));
+  EXPECT_EQ(verdict.verdict, Verdict::kLaunchBound);
+  EXPECT_GT(verdict.gain, 3);  // 20 % busy
+}
+
+TEST(TraceVerdict, NamesCopiesAndReadsOfResults) {
+  Trace copies = Loop(50, 10, 300);
+  for (int step = 0; step < 50; ++step)
+    copies.Add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 5e12 + 1000 * step + 320, 600, R"("bytes": 9000)");
+  EXPECT_EQ(Judge(Summary(copies)).verdict, Verdict::kH2dBound);
+  Trace reads = Loop(50, 10, 700);
+  for (int step = 0; step < 50; ++step)
+    reads.Add("cuda_runtime", "cudaStreamSynchronize", 5e12 + 1000 * step + 100, 610);
+  EXPECT_EQ(Judge(Summary(reads)).verdict, Verdict::kSyncBound);
+}
+
+TEST(TraceExperiment, CanBeReadAndHasTheTimesOfTheTrace) {
+  const TraceSummary t = Summary(Loop(50, 900, 0));
+  const std::string text = ExperimentText(t, Judge(t), "dir/run.json.gz");
+  const auto experiment = spec::ReadExperimentText(text, "e.yaml", {}, {{PIPESIM_SOURCE_DIR}}).experiment;
+  EXPECT_EQ(experiment.name, "run");
+  EXPECT_EQ(experiment.loader.workers, 1);
+  EXPECT_EQ(experiment.prepare.cost.Mean(), std::chrono::milliseconds(1));
+  EXPECT_EQ(experiment.device.step_base->Mean(), std::chrono::microseconds(100));
+  EXPECT_THAT(text, HasSubstr("# not in the trace: the batch size"));
+}
+
+}  // namespace
+}  // namespace pipesim::interop
