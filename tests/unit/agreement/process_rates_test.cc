@@ -34,6 +34,7 @@ spec::Experiment ExperimentOf(const ProcessCase& of) {
   experiment.loader.kind = spec::LoaderKind::kProcess;
   experiment.loader.workers = of.workers;
   experiment.loader.batch_size = 8;
+  experiment.loader.prefetch_factor = 16;  // a stock for when a worker waits for a core
   experiment.loader.send = tests::Fixed(of.send);
   experiment.loader.receive = tests::Fixed(of.receive);
   experiment.loader.python_sample = 5us;

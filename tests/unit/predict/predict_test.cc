@@ -87,12 +87,16 @@ TEST(Prediction, WorkerProcessesCostWhatTheProfileSays) {
     EXPECT_TRUE(report.measurement.warnings.empty());
     return *report.measurement.result.samples_per_s;
   };
-  // Batches of 64: 6.4 ms to prepare, 1.6 ms to send; 4 ms to receive two tensors.
-  EXPECT_NEAR(rate("loader: {kind: process, workers: 1, persistent_workers: true}"), 64 / 8e-3, 1);
-  EXPECT_NEAR(rate("loader: {kind: process, workers: 4, persistent_workers: true}"), 64 / 4e-3, 1);
-  EXPECT_NEAR(rate("loader: {kind: process, workers: 4, persistent_workers: true, receive: 3ms}"),
-              64 / 3e-3, 1);
-  EXPECT_NEAR(rate("loader: {kind: process}"), 64 / 6.4e-3, 1);
+  // Batches of 64: 6.4 ms to prepare, 1.6 ms to send; 4 ms to receive two tensors. Each epoch of 100
+  // loses the filling of its pipeline.
+  const auto near = [](double batch_s) {
+    return testing::DoubleNear(64 / batch_s, 0.02 * 64 / batch_s);
+  };
+  EXPECT_THAT(rate("loader: {kind: process, workers: 1, persistent_workers: true}"), near(8e-3));
+  EXPECT_THAT(rate("loader: {kind: process, workers: 4, persistent_workers: true}"), near(4e-3));
+  EXPECT_THAT(rate("loader: {kind: process, workers: 4, persistent_workers: true, receive: 3ms}"),
+              near(3e-3));
+  EXPECT_THAT(rate("loader: {kind: process}"), near(6.4e-3));
 }
 
 TEST(Prediction, AProfileWithoutWorkerProcessesIsAWarning) {
