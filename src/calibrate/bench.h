@@ -47,7 +47,7 @@ const BenchKind* FindBench(std::string_view name);
 /// A time of one operation: the median of repeats, each of `operations` operations in a row.
 struct BenchTime {
   double median_s = 0;
-  std::optional<double> low_s, high_s;  ///< interval of the median at 95 %; absent below 6 repeats
+  std::optional<double> low_s = {}, high_s = {};  ///< interval of the median at 95 %; absent below 6 repeats
   double enqueue_s = 0;                 ///< median until the host was free
   std::int64_t repeats = 0, operations = 0;  ///< 0: predicted
 };

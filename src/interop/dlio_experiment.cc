@@ -15,8 +15,8 @@ namespace {
 
 /// At most thirty years, which no experiment accepts either.
 std::string SecondsText(double seconds) {
-  constexpr double kMost = 1e9;
-  return spec::ToText(base::FromSeconds(std::min(seconds, kMost)));
+  constexpr double kMostSeconds = 1e9;
+  return spec::ToText(base::FromSeconds(std::min(seconds, kMostSeconds)));
 }
 
 std::string BytesText(double bytes) { return fmt::format("{}B", std::llround(bytes)); }

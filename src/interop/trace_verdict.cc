@@ -112,8 +112,8 @@ std::vector<std::string> Lines(const TraceSummary& t, const TraceVerdict& v,
 
 /// At most thirty years, which no experiment accepts either.
 std::string TimeText(double seconds) {
-  constexpr double kMost = 1e9;
-  return spec::ToText(base::FromSeconds(std::min(seconds, kMost)));
+  constexpr double kMostSeconds = 1e9;
+  return spec::ToText(base::FromSeconds(std::min(seconds, kMostSeconds)));
 }
 
 /// One worker that needs a step's time for a batch starves training as the trace shows it; without

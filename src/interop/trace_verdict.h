@@ -15,7 +15,7 @@ struct TraceVerdict {
   double gain = 0;  ///< of the steps' rate, if that time went away
   std::string headline;
   /// "waits for a batch 97 %": shares of a step, the largest first.
-  std::vector<std::string> shares;
+  std::vector<std::string> shares = {};
 };
 
 /// Each cause's time is taken away in turn; the largest gain names it, from 5 % on. Where no cause
