@@ -8,10 +8,10 @@ from . import probes
 from .probes import Figures
 from .trials import WORKERS, Loop, Trials
 
-# A distribution is stated by this many values of equal weight. It is a number alone if its values
-# spread less than noise does.
+# A distribution is stated by this many values of equal weight. Only equal values are a number alone:
+# workers with the same costs would stay in step for ever, which real ones do not.
 VALUES = 100
-LEAST_SPREAD = 0.05
+LEAST_SPREAD = 0.001
 # Waiting below this share of a sample's CPU time, or below this time, is a scheduler's noise.
 LEAST_WAIT_SHARE, LEAST_WAIT_S = 0.02, 5e-6
 # Where the probes cost more than this share of a sample, means come from the trial without them.

@@ -60,7 +60,7 @@ constexpr std::string_view kSizeExamples[] = {
     "pipesim size --storage nvme --target 'au>=0.8' --solve accelerators",
 };
 constexpr std::string_view kImportExamples[] = {
-    "pipesim import configs/dlio/unet3d_h100.yaml --accelerators 4 --out unet3d.yaml",
+    "pipesim import configs/dlio/unet3d_h100.yaml --accelerators 4",
     "pipesim import configs/dlio/resnet50_a100.yaml --set reader.read_threads=16",
     "pipesim import trace.json.gz",
 };

@@ -64,7 +64,8 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(costs.longest([1.0, 5.0], 3), [1.0, 5.0])
 
     def test_values_that_are_alike_become_a_number(self):
-        self.assertEqual(len(costs.summary([1.0, 1.01, 0.99])), 1)
+        self.assertEqual(len(costs.summary([1.0, 1.0001, 0.9999])), 1)
+        self.assertEqual(len(costs.summary([1.0, 1.01, 0.99])), 3)
 
     def test_a_line_has_no_negative_part(self):
         self.assertEqual(costs.line([(1, 3.0), (3, 7.0)]), (1.0, 2.0))

@@ -44,7 +44,7 @@ constexpr Option kOptions[] = {
      kExperimentFlags},
     {"accelerators", "N", "run.accelerators", "predict: N equal trainers share storage and cores",
      kPipeline, kExperimentFlags},
-    {"accelerators", "N", "", "a workload's ranks, each with its own read threads (default: 1)",
+    {"accelerators", "N", "", "ranks, each with its own read threads (default: 1)",
      kPipeline, kImportFlags},
     {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline,
      kExperimentFlags},

@@ -42,7 +42,7 @@ Clauses EvidenceOf(const Findings& found) {
 Recommendation Remedy(const Findings& found) {
   const bool pageable = FindRow(found.what_if, kPinned).has_value();
   const bool pinning = PinningLimits(found.question);
-  return FromBest(pageable ? "pinned memory: copies from it are faster and run beside the step"
+  return FromBest(pageable ? "faster copies (pinned memory) or fewer bytes (uint8 samples, cast on the device)"
                   : pinning ? "spare the pin thread's copy, or copy fewer bytes"
                             : "fewer bytes to copy (uint8 samples, cast on the device)",
                   found, Demand::kTransfer);

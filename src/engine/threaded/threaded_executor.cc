@@ -126,8 +126,8 @@ class ThreadedExecutor final : public Executor {
     effective.device_name = info.device_name;
     effective.device_asynchronous = info.asynchronous;
     if (run.disk) effective.disk = run.disk->name;
-    effective.pinned =
-        info.asynchronous && cost::CopiesFromPinned(run.experiment.loader);
+    effective.pinned = run.pin != nullptr || (info.asynchronous &&
+                                              cost::CopiesFromPinned(run.experiment.loader));
     effective.queue_capacity = run.queue_capacity;
     effective.max_occupancy = MaxOccupancy(run.experiment.loader, run.pin != nullptr);
     effective.device_memory = info.device_memory;
