@@ -190,7 +190,7 @@ constexpr Command kCommands[] = {
      "  --step MODULE:FACTORY returns the training step, a function of a batch\n"
      "  --check               run the tuned loader and compare with the promise\n"
      "  --out FILE            the experiment file (recorded.yaml)\n"
-     "  --python FILE         the Python to use; default: beside the program, or PATH's\n"
+     "  --python FILE         Python to use; default: beside the program, or PATH's\n"
      "  --workers N           num_workers to call the factory with\n"
      "  --batch N             batch size for a Dataset\n"
      "  --start-method METHOD fork, forkserver or spawn, for a Dataset\n"
