@@ -1,4 +1,5 @@
-// The one table of commands. A new one is a file of its own (NAME_command.cc) and a row here.
+// The one table of commands. A new one is a file of its own (commands/NAME_command.cc) and a row
+// here.
 #include "app/command_line/arguments.h"
 #include "app/command_line/command.h"
 

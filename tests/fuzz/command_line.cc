@@ -2,11 +2,11 @@
 #include <spdlog/spdlog.h>
 
 #include "app/command_line/arguments.h"
-#include "app/compare_gate.h"
+#include "app/commands/compare_gate.h"
 #include "app/observed.h"
 #include "app/requirements.h"
 #include "app/settings_text.h"
-#include "app/sweep_plan.h"
+#include "app/commands/sweep_plan.h"
 #include "base/text.h"
 #include "fuzz.h"
 

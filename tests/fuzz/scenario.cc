@@ -1,7 +1,7 @@
 // Scenario files: the comment that describes one, and its experiment.
 #include <stdexcept>
 
-#include "app/scenarios.h"
+#include "app/commands/scenarios.h"
 #include "fuzz.h"
 
 namespace pipesim::fuzz {

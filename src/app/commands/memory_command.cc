@@ -6,7 +6,7 @@
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
 #include "app/delivery.h"
-#include "app/inventory.h"
+#include "app/commands/inventory.h"
 #include "app/session.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
 #include "app/command_line/output.h"
 #include "app/installation.h"
 #include "app/process/busy_programs.h"
-#include "app/scenarios.h"
+#include "app/commands/scenarios.h"
 #include "base/text.h"
 #include "report/page.h"
 

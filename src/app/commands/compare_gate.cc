@@ -1,4 +1,4 @@
-#include "app/compare_gate.h"
+#include "app/commands/compare_gate.h"
 
 #include <fmt/format.h>
 

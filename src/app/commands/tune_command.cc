@@ -9,7 +9,7 @@
 #include "app/prediction_input.h"
 #include "app/process/interrupt.h"
 #include "app/session.h"
-#include "app/tuner.h"
+#include "app/commands/tuner.h"
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/standard_streams.h"

@@ -1,4 +1,4 @@
-#include "app/inventory.h"
+#include "app/commands/inventory.h"
 
 #include <unistd.h>
 

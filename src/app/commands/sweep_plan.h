@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "app/command_line/arguments.h"
-#include "app/sweep_points.h"
+#include "app/commands/sweep_points.h"
 #include "sweep/journal.h"
 #include "sweep/order.h"
 #include "sweep/outcome.h"

@@ -1,4 +1,4 @@
-#include "app/sweep_plan.h"
+#include "app/commands/sweep_plan.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -11,7 +11,7 @@
 #include "app/process/interrupt.h"
 #include "app/process/supervisor.h"
 #include "app/progress_line.h"
-#include "app/python_costs.h"
+#include "app/commands/python_costs.h"
 #include "app/session.h"
 #include "app/torch_library.h"
 #include "base/cpus.h"

@@ -1,4 +1,4 @@
-#include "app/tuner.h"
+#include "app/commands/tuner.h"
 
 #include <algorithm>
 #include <cmath>

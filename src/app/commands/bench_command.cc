@@ -8,7 +8,7 @@
 #include "app/command_line/output.h"
 #include "app/delivery.h"
 #include "app/installation.h"
-#include "app/inventory.h"
+#include "app/commands/inventory.h"
 #include "app/process/interrupt.h"
 #include "app/progress_line.h"
 #include "app/session.h"

@@ -1,4 +1,4 @@
-#include "app/scenarios.h"
+#include "app/commands/scenarios.h"
 
 #include <fmt/format.h>
 

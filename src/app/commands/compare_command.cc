@@ -5,8 +5,8 @@
 #include <map>
 
 #include "app/command_line/arguments.h"
-#include "app/compare_gate.h"
-#include "app/compare_runs.h"
+#include "app/commands/compare_gate.h"
+#include "app/commands/compare_runs.h"
 #include "app/delivery.h"
 #include "app/installation.h"
 #include "app/kept_runs.h"

@@ -1,4 +1,4 @@
-#include "app/compare_runs.h"
+#include "app/commands/compare_runs.h"
 
 #include <fmt/format.h>
 

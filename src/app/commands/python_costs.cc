@@ -1,4 +1,4 @@
-#include "app/python_costs.h"
+#include "app/commands/python_costs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

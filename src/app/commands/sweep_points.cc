@@ -1,4 +1,4 @@
-#include "app/sweep_points.h"
+#include "app/commands/sweep_points.h"
 
 #include <fmt/format.h>
 
