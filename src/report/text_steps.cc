@@ -22,7 +22,9 @@ std::string TimeLine(const std::string& label, const std::string& value, std::st
   const std::size_t left = kPercentEnd - 1 - std::min(kPercentEnd - 1, base::DisplayWidth(line));
   line = fmt::format("{} {:>{}}", line, percent, left);
   if (tail.empty()) return line;
-  return PadRight(line, kBarColumn) + std::string(tail);
+  line = PadRight(line + ' ', kBarColumn);
+  // A line that is shifted has a shorter bar.
+  return line + std::string(tail.substr(0, kColumns - std::min(kColumns, base::DisplayWidth(line))));
 }
 
 /// "forward 0.95, backward 1.55": parts that add up to the printed value above them.
