@@ -1,6 +1,7 @@
 #include "cost/hand_over.h"
 
 #include "cost/pipeline.h"
+#include "cost/profile.h"
 #include "cost/rates.h"
 
 namespace pipesim::cost {
@@ -10,27 +11,18 @@ using base::Duration;
 
 namespace {
 
-Duration ValueOrNone(const spec::MaybeFigure<Duration>& figure) {
-  return figure ? figure->value : Duration::zero();
-}
-
 base::Drawn<Duration> Always(Duration time) {
   return {base::Distribution::Fixed(static_cast<double>(time.count()))};
-}
-
-std::optional<base::BytesPerSecond> RateOf(const spec::MaybeFigure<base::BytesPerSecond>& figure) {
-  if (!figure) return std::nullopt;
-  return figure->value;
 }
 
 Duration StartupOf(const spec::MachineFigures& figures, spec::StartMethod method) {
   switch (method) {
     case spec::StartMethod::kFork:
-      return ValueOrNone(figures.process_startup_fork);
+      return DurationOf(figures.process_startup_fork);
     case spec::StartMethod::kForkserver:
-      return ValueOrNone(figures.process_startup_forkserver);
+      return DurationOf(figures.process_startup_forkserver);
     case spec::StartMethod::kSpawn:
-      return ValueOrNone(figures.process_startup_spawn);
+      return DurationOf(figures.process_startup_spawn);
   }
   return Duration::zero();
 }
@@ -40,14 +32,14 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
   const spec::Loader& loader = experiment.loader;
   const std::int64_t tensors = experiment.dataset.tensors;
   if (!loader.send)
-    hand_over.send = {.batch = Always(ValueOrNone(figures.process_send_batch) +
-                                      tensors * ValueOrNone(figures.process_send_tensor)),
-                      .bandwidth = RateOf(figures.process_send_bandwidth)};
+    hand_over.send = {.batch = Always(DurationOf(figures.process_send_batch) +
+                                      tensors * DurationOf(figures.process_send_tensor)),
+                      .bandwidth = ValueOf(figures.process_send_bandwidth)};
   if (!loader.receive)
-    hand_over.receive = {.batch = Always(ValueOrNone(figures.process_receive_batch) +
-                                         tensors * ValueOrNone(figures.process_receive_tensor)),
-                         .bandwidth = RateOf(figures.process_receive_bandwidth)};
-  hand_over.launch = ValueOrNone(figures.process_launch);
+    hand_over.receive = {.batch = Always(DurationOf(figures.process_receive_batch) +
+                                         tensors * DurationOf(figures.process_receive_tensor)),
+                         .bandwidth = ValueOf(figures.process_receive_bandwidth)};
+  hand_over.launch = DurationOf(figures.process_launch);
   if (!loader.worker_startup)
     hand_over.startup = Always(StartupOf(figures, loader.start_method));
   if (!loader.worker_memory && figures.process_memory)
@@ -58,13 +50,13 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
 void SetPython(const spec::MachineFigures& figures, const spec::Experiment& experiment,
                Pipeline& pipeline) {
   if (!experiment.loader.python_sample)
-    pipeline.prepare.python = ValueOrNone(figures.python_sample);
+    pipeline.prepare.python = DurationOf(figures.python_sample);
   if (experiment.collate.IsStated()) return;
   const std::int64_t tensors = experiment.dataset.tensors;
-  pipeline.collate = {.batch = ValueOrNone(figures.python_collate_batch) +
-                               tensors * ValueOrNone(figures.python_collate_tensor),
-                      .sample = tensors * ValueOrNone(figures.python_collate_sample),
-                      .bandwidth = RateOf(figures.python_collate_bandwidth),
+  pipeline.collate = {.batch = DurationOf(figures.python_collate_batch) +
+                               tensors * DurationOf(figures.python_collate_tensor),
+                      .sample = tensors * DurationOf(figures.python_collate_sample),
+                      .bandwidth = ValueOf(figures.python_collate_bandwidth),
                       .fault_bandwidth = {}};
 }
 

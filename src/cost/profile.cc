@@ -5,18 +5,6 @@
 namespace pipesim::cost {
 namespace {
 
-using spec::MaybeFigure;
-
-template <class T>
-std::optional<T> ValueOf(const MaybeFigure<T>& figure) {
-  if (!figure) return std::nullopt;
-  return figure->value;
-}
-
-base::Duration DurationOf(const MaybeFigure<base::Duration>& figure) {
-  return ValueOf(figure).value_or(base::Duration::zero());
-}
-
 /// `one` core's figure grown to `threads` by what `all` cores reached together.
 double Scaled(double one, std::optional<double> all, double cores, int threads) {
   const double all_cores = all.value_or(one * cores);

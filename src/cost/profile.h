@@ -10,6 +10,17 @@
 
 namespace pipesim::cost {
 
+/// A figure's value; nullopt where the profile lacks it.
+template <class T>
+std::optional<T> ValueOf(const spec::MaybeFigure<T>& figure) {
+  if (!figure) return std::nullopt;
+  return figure->value;
+}
+/// What the profile lacks costs nothing.
+inline base::Duration DurationOf(const spec::MaybeFigure<base::Duration>& figure) {
+  return ValueOf(figure).value_or(base::Duration::zero());
+}
+
 /// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the
 /// training loop's own work, worker processes. What the profile lacks costs nothing; `machine.cores` stays unchanged.
 void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,

@@ -6,18 +6,12 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "interop/duration_text.h"
 #include "spec/map_reader.h"
-#include "spec/units_text.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::interop {
 namespace {
-
-/// At most thirty years, which no experiment accepts either.
-std::string SecondsText(double seconds) {
-  constexpr double kMostSeconds = 1e9;
-  return spec::ToText(base::FromSeconds(std::min(seconds, kMostSeconds)));
-}
 
 std::string BytesText(double bytes) { return fmt::format("{}B", std::llround(bytes)); }
 
@@ -41,19 +35,19 @@ std::string TimeText(const DlioTime& time) {
   using Kind = DlioTime::Kind;
   switch (time.kind) {
     case Kind::kFixed:
-      return SecondsText(time.mean_s);
+      return DurationText(time.mean_s);
     case Kind::kNormal:
-      return fmt::format("{{distribution: normal, mean: {}, stdev: {}}}", SecondsText(time.mean_s),
-                         SecondsText(time.stdev_s));
+      return fmt::format("{{distribution: normal, mean: {}, stdev: {}}}", DurationText(time.mean_s),
+                         DurationText(time.stdev_s));
     case Kind::kUniform:
-      return fmt::format("{{distribution: uniform, low: {}, high: {}}}", SecondsText(time.low_s),
-                         SecondsText(time.high_s));
+      return fmt::format("{{distribution: uniform, low: {}, high: {}}}", DurationText(time.low_s),
+                         DurationText(time.high_s));
     case Kind::kGamma:
       return fmt::format("{{distribution: gamma, mean: {}, stdev: {}}}",
-                         SecondsText(time.shape * time.scale_s),
-                         SecondsText(std::sqrt(time.shape) * time.scale_s));
+                         DurationText(time.shape * time.scale_s),
+                         DurationText(std::sqrt(time.shape) * time.scale_s));
     case Kind::kExponential:
-      return fmt::format("{{distribution: exponential, mean: {}}}", SecondsText(time.mean_s));
+      return fmt::format("{{distribution: exponential, mean: {}}}", DurationText(time.mean_s));
     case Kind::kPoisson:
       return PoissonText(time.mean_s);
   }

@@ -8,7 +8,8 @@
 
 #include "base/number_text.h"
 #include "base/text.h"
-#include "spec/units_text.h"
+#include "diagnose/diagnosis.h"
+#include "interop/duration_text.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::interop {
@@ -16,8 +17,7 @@ namespace {
 
 using diagnose::Verdict;
 
-/// As diagnose::Thresholds::gain_that_counts.
-constexpr double kGainThatCounts = 0.05;
+constexpr double kGainThatCounts = diagnose::Thresholds{}.gain_that_counts;
 /// Taking a batch over from a worker process costs the training loop time that the trace shows as
 /// waiting; more workers do not save it (docs/import.md). A wait below this share of a step may be no
 /// more than that.
@@ -110,19 +110,13 @@ std::vector<std::string> Lines(const TraceSummary& t, const TraceVerdict& v,
   return lines;
 }
 
-/// At most thirty years, which no experiment accepts either.
-std::string TimeText(double seconds) {
-  constexpr double kMostSeconds = 1e9;
-  return spec::ToText(base::FromSeconds(std::min(seconds, kMostSeconds)));
-}
-
 /// One worker that needs a step's time for a batch starves training as the trace shows it; without
 /// workers the wait is the loading itself.
 std::string PrepareText(const TraceSummary& t, const TraceVerdict& v) {
   const auto steps = static_cast<double>(t.steps);
-  if (LoadsItself(t)) return "{kind: wait, cost: " + TimeText(t.loader_s / steps) + "}";
+  if (LoadsItself(t)) return "{kind: wait, cost: " + DurationText(t.loader_s / steps) + "}";
   if (v.verdict != Verdict::kInconclusive) return "none";
-  return "{kind: wait, cost: " + TimeText(t.wall_s / steps) + "}";
+  return "{kind: wait, cost: " + DurationText(t.wall_s / steps) + "}";
 }
 
 }  // namespace
@@ -167,7 +161,7 @@ std::string ExperimentText(const TraceSummary& trace, const TraceVerdict& verdic
   text += "dataset: {samples: 100000, sample_bytes: 1B, shape: [1], dtype: uint8}\n";
   text += "storage: none\nprepare: " + PrepareText(trace, verdict) + "\n";
   text += fmt::format("loader: {{workers: {}, batch_size: 1}}\n", turns ? 0 : 1);
-  text += "device: {emulated: {base: " + TimeText(step_s) + "}}\n";
+  text += "device: {emulated: {base: " + DurationText(step_s) + "}}\n";
   return text;
 }
 
