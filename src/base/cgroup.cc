@@ -181,11 +181,12 @@ std::optional<std::int64_t> CgroupOomKills(const fs::path& root) {
 
 std::string SchedulingCgroup(std::string_view process, const fs::path& root) {
   std::string group;
+  std::error_code hidden;
   for (const Folder& folder : Folders(root, "cpu", process)) {
     const char* share = folder.version_2 ? "cpu.weight" : "cpu.shares";
     // Version 1's root has a share as well, which nothing competes with.
     const bool is_root = !folder.version_2 && GroupOf(root, process, false, "cpu") == "/";
-    if (!is_root && fs::exists(folder.path / share)) group = folder.path.string();
+    if (!is_root && fs::exists(folder.path / share, hidden)) group = folder.path.string();
   }
   return group;
 }

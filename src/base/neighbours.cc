@@ -22,8 +22,7 @@ struct CpuUse {
 
 /// /proc/PID/stat, "PID (name) state …": fields 14, 15 (user and system time) and 39 (processor).
 std::optional<CpuUse> ReadUse(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = ReadProcFile(process / "stat");
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
@@ -58,7 +57,8 @@ std::string Autogroup(const std::string& process, const fs::path& root) {
 
 std::string SchedulingGroup(pid_t process, const fs::path& root) {
   const std::string id = std::to_string(process);
-  if (!fs::exists(root / "proc" / id / "cgroup")) return {};
+  std::error_code hidden;
+  if (!fs::exists(root / "proc" / id / "cgroup", hidden)) return {};
   const std::string group = SchedulingCgroup(id, root);
   return group.empty() ? Autogroup(id, root) : group;
 }

@@ -80,7 +80,7 @@ def code_of(process):
 
 def left_running(mark):
     """Processes of a case that outlived its command, by the mark in their environment."""
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{MARK}={os.getpid()}-{mark}".encode()
     found = []
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -156,7 +156,7 @@ class Bench:
 
     def start(self, case, folder, mark):
         environment = {"PATH": os.environ["PATH"], "XDG_STATE_HOME": str(folder / "state"), "TMPDIR": str(folder / "tmp"),
-                       MARK: mark, **case.environment}
+                       MARK: f"{os.getpid()}-{mark}", **case.environment}
         environment = {name: value for name, value in environment.items() if value is not None}
 
         def before():

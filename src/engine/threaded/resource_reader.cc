@@ -1,6 +1,5 @@
 #include "engine/threaded/resource_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,23 +17,10 @@ using base::Duration;
 
 namespace {
 
-// Files of /proc are read whole; "" when that fails.
-std::string ReadProc(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  std::string text;
-  char part[4096];
-  for (ssize_t size; (size = read(fd, part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(size));
-  }
-  close(fd);
-  return text;
-}
-
 // /proc/stat, "cpuN user nice system idle iowait irq softirq steal …" in clock ticks: busy is
 // everything but idle, iowait and steal. Source: proc(5).
 std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
-  std::istringstream lines(ReadProc("/proc/stat"));
+  std::istringstream lines(base::ReadProcFile("/proc/stat"));
   std::int64_t ticks = 0;
   std::size_t found = 0;
   for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
@@ -53,7 +39,7 @@ std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
 }
 
 base::Bytes Resident() {
-  std::istringstream fields(ReadProc("/proc/self/statm"));
+  std::istringstream fields(base::ReadProcFile("/proc/self/statm"));
   std::int64_t size = 0, resident = 0;
   if (!(fields >> size >> resident)) return {-1};
   return {resident * sysconf(_SC_PAGESIZE)};
@@ -93,7 +79,7 @@ ResourceReader::Counters ResourceReader::ReadCounters() const {
 
 // /proc/self/task/<tid>/schedstat: "<ns on a core> <ns runnable without one> <slices>".
 std::optional<ResourceReader::Scheduled> ResourceReader::ReadScheduled(pid_t thread) {
-  std::istringstream fields(ReadProc(fmt::format("/proc/self/task/{}/schedstat", thread)));
+  std::istringstream fields(base::ReadProcFile(fmt::format("/proc/self/task/{}/schedstat", thread)));
   std::int64_t on_core_ns = 0, waited_ns = 0;
   if (!(fields >> on_core_ns >> waited_ns)) return std::nullopt;
   return Scheduled{Duration(on_core_ns), Duration(waited_ns)};
