@@ -27,8 +27,9 @@ struct HandOverEnd {
 /// PyTorch's order: the trainer's process starts one worker after another (launch), each makes itself
 /// ready (startup), then batches are dealt. A worker pickles a batch and serves its memory
 /// (send); the process that takes it opens that memory and maps it (receive). Pickling and serving
-/// happen in threads of the worker, but the interpreter's lock lets only one of its threads run, so
-/// that send is a part of the worker's own serial time.
+/// happen in threads of the worker while its main thread fetches the next batch. The interpreter's lock
+/// lets only one of them run, so that send is a part of the worker's own serial time, but for what it
+/// does while the main thread waits for storage or sleeps.
 struct HandOver {
   bool processes = false;  ///< workers are processes; false: nothing below applies
   HandOverEnd send, receive;

@@ -21,9 +21,14 @@ int Prepare::Threads(int worker_threads) const {
   return UsesCores() && divisible ? std::max(1, worker_threads) : 1;
 }
 
-double Prepare::AloneSeconds(double samples, int threads) const {
-  const double own_ns = kind == Kind::kNone ? 0 : cost.in_units.Mean() / Threads(threads);
-  return samples * (own_ns + wait.in_units.Mean() + static_cast<double>(python.count())) * 1e-9;
+double Prepare::WorkSeconds(double samples, int threads) const {
+  const double own_ns = kind == Kind::kCpu ? cost.in_units.Mean() / Threads(threads) : 0;
+  return samples * (own_ns + static_cast<double>(python.count())) * 1e-9;
+}
+
+double Prepare::WaitSeconds(double samples) const {
+  const double own_ns = kind == Kind::kWait ? cost.in_units.Mean() : 0;
+  return samples * (own_ns + wait.in_units.Mean()) * 1e-9;
 }
 
 double Prepare::CpuSeconds(double samples) const {

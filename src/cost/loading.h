@@ -31,8 +31,12 @@ struct Prepare {
   bool IsFixed() const { return cost.IsFixed() && wait.IsFixed(); }
   /// How many of a worker's `worker_threads` prepare a sample together.
   int Threads(int worker_threads) const;
-  /// One worker of `threads` threads for `samples` samples.
-  double AloneSeconds(double samples, int threads) const;
+  /// One worker of `threads` threads for `samples` samples: on a core, and without one.
+  double WorkSeconds(double samples, int threads) const;
+  double WaitSeconds(double samples) const;
+  double AloneSeconds(double samples, int threads) const {
+    return WorkSeconds(samples, threads) + WaitSeconds(samples);
+  }
   /// CPU time of `samples` samples, all threads.
   double CpuSeconds(double samples) const;
   Prepare Scaled(double factor) const;

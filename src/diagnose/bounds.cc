@@ -22,11 +22,12 @@ class BatchCosts {
 
   double StorageBatchesPerSecond() const { return p().storage.MostPerSecond(reads_, bytes_); }
 
-  /// Wall time of one worker for one batch.
+  /// Wall time of one worker for one batch. A process sends while it waits, but not while it works.
   double Load() const {
-    return p().storage.AloneSeconds(reads_, bytes_) + ReadCpu() +
-           p().prepare.AloneSeconds(samples_, v_.settings.limits.worker_threads) + Collate() +
-           Send();
+    const double waits = p().storage.AloneSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
+    const double works = ReadCpu() + Collate() +
+                         p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
+    return works + std::max(waits, Send());
   }
 
   /// CPU time of one batch, all threads.

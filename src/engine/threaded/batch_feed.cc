@@ -14,7 +14,7 @@ using trace::State;
 class OwnFeed final : public BatchFeed {
  public:
   OwnFeed(RunState& run, ThreadTimer& timer, trace::SpanSink& sink)
-      : run_(run), timer_(timer), maker_(run, timer, sink, 0, run.ending_flag(), nullptr) {}
+      : run_(run), timer_(timer), maker_(run, timer, sink, 0, run.ending_flag(), nullptr, nullptr) {}
 
   void BeginEpoch(std::int64_t epoch) override {
     epoch_ = epoch;

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <thread>
 
-#include "engine/threaded/process_costs.h"
-
 namespace pipesim::engine::threaded {
 
 using base::Duration;
@@ -35,12 +33,13 @@ bool SleepIsCounted() {
 }  // namespace
 
 BatchMaker::BatchMaker(RunState& run, ThreadTimer& timer, trace::SpanSink& sink, int worker,
-                       const base::StopFlag& stop, CallGuard* guard)
+                       const base::StopFlag& stop, CallGuard* guard, ProcessCosts* costs)
     : run_(run),
       timer_(timer),
       sink_(sink),
       stop_(stop),
       guard_(guard),
+      costs_(costs),
       worker_(worker),
       chunk_samples_(std::max<std::int64_t>(cost::ChunkSamples(run.experiment, run.pipeline), 1)),
       sample_bytes_(static_cast<std::size_t>(spec::PreparedBytes(run.experiment.dataset).count)),
@@ -59,6 +58,7 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   record_.batch = task.number;
   record_.worker = static_cast<std::uint16_t>(worker_);
   worked_ = false;
+  waited_ = {};
   kept_.clear();
   decoded_.clear();
   timer_.SetNextBatch(task.number, static_cast<std::int32_t>(samples));
@@ -69,7 +69,7 @@ std::optional<int> BatchMaker::Make(const Task& task) {
   if (run_.source != nullptr) record_.read = timer_.busy(State::kRead) - read;
   if (worked_) {
     // The burning threads had equal shares, but only this thread was timed.
-    const Duration on_core = timer_.busy(State::kPrepare) - prepared - record_.prepare_wait;
+    const Duration on_core = timer_.busy(State::kPrepare) - prepared - waited_;
     record_.prepare = std::max(on_core, Duration::zero()) * burners_.threads();
   }
   record_.contended = timer_.contended() - contended;
@@ -106,11 +106,17 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
     record_.reads += demand.reads;
     record_.bytes += demand.bytes;
     record_.read += std::max(done - at, Duration::zero());
+    SendUntil(done);
     if (!timer_.SleepUntil(done, stop_)) return false;
   }
   if (!PrepareEmulated(demand)) return false;
   for (std::int64_t i = 0; i < samples; ++i) kept_.push_back(order(position + i));
   return true;
+}
+
+void BatchMaker::SendUntil(Instant end) {
+  const State state = timer_.state();
+  if (costs_ != nullptr && costs_->Send(worker_, end - timer_.scheduled())) timer_.Enter(state);
 }
 
 void BatchMaker::CopyHits(const ChunkDemand& demand) {
@@ -126,7 +132,10 @@ bool BatchMaker::PrepareEmulated(const ChunkDemand& demand) {
   if (demand.prepare_wait > Duration::zero()) {
     timer_.Enter(State::kPrepare);
     record_.prepare_wait += demand.prepare_wait;
-    if (!timer_.SleepUntil(timer_.scheduled() + demand.prepare_wait, stop_)) return false;
+    const Instant end = timer_.scheduled() + demand.prepare_wait;
+    SendUntil(end);
+    waited_ += std::max(end - timer_.scheduled(), Duration::zero());
+    if (!timer_.SleepUntil(end, stop_)) return false;
   }
   if (demand.prepare <= Duration::zero()) return true;
   const Working working(run_, worker_);

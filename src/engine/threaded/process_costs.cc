@@ -1,5 +1,7 @@
 #include "engine/threaded/process_costs.h"
 
+#include <algorithm>
+
 namespace pipesim::engine::threaded {
 
 using base::Duration;
@@ -19,11 +21,17 @@ void ProcessCosts::Launch(std::int64_t epoch) {
 
 void ProcessCosts::StartUp(Duration time) { Burn(State::kStartup, time); }
 
-void ProcessCosts::Send(int worker, const Slot& made) {
-  if (!present()) return;
+void ProcessCosts::HasToSend(std::int64_t epoch, std::int64_t batch, std::int64_t samples) {
+  if (present()) send_left_ = run_.sampler.Send(epoch, batch, samples);
+}
+
+bool ProcessCosts::Send(int worker, Duration time) {
+  const Duration now = std::min(send_left_, time);
+  if (now <= Duration::zero()) return false;
+  send_left_ -= now;
   const Working working(run_, worker);
-  Burn(State::kSend,
-       run_.sampler.Send(made.batch.epoch, made.batch.index, made.batch.samples));
+  Burn(State::kSend, now);
+  return true;
 }
 
 void ProcessCosts::Receive(const Slot& made) {

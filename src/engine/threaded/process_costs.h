@@ -20,8 +20,10 @@ class ProcessCosts {
   void Launch(std::int64_t epoch);
   /// A worker makes itself ready.
   void StartUp(base::Duration time);
-  /// A worker sends what it has made.
-  void Send(int worker, const Slot& made);
+  /// From now on the worker has a batch of `samples` samples to send.
+  void HasToSend(std::int64_t epoch, std::int64_t batch, std::int64_t samples);
+  /// Sends it, or the part for which `time` suffices. False: nothing was left.
+  bool Send(int worker, base::Duration time = base::Duration::max());
   /// The consumer or the pin thread takes it.
   void Receive(const Slot& made);
 
@@ -32,6 +34,7 @@ class ProcessCosts {
   ThreadTimer& timer_;
   const base::StopFlag& stop_;
   Burner burner_;
+  base::Duration send_left_{};
 };
 
 /// A worker has work for a core as long as this lives.

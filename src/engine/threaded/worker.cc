@@ -16,8 +16,8 @@ class Worker {
         worker_(worker),
         timer_(run.clock, run.RecordsOf(worker), trace::Role::kWorker, worker, State::kStartup,
                run.begin),
-        maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard),
-        costs_(run, timer_, run.aborted) {}
+        costs_(run, timer_, run.aborted),
+        maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard, &costs_) {}
 
   void Run() {
     try {
@@ -60,9 +60,11 @@ class Worker {
 
   /// False: the run is ending.
   bool MakeAndPush(const Task& task) {
+    costs_.HasToSend(task.epoch, task.deal.index,
+                     spec::BatchSamples(run_.experiment, task.deal.index));
     const std::optional<int> slot = maker_.Make(task);
     if (!slot) return false;
-    costs_.Send(worker_, run_.pool[*slot]);
+    costs_.Send(worker_);
     if (run_.queue->TryPush(*slot)) return true;
     timer_.Enter(State::kBlockedOnConsumer);
     timer_.WaitedForOther();
@@ -72,8 +74,8 @@ class Worker {
   RunState& run_;
   int worker_;
   ThreadTimer timer_;
-  BatchMaker maker_;
   ProcessCosts costs_;
+  BatchMaker maker_;
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
 
 Wait BatchMaker::Next(Duration contended) {
   record_.contended += contended;
+  idles_ = false;
   switch (stage_) {
     case Stage::kRead:
       return left_ > 0 ? Read() : Collate();
@@ -128,6 +129,7 @@ Wait BatchMaker::Transferred() {
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - asked_;
+  idles_ = true;
   return Wait::Until(done);
 }
 
@@ -137,6 +139,7 @@ Wait BatchMaker::WaitInPrepare() {
   if (wait <= Duration::zero()) return Prepare();
   account_.Enter(State::kPrepare, run_.now);
   record_.prepare_wait += wait;
+  idles_ = true;
   return Wait::Until(run_.now + wait);
 }
 

@@ -1,5 +1,8 @@
 #include "engine/virtual_time/worker.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace pipesim::engine::virtual_time {
 
 using base::Duration;
@@ -49,6 +52,7 @@ bool Worker::Look() {
   }
   dispatcher.Settle(worker_, account_, run_.now);
   maker_.Begin(*deal);
+  send_left_ = run_.SendWork(rank_, maker_.batch()).each;
   phase_ = Phase::kMaking;
   return true;
 }
@@ -63,21 +67,37 @@ bool Worker::StartUp() {
 }
 
 bool Worker::Make(Duration contended) {
+  if (interrupted_) {
+    account_.Enter(interrupted_in_, run_.now);
+    const Wait rest = *std::exchange(interrupted_, std::nullopt);
+    if (Begin(rest)) return false;
+    contended = Duration::zero();
+  }
   for (;;) {
     const Wait wait = maker_.Next(contended);
     if (wait.kind == Wait::Kind::kNoMore) break;
+    if (maker_.idles() && SendDuring(wait)) return false;
     if (Begin(wait)) return false;
     contended = Duration::zero();
   }
   return true;
 }
 
+bool Worker::SendDuring(const Wait& wait) {
+  const Duration time = std::min(send_left_, wait.until - run_.now);
+  if (time <= Duration::zero()) return false;
+  send_left_ -= time;
+  interrupted_ = wait;
+  interrupted_in_ = account_.state();
+  account_.Enter(State::kSend, run_.now);
+  return Begin(Wait::For({.each = time}));
+}
+
 bool Worker::Send() {
   phase_ = Phase::kSending;
-  const Work work = run_.SendWork(rank_, maker_.batch());
-  if (work.each <= Duration::zero()) return true;
+  if (send_left_ <= Duration::zero()) return true;
   account_.Enter(State::kSend, run_.now);
-  return !Begin(Wait::For(work));
+  return !Begin(Wait::For({.each = std::exchange(send_left_, Duration::zero())}));
 }
 
 bool Worker::Push() {
@@ -98,6 +118,11 @@ void Worker::Visit(StateVisitor& visitor) {
   visitor.Epoch(epoch_);
   account_.Visit(visitor);
   maker_.Visit(visitor);
+  visitor.Same(send_left_);
+  visitor.Same(interrupted_.has_value());
+  if (!interrupted_) return;
+  visitor.Time(interrupted_->until);
+  visitor.Same(interrupted_in_);
 }
 
 void Worker::Finish() {

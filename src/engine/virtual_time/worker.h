@@ -1,6 +1,8 @@
 // A worker in virtual time: starts up, makes what is dealt to it, sends it through the queue.
 #pragma once
 
+#include <optional>
+
 #include "engine/virtual_time/batch_maker.h"
 
 namespace pipesim::engine::virtual_time {
@@ -21,7 +23,9 @@ class Worker final : public Actor {
   bool StartUp();
   /// False: it waits. Else the batch is made.
   bool Make(base::Duration contended);
-  /// False: it waits while a worker process sends.
+  /// True: it waits while a worker process sends the part of its batch for which `wait` leaves time.
+  bool SendDuring(const Wait& wait);
+  /// The rest. False: it waits meanwhile.
   bool Send();
   /// False: it waits for room. Else the batch is in the queue.
   bool Push();
@@ -34,6 +38,9 @@ class Worker final : public Actor {
   bool begins_on_core_;  ///< each batch, so that a process never gives up its interpreter's lock
   Account account_;
   BatchMaker maker_;
+  base::Duration send_left_{};      ///< of the batch in work
+  std::optional<Wait> interrupted_;  ///< by sending
+  trace::State interrupted_in_{};
   Phase phase_ = Phase::kLooking;
   std::int64_t epoch_ = -1;
 };

@@ -91,6 +91,16 @@ TEST(Bounds, ProcessesSendAndTheTrainerReceives) {
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.016);
 }
 
+TEST(Bounds, ProcessesSendWhileTheyWait) {
+  Variant v = OfProcesses();
+  v.settings.loader.workers = 1;
+  SetPrepare(v, kCpu, 15ms);
+  v.pipeline.prepare.wait = Fixed(3ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.020);  // workers / (s + max(wait, send))
+  v.pipeline.prepare.wait = Fixed(7ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.022);
+}
+
 TEST(Demands, ReceivingIsTheHostsWorkOrThePinThreads) {
   Variant v = OfProcesses();
   EXPECT_TRUE(IsThere(v, Demand::kOtherHost));

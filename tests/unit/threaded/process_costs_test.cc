@@ -33,6 +33,15 @@ TEST(EmulatedProcesses, SendInTheWorkerAndReceiveInTheTrainer) {
   ExpectEach(trace, Role::kConsumer, State::kReceive, 1ms);
 }
 
+TEST(EmulatedProcesses, SendWhileTheyWait) {
+  auto experiment = TwoProcesses();
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(500us), .wait = Fixed(1ms)};
+  const auto trace = RunEmulated(experiment);
+  ExpectEach(trace, Role::kWorker, State::kSend, 2ms);
+  // Of the waits of 4 ms, 2 are left; the work on the samples is all there.
+  ExpectEach(trace, Role::kWorker, State::kPrepare, 4 * 500us + 2ms);
+}
+
 TEST(EmulatedProcesses, ReceiveInThePinThreadWhereThereIsOne) {
   auto experiment = TwoProcesses();
   experiment.loader.pin_memory = true;

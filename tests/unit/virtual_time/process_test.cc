@@ -30,6 +30,30 @@ TEST(Processes, SendingIsAPartOfTheWorkersOwnTime) {
   EXPECT_EQ(LateStep(Predict(Processes(4, 6ms, 2ms, 100us, 1ms, 401))), 2ms);
 }
 
+TEST(Processes, SendingHidesInAWaitAsFarAsItLasts) {
+  // X = W / (s + max(wait, send))
+  auto experiment = Processes(4, 4ms, 2ms, 100us, 1ms, 401);
+  experiment.prepare.wait = Fixed(4ms);
+  const trace::RunTrace hidden = Predict(experiment);
+  EXPECT_EQ(LateStep(hidden), (4ms + 4ms) / 4);
+  EXPECT_GE(TotalIn(hidden, Role::kWorker, State::kSend), 401 * 2ms);
+  experiment.prepare.wait = Fixed(1ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 6000us / 4);
+  // The cores have all of it to do: X = cores / (s + send + receive)
+  experiment.prepare.wait = Fixed(4ms);
+  experiment.limits.cpu_count = 1;
+  const double step_s = base::ToSeconds(LateStep(Predict(experiment)));
+  EXPECT_NEAR(step_s, 6.1e-3, 6.1e-3 * 0.01);
+}
+
+TEST(Processes, SendingHidesInAReadOfTheStorage) {
+  auto experiment = Processes(4, 4ms, 2ms, 100us, 1ms, 401);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.storage.present = true;
+  pipeline.storage.latency = Fixed(4ms);
+  EXPECT_EQ(LateStep(Predict(experiment, pipeline)), (4ms + 4ms) / 4);
+}
+
 TEST(Processes, ReceivingIsAPartOfTheTrainersOwnTime) {
   // An asynchronous device computes meanwhile: X = 1 / receive, or 1 / step.
   EXPECT_EQ(LateStep(Predict(Processes(4, 1ms, 0s, 3ms, 1ms, 401))), 3ms);
@@ -148,7 +172,9 @@ TEST(Processes, DrawnCostsHaveTheirMeans) {
   EXPECT_NEAR(mean(Role::kWorker, State::kSend), 2e-3, 6e-5);
   EXPECT_NEAR(mean(Role::kConsumer, State::kReceive), 5e-4, 2e-5);
   EXPECT_NEAR(mean(Role::kWorker, State::kCollate), 1e-3, 3e-5);
-  EXPECT_NEAR(mean(Role::kWorker, State::kPrepare), 2e-3, 6e-5);
+  // A batch is prepared for 2 ms on average. Its wait passes while the worker sends as far as both
+  // last: the mean of the lesser of two exponential times is 1 / (1 / 1 ms + 1 / 2 ms).
+  EXPECT_NEAR(mean(Role::kWorker, State::kPrepare), 2e-3 - 1e-3 / 1.5, 6e-5);
 }
 
 TEST(Processes, PartitionsClose) {
