@@ -105,8 +105,8 @@ std::string Comments(const DlioWorkload& workload, int accelerators, const std::
     text +=
         "# not in the workload: the storage. State it with --set storage.bandwidth=10GB/s or "
         "--set storage.preset=nvme\n";
-  text += "# not in the workload: what reading and collating cost the host's CPU (a machine profile's "
-          "figures stand in)\n";
+  text += "# not in the workload: CPU time of reading a sample, 0 here";
+  text += workload.preprocess.IsZero() ? ". State it with --prepare TIME\n" : "\n";
   if (workload.loader == DlioLoader::kTensorflow)
     text += "# tf.data reads each batch with all its threads; here each thread reads a batch of its "
             "own, at the same rate\n";

@@ -36,7 +36,11 @@ std::string TraceOfLoop(int waits_us) {
   json events = json::array();
   for (int step = 0; step < 40; ++step) {
     const auto event = [&](const std::string& name, int us) {
-      events.push_back({{"ph", "X"}, {"cat", "user_annotation"}, {"name", name}, {"ts", 1000 * step}, {"dur", us}});
+      events.push_back({{"ph", "X"},
+                        {"cat", "user_annotation"},
+                        {"name", name},
+                        {"ts", 1000 * step},
+                        {"dur", us}});
     };
     event("ProfilerStep#" + std::to_string(step), 1000);
     event("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", waits_us);
@@ -44,10 +48,10 @@ std::string TraceOfLoop(int waits_us) {
   return json{{"traceEvents", events}}.dump();
 }
 
-// MLPerf Storage v1.0 (mlcommons/storage_results_v1.0, Closed/Micron): one Micron 9550 in one host. Its
-// bandwidth is what ResNet-50 drew from it, which it limits in both submissions, the mean of their five
-// runs each: 93,464 records/s for 58 H100 at an AU of 90.3 %, 95,526 for 115 A100 at 90.7 %, 114,303
-// stored bytes each (338 x 338, a tf.train.Example, a TFRecord).
+// MLPerf Storage v1.0 (mlcommons/storage_results_v1.0, Closed/Micron): one Micron 9550 in one host.
+// Its bandwidth is what ResNet-50 drew from it, which it limits in both submissions, the mean of
+// their five runs each: 93,464 records/s for 58 H100 at an AU of 90.3 %, 95,526 for 115 A100
+// at 90.7 %, 114,303 stored bytes each (338 x 338, a tf.train.Example, a TFRecord).
 const std::string kMicron9550 = "storage.bandwidth=10301MiB/s";
 
 void ExpectScore(const json& document, double au, double samples_per_s) {
@@ -169,8 +173,10 @@ TEST(ImportTrace, GivesTheVerdictOnTracesThatPyTorchRecorded) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.out;
   };
-  EXPECT_THAT(verdict("starved_cpu"), HasSubstr("# verdict: input side: the loader starves training"));
-  EXPECT_THAT(verdict("compute_bound_cpu"), HasSubstr("# verdict: compute-bound: training on the CPU"));
+  EXPECT_THAT(verdict("starved_cpu"),
+              HasSubstr("# verdict: input side: the loader starves training"));
+  EXPECT_THAT(verdict("compute_bound_cpu"),
+              HasSubstr("# verdict: compute-bound: training on the CPU"));
 }
 
 TEST(ImportTrace, OneThatIsNoJsonSaysWhere) {
@@ -178,7 +184,8 @@ TEST(ImportTrace, OneThatIsNoJsonSaysWhere) {
   std::ofstream(trace) << "what?";
   const CommandResult result = RunPipesim({"import", trace});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("t.json: error: this is no trace: at byte 1 it stops being JSON"));
+  EXPECT_THAT(result.err,
+              HasSubstr("t.json: error: this is no trace: at byte 1 it stops being JSON"));
 }
 
 TEST(ImportTrace, OneThatBreaksOffGivesAStatedPartialResult) {

@@ -28,7 +28,7 @@ int AcceleratorsOf(const Arguments& arguments) {
 
 struct Imported {
   std::string experiment;
-  std::string said = {};  ///< what the file itself says, beside the experiment
+  std::string said = {};                ///< what the file itself says, beside the experiment
   std::vector<std::string> flags = {};  ///< of the first prediction: what the file does not say
   base::ExitCode code = base::ExitCode::kOk;
 };
