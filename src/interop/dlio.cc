@@ -123,10 +123,16 @@ bool ReadNumber(MapReader& reader, std::string_view key, double& out) {
   return reader.Number(key, out, 0, kMost);
 }
 
-/// Python's True and False are YAML's, too.
-bool ReadYes(MapReader& reader, std::string_view key, bool fallback) {
+/// DLIO's YAML is version 1.1, where yes and on are true.
+bool ReadYes(Reading& reading, MapReader& reader, std::string_view key, bool fallback) {
   const Node* const node = reader.Take(key);
-  return node == nullptr ? fallback : base::LowerCase(node->text) == "true";
+  if (node == nullptr) return fallback;
+  const std::string text = base::LowerCase(node->text);
+  if (text == "true" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "no" || text == "off") return false;
+  reading.Problem(node->place,
+                  reader.PathOf(key) + ": " + base::Quoted(node->text) + " is not True or False");
+  return fallback;
 }
 
 /// A word, in lower case.
@@ -269,11 +275,12 @@ void ReadRest(Reading& reading, const Node& root, DlioWorkload& out) {
   MapReader metric(reading, In(root, "metric"), "metric");
   metric.Number("au", out.au_goal, 0, 1);
   MapReader workflow(reading, In(root, "workflow"), "workflow");
-  out.evaluates = ReadYes(workflow, "evaluation", false);
-  out.checkpoints = ReadYes(workflow, "checkpoint", false);
-  if (!ReadYes(workflow, "train", true))
-    reading.Problem(In(root, "workflow").place, "this workload does not train: nothing can be imported",
-                    "workflow: {train: true}");
+  out.evaluates = ReadYes(reading, workflow, "evaluation", false);
+  out.checkpoints = ReadYes(reading, workflow, "checkpoint", false);
+  if (!ReadYes(reading, workflow, "train", true))
+    reading.Problem(workflow.Peek("train")->place,
+                    "this workload does not train: nothing can be imported",
+                    "a workload with workflow.train: True");
 }
 
 /// "++workload.reader.read_threads", as on DLIO's command line, is the same as

@@ -133,6 +133,16 @@ TEST(ImportDlio, TheFirstPredictionHasAStorageThatTheWorkloadLeavesOpen) {
   EXPECT_THAT(next("reader: {data_loader: synthetic}"), testing::EndsWith(file + "\n"));
 }
 
+TEST(ImportDlio, MoreThanAnExperimentTakesIsRefusedAndNothingIsWritten) {
+  const std::string file = TestFolder() / "refused.yaml";
+  const CommandResult result = RunPipesim({"import", kWorkloads + "unet3d_h100.yaml", "--set",
+                                           "reader.read_threads=60000", "--out", file});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("the imported experiment:"));
+  EXPECT_THAT(result.err, HasSubstr("loader.workers"));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST(ImportDlio, MistakesAreNamedWithTheirPlace) {
   const std::string file = TestFolder() / "w.yaml";
   std::ofstream(file) << "reader: {read_thread: 4}\n";

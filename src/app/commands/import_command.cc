@@ -4,11 +4,13 @@
 
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "app/installation.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "interop/dlio.h"
 #include "interop/dlio_experiment.h"
 #include "interop/trace_verdict.h"
+#include "spec/read.h"
 
 namespace pipesim::app {
 namespace {
@@ -66,6 +68,11 @@ std::string NextText(const std::string& file, const std::vector<std::string>& fl
   return "Next  " + base::ShellJoin(argv) + "\n";
 }
 
+/// What a file asks for may be more than an experiment takes. Throws base::ConfigError then.
+void RequireUsable(const std::string& experiment) {
+  spec::ReadExperimentText(experiment, "the imported experiment", {}, FindDataFolders());
+}
+
 }  // namespace
 
 base::ExitCode Import(const Arguments& arguments) {
@@ -77,6 +84,7 @@ base::ExitCode Import(const Arguments& arguments) {
   const Imported imported = interop::LooksLikeTrace(file)
                                 ? FromTrace(arguments, file)
                                 : FromDlio(arguments, file, base::ReadFile(file));
+  RequireUsable(imported.experiment);
   if (!out) return PrintOut(imported.experiment), imported.code;
   out->Commit(imported.experiment);
   PrintOut(imported.said);

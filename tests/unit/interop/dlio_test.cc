@@ -159,7 +159,10 @@ TEST(Dlio, RefusesWhatCannotBe) {
   EXPECT_THAT(ErrorOf("train: {computation_time: -1}"), HasSubstr("train.computation_time"));
   EXPECT_THAT(ErrorOf("train: {computation_time: {type: cauchy}}"), HasSubstr("cauchy"));
   EXPECT_THAT(ErrorOf("reader: {data_loader: pytroch}"), HasSubstr("pytorch"));
-  EXPECT_THAT(ErrorOf("workflow: {train: false}"), HasSubstr("does not train"));
+  EXPECT_THAT(ErrorOf("workflow: {checkpoint: yes, train: no}"),
+              HasSubstr("w.yaml:1:36: error: this workload does not train"));
+  EXPECT_EQ(ErrorOf("workflow: {train: yes}"), "");
+  EXPECT_THAT(ErrorOf("workflow: {train: maybe}"), HasSubstr("'maybe' is not True or False"));
   EXPECT_THAT(ErrorOf("dataset: {record_length: 0}"), HasSubstr("dataset.record_length"));
   EXPECT_THAT(ErrorOf("reader: {multiprocessing_context: thread}"), HasSubstr("spawn"));
   EXPECT_THAT(ErrorOf("train: [1"), HasSubstr("w.yaml"));
