@@ -33,7 +33,7 @@ def rows(costs: Costs, samples: float) -> list[tuple[str, str, float]]:
 
 def summary(recording: Recording) -> str:
     samples = recording.trials.batch_samples
-    lines = [f"Recorded {recording.file}: what a batch of {samples:g} samples asks for"]
+    lines = [f"Recorded {recording.file}: what a batch of {samples:.4g} samples asks for"]
     for name, gloss, seconds in rows(recording.costs, samples):
         lines.append(f"  {name:<8} {gloss:<38} {duration(seconds):>9}")
     if recording.step is not None:

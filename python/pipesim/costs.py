@@ -105,6 +105,11 @@ def changes(rows: list[list[float]], column: int) -> list[float]:
     return [after[column] - before[column] for before, after in zip(rows, rows[1:])]
 
 
+def samples_of(rows: list[list[float]], otherwise: float) -> float:
+    """Of a batch, on average: each trial has other batches, which a batch sampler may make of other sizes."""
+    return mean([row[probes.SAMPLES] for row in rows]) or otherwise
+
+
 def batches_of(figures: list[Figures]) -> list[list[list[float]]]:
     """The rows of each worker without its first batch, which warms up."""
     return [worker.batches.read()[1:] for worker in figures]
@@ -224,16 +229,17 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         spent for spent, row in zip(changes(plain, probes.PROCESS_CPU), plain[1:]) if row in full
     ]
     whole = typical(wholes)
+    here = samples_of(full, samples)
     python_sample = trials.python_sample_s
     if trials.probe_s > PROBE_MATTERS * mean(cpu) and whole > 0:
         # Too short to be timed one by one: what is left of a batch is theirs.
-        left = max(0.0, whole - collate) / samples
+        left = max(0.0, whole - collate) / here
         python_sample = min(python_sample, left)
         cpu = scaled_to(cpu, left - python_sample)
     elif whole > 0:
         # Both trials know the mean: together they saw twice the samples.
-        cpu = scaled_to(cpu, max(0.0, mean([mean(cpu), (mean(wholes) - collate) / samples - python_sample])))
-    base, slope = collate_line(trials.collate_points, samples, collate)
+        cpu = scaled_to(cpu, max(0.0, mean([mean(cpu), (mean(wholes) - collate) / here - python_sample])))
+    base, slope = collate_line(trials.collate_points, here, collate)
 
     alone = trials.loops.get("alone")
     worker_rows = batches_of(figures["workers"])
@@ -257,7 +263,10 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in loop.touches])),
         read_bytes=read,
-        rates={0: rate(trials.loops["batches"], samples, 1), WORKERS: rate(loop, samples, WORKERS)},
+        rates={
+            0: rate(trials.loops["batches"], here, 1),
+            WORKERS: rate(loop, samples_of(made_there, samples), WORKERS),
+        },
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
         queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
     )  # fmt: skip

@@ -107,7 +107,7 @@ def epoch_samples(loader: DataLoader, trials: Trials) -> tuple[int, str]:
     if not is_iterable(loader):
         try:
             if loader.batch_sampler is not None and loader.batch_size is None:
-                return len(loader.batch_sampler) * batch, ""
+                return round(len(loader.batch_sampler) * trials.batch_samples), ""
             return len(loader.sampler) * (batch if loader.batch_size is None else 1), ""
         except (TypeError, NotImplementedError):
             pass
@@ -153,7 +153,9 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("kind", "process")
     workers = loader.num_workers
     section.add("workers", str(workers))
-    section.add("batch_size", str(max(1, round(trials.batch_samples))))
+    mixed = trials.mixed
+    remark = f"the mean: batches have {mixed.least} to {mixed.most} samples" if mixed else ""
+    section.add("batch_size", str(max(1, round(trials.batch_samples))), remark)
     shuffled = isinstance(getattr(loader, "sampler", None), RandomSampler)
     section.add("shuffle", "true" if shuffled else "false")
     if loader.drop_last:
@@ -265,6 +267,12 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
         )
     if trials.reading.opens and not trials.reading.disk_bytes and trials.reading.read_bytes:
         warnings.append("files were read from the page cache: from a cold disk they take longer")
+    if trials.mixed:
+        warnings.append(
+            f"the batch sampler's batches have {trials.mixed.least} to {trials.mixed.most} samples, "
+            f"{trials.batch_samples:.4g} on average of {trials.mixed.batches}; an experiment has one batch_size: "
+            "the mean is written, and waits that follow from large batches are left out"
+        )
     if getattr(loader, "timeout", 0):
         warnings.append("the loader's timeout is left out")
     return warnings
@@ -339,7 +347,7 @@ def record(
         warnings.append("a batch cannot be pickled, so the step was not timed")
     elif step is not None:
         progress.show("step: over a few batch sizes")
-        times = time_step(step, batch, max(1, round(trials.batch_samples)))
+        times = time_step(step, batch, max(1, trials.first_samples))
         progress.clear()
     around = Surroundings(name or type(loader.dataset).__name__, step=times)
     return written(out, loader, trials, costs, around, warnings, place)

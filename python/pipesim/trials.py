@@ -96,8 +96,10 @@ class Reading:
 class Trials:
     """Everything measured in the child, as plain values."""
 
-    layout: Layout
-    batch_samples: float
+    layout: Layout  # of the first batch
+    first_samples: int  # samples in it
+    batch_samples: float  # of a full batch; the mean where batches differ
+    mixed: Mixed | None  # batches that differ, by a batch sampler
     reading: Reading
     collate_points: list[tuple[int, float]]  # samples, CPU seconds, in isolation
     probe_s: float  # of one timed sample: what the probe itself costs
@@ -108,6 +110,35 @@ class Trials:
     loops: dict[str, Loop]
     start_method: str
     sendable: bool  # a batch could be sent to the caller
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Sizes of the batches seen, in samples."""
+
+    least: int
+    most: int
+    batches: int
+
+
+def batch_sizes(sizes: list[int], an_epoch: int | None) -> tuple[float, Mixed | None]:
+    """Samples of a batch, and the sizes where they differ. Only an epoch's last batch may be smaller
+    without that; `an_epoch`: its batches, None where they are not known."""
+    most = max(sizes)
+    if an_epoch is None:
+        others = sizes
+    else:
+        others = [size for place, size in enumerate(sizes, 1) if place % max(1, an_epoch) != 0]
+    if all(size == most for size in others):
+        return most, None
+    return sum(sizes) / len(sizes), Mixed(min(sizes), most, len(sizes))
+
+
+def batches_an_epoch(loader: DataLoader) -> int | None:
+    try:
+        return len(loader)
+    except (TypeError, NotImplementedError):
+        return None
 
 
 class CountedOpens:
@@ -242,9 +273,12 @@ class Recorder:
         rows = self.figures["samples"][0].batches.read()
         if not rows:
             raise RecordingFailed("the loader has no batch: the data set is empty or returns nothing")
-        samples = max(row[probes.SAMPLES] for row in rows)
+        sizes = [int(row[probes.SAMPLES]) for row in rows]
+        # With a batch_size, only an epoch's last batch differs, and a worker's of a stream.
+        plain = loader.batch_size is not None or loader.batch_sampler is None
+        samples, mixed = (max(sizes), None) if plain else batch_sizes(sizes, batches_an_epoch(loader))
         points = collate_points(collate.collate, collate.samples) if collate.samples else []
-        layout = layout_of(collate.batch, int(rows[0][probes.SAMPLES]))
+        layout = layout_of(collate.batch, sizes[0])
         sendable = send_batch and self.send(report, collate.batch)
         collate.samples = collate.batch = None
 
@@ -256,10 +290,10 @@ class Recorder:
         if self.alone:
             report("phase", "loader alone, as it is")
             loops["alone"] = self.alone_trial(order)
-        seen = int(sum(row[probes.SAMPLES] for row in rows))
+        seen = sum(sizes)
         probe_s, inner_s = empty_call_s()
         return Trials(
-            layout=layout, batch_samples=samples, reading=reading, collate_points=points,
+            layout=layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=reading, collate_points=points,
             probe_s=probe_s, inner_probe_s=inner_s, python_sample_s=fetch_loop_s(), samples_seen=seen,
             epoch_samples=seen if order is None and loops["samples"].ended else None,
             loops=loops, start_method=self.start_method, sendable=sendable,

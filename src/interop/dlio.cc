@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "spec/map_reader.h"
 #include "spec/overrides.h"
+#include "spec/words.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::interop {
@@ -70,6 +71,13 @@ constexpr DlioSection kSections[] = {
     {"profiling", kProfilingKeys},   {"metric", kMetricKeys}};
 constexpr std::string_view kFramework = "framework";
 
+constexpr std::array<spec::Named<DlioLoader>, 5> kLoaders{
+    {{"pytorch", DlioLoader::kPytorch},
+     {"tensorflow", DlioLoader::kTensorflow},
+     {"dali", DlioLoader::kDali},
+     {"native_dali", DlioLoader::kDali},
+     {"synthetic", DlioLoader::kSynthetic}}};
+
 const Node kNothing;
 
 const Node& In(const Node& root, std::string_view section) {
@@ -88,16 +96,20 @@ void RefuseUnknown(Reading& reading, const Node& node, std::vector<std::string> 
   }
 }
 
-void CheckKeys(Reading& reading, const Node& root) {
+/// What is no map is reported here and then left out.
+void CheckKeys(Reading& reading, Node& root) {
   std::vector<std::string> names{std::string(kFramework)};
   for (const DlioSection& section : kSections) names.emplace_back(section.name);
   RefuseUnknown(reading, root, names, "");
   for (const DlioSection& section : kSections) {
-    const Node& node = In(root, section.name);
-    const bool names_model = section.name == "model" && node.kind == spec::NodeKind::kScalar;
-    if (!node.IsMap() && !node.IsNull() && !names_model)
-      reading.Problem(node.place, std::string(section.name) + " must be a map of keys and values");
-    RefuseUnknown(reading, node, {section.keys.begin(), section.keys.end()},
+    Node* const node = root.Find(section.name);
+    if (node == nullptr) continue;
+    const bool names_model = section.name == "model" && node->kind == spec::NodeKind::kScalar;
+    if (!node->IsMap() && !node->IsNull() && !names_model) {
+      reading.Problem(node->place, std::string(section.name) + " must be a map of keys and values");
+      *node = {};
+    }
+    RefuseUnknown(reading, *node, {section.keys.begin(), section.keys.end()},
                   " in " + std::string(section.name));
   }
 }
@@ -111,10 +123,16 @@ bool ReadNumber(MapReader& reader, std::string_view key, double& out) {
   return reader.Number(key, out, 0, kMost);
 }
 
-/// Python's True and False are YAML's, too.
-bool ReadYes(MapReader& reader, std::string_view key, bool fallback) {
+/// DLIO's YAML is version 1.1, where yes and on are true.
+bool ReadYes(Reading& reading, MapReader& reader, std::string_view key, bool fallback) {
   const Node* const node = reader.Take(key);
-  return node == nullptr ? fallback : base::LowerCase(node->text) == "true";
+  if (node == nullptr) return fallback;
+  const std::string text = base::LowerCase(node->text);
+  if (text == "true" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "no" || text == "off") return false;
+  reading.Problem(node->place,
+                  reader.PathOf(key) + ": " + base::Quoted(node->text) + " is not True or False");
+  return fallback;
 }
 
 /// A word, in lower case.
@@ -169,57 +187,63 @@ DlioTime ReadTime(Reading& reading, MapReader& reader, const std::string& sectio
 }
 
 /// Of a NumPy type such as "float32": its digits are bits.
-double BytesOfElement(const std::string& type) {
+std::int64_t BytesOfElement(const std::string& type) {
   const std::size_t digit = std::min(type.find_first_of("0123456789"), type.size());
-  return base::WholeNumber<std::uint16_t>(type.substr(digit)).value_or(8) / 8.0;
+  const auto bits = base::WholeNumber<std::uint16_t>(type.substr(digit));
+  return std::max<std::int64_t>(1, bits.value_or(8) / 8);
 }
 
-/// The bytes of an array, 0 without its dimensions.
-double BytesOfArray(MapReader& reader, std::string_view dims, std::string_view type) {
+/// The sides of an array whose elements are bytes; empty without its dimensions.
+spec::Shape ReadArray(MapReader& reader, std::string_view dims, std::string_view type) {
   spec::Shape shape;
-  if (!reader.Sizes(dims, shape)) return 0;
-  double bytes = BytesOfElement(ReadDlioWord(reader, type, "uint8"));
+  if (!reader.Sizes(dims, shape) || shape.empty()) return {};
+  shape.back() *= BytesOfElement(ReadDlioWord(reader, type, "uint8"));
+  return shape;
+}
+
+double BytesOf(const spec::Shape& shape) {
+  double bytes = 1;
   for (const std::int64_t size : shape) bytes *= static_cast<double>(size);
   return bytes;
 }
 
+std::int64_t SideOf(double bytes) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(bytes)));
+}
+
+/// Records and samples without dimensions are squares with whole sides (utils/config.py,
+/// derive_configurations).
 void ReadDataset(Reading& reading, const Node& node, DlioWorkload& out) {
   MapReader reader(reading, node, "dataset");
   const auto most = std::numeric_limits<int>::max();
   reader.Count("num_files_train", out.files, 1, most);
   reader.Count("num_samples_per_file", out.samples_per_file, 1, most);
+  double resized = 0;
   for (const char* const name : {"record_length", "record_length_bytes"}) {
     const std::string key = name;
-    ReadNumber(reader, key, out.record_bytes);
+    reader.Number(key, out.record_bytes, 1, kMost);
     ReadNumber(reader, key + "_stdev", out.record_bytes_stdev);
-    ReadNumber(reader, key + "_resize", out.sample_bytes);
+    ReadNumber(reader, key + "_resize", resized);
   }
-  if (const double bytes = BytesOfArray(reader, "record_dims", "record_element_type"); bytes > 0)
-    out.record_bytes = bytes;
+  const spec::Shape record = ReadArray(reader, "record_dims", "record_element_type");
+  if (!record.empty())
+    out.record_bytes = BytesOf(record);
+  else if (out.record_bytes_stdev <= 0)
+    out.record_bytes = std::pow(SideOf(out.record_bytes), 2);
+  const std::int64_t side = SideOf(resized > 0 ? resized : out.record_bytes);
+  out.sample = {side, side};
   out.format = ReadDlioWord(reader, "format", out.format);
   if (out.format == "synthetic") out.in_memory = true;
-  if (out.record_bytes < 1)
-    reading.Problem(node.place, "dataset.record_length_bytes must be at least 1");
 }
 
 void ReadReader(Reading& reading, const Node& root, DlioWorkload& out) {
-  const bool other = root.Find("reader") == nullptr && root.Find("data_reader") != nullptr;
-  const std::string section = other ? "data_reader" : "reader";
-  const Node& node = In(root, section);
-  MapReader reader(reading, node, section);
-  const std::string loader =
-      ReadDlioWord(reader, "data_loader", out.tensorflow ? "tensorflow" : "pytorch");
-  constexpr std::array<std::string_view, 5> kLoaders = {"pytorch", "tensorflow", "dali",
-                                                        "native_dali", "synthetic"};
-  if (std::find(kLoaders.begin(), kLoaders.end(), loader) == kLoaders.end()) {
-    const std::vector<std::string> names(kLoaders.begin(), kLoaders.end());
-    reading.Problem(reader.Peek("data_loader")->place,
-                    section + ".data_loader: " + base::Quoted(loader) + " is not one of " +
-                        base::Join(names, ", "),
-                    base::Nearest(loader, names).value_or("pytorch"));
-  }
-  out.tensorflow = loader == "tensorflow";
-  out.in_memory = out.in_memory || loader == "synthetic";
+  const std::string section = root.Find("data_reader") != nullptr ? "data_reader" : "reader";
+  MapReader reader(reading, In(root, section), section);
+  spec::ReadWord(reader, "data_loader", kLoaders, out.loader);
+  out.in_memory = out.in_memory || out.loader == DlioLoader::kSynthetic;
+  spec::StartMethod start_method{};
+  if (spec::ReadWord(reader, "multiprocessing_context", spec::kStartMethods, start_method))
+    out.start_method = spec::WordOf(spec::kStartMethods, start_method);
   const auto most = std::numeric_limits<int>::max();
   reader.Count("batch_size", out.batch_size, 1, most);
   reader.Count("read_threads", out.read_threads, 0, 65'536);
@@ -228,10 +252,9 @@ void ReadReader(Reading& reading, const Node& root, DlioWorkload& out) {
   const bool samples = ReadDlioWord(reader, "sample_shuffle", "off") != "off";
   out.shuffle = files || samples;
   out.preprocess = ReadTime(reading, reader, section, "preprocess_time");
-  if (const double bytes = BytesOfArray(reader, "transformed_record_dims",
-                                        "transformed_record_element_type");
-      bytes > 0)
-    out.sample_bytes = bytes;
+  const spec::Shape sample =
+      ReadArray(reader, "transformed_record_dims", "transformed_record_element_type");
+  if (!sample.empty()) out.sample = sample;
 }
 
 void ReadTrain(Reading& reading, const Node& node, DlioWorkload& out) {
@@ -248,15 +271,16 @@ void ReadRest(Reading& reading, const Node& root, DlioWorkload& out) {
   if (model.kind == spec::NodeKind::kScalar) out.name = model.text;
   if (model.IsMap()) MapReader(reading, model, "model").Text("name", out.name);
   const Node& framework = In(root, kFramework);
-  if (!framework.IsNull()) out.tensorflow = base::LowerCase(framework.text) != "pytorch";
+  if (base::LowerCase(framework.text) == "pytorch") out.loader = DlioLoader::kPytorch;
   MapReader metric(reading, In(root, "metric"), "metric");
   metric.Number("au", out.au_goal, 0, 1);
   MapReader workflow(reading, In(root, "workflow"), "workflow");
-  out.evaluates = ReadYes(workflow, "evaluation", false);
-  out.checkpoints = ReadYes(workflow, "checkpoint", false);
-  if (!ReadYes(workflow, "train", true))
-    reading.Problem(In(root, "workflow").place, "this workload does not train: nothing can be imported",
-                    "workflow: {train: true}");
+  out.evaluates = ReadYes(reading, workflow, "evaluation", false);
+  out.checkpoints = ReadYes(reading, workflow, "checkpoint", false);
+  if (!ReadYes(reading, workflow, "train", true))
+    reading.Problem(workflow.Peek("train")->place,
+                    "this workload does not train: nothing can be imported",
+                    "a workload with workflow.train: True");
 }
 
 /// "++workload.reader.read_threads", as on DLIO's command line, is the same as

@@ -24,20 +24,25 @@ struct DlioTime {
   bool IsZero() const { return kind == Kind::kFixed && mean_s <= 0; }
 };
 
+/// kDali: native_dali, too. kSynthetic: the trainer's own memory, nothing is loaded.
+enum class DlioLoader { kTensorflow, kPytorch, kDali, kSynthetic };
+
 struct DlioWorkload {
   std::string name = "default";
-  bool tensorflow = true;  ///< its data loader; else PyTorch's
+  DlioLoader loader = DlioLoader::kTensorflow;
   bool in_memory = false;  ///< format or data loader synthetic: nothing is read
   // dataset
   std::string format = "tfrecord";
   std::int64_t files = 8, samples_per_file = 1;
   double record_bytes = 65'536, record_bytes_stdev = 0;
-  double sample_bytes = 0;  ///< of the tensor that training gets; 0: that of the record
+  /// Sides of the sample that training gets, in bytes; workers hand over this and not the record.
+  spec::Shape sample;
   // reader
   std::int64_t batch_size = 1;
   int read_threads = 1;
   std::int64_t prefetch_size = 2;
   bool shuffle = false;
+  std::string start_method = "fork";  ///< of PyTorch's worker processes
   DlioTime preprocess;
   // train
   std::int64_t epochs = 1;

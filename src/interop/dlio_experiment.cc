@@ -58,8 +58,8 @@ std::string TimeText(const DlioTime& time) {
 /// deviation of stdev / 2 / sqrt(record) (utils/config.py, data_generator.py). So the record's own is
 /// near stdev / sqrt(2).
 std::string StoredText(const DlioWorkload& workload) {
-  const double side = std::floor(std::sqrt(workload.record_bytes));
   if (workload.record_bytes_stdev <= 0) return BytesText(workload.record_bytes);
+  const double side = std::floor(std::sqrt(workload.record_bytes));
   const double spread = workload.record_bytes_stdev / 2 / std::sqrt(workload.record_bytes);
   const double stdev = std::sqrt(2 * side * side * spread * spread + std::pow(spread, 4));
   return fmt::format("{{distribution: normal, mean: {}, stdev: {}}}", BytesText(side * side),
@@ -71,20 +71,24 @@ std::int64_t PrefetchFactor(const DlioWorkload& workload, std::int64_t workers) 
   return workload.prefetch_size > 0 ? (workload.prefetch_size + workers - 1) / workers : 2;
 }
 
-/// tf.data has at least one thread (data_loader/tf_data_loader.py).
+/// tf.data and DALI have at least one thread (data_loader/tf_data_loader.py, dali_data_loader.py).
 std::int64_t WorkersOf(const DlioWorkload& workload) {
-  return std::max(workload.read_threads, workload.tensorflow ? 1 : 0);
+  if (workload.loader == DlioLoader::kSynthetic) return 0;
+  return std::max(workload.read_threads, workload.loader == DlioLoader::kPytorch ? 0 : 1);
 }
 
-std::int64_t StepsOf(const DlioWorkload& workload, int accelerators) {
+std::int64_t StepsOf(const DlioWorkload& workload, int accelerators, const std::string& source) {
   const std::int64_t samples = workload.files * workload.samples_per_file;
   const std::int64_t steps = samples / (workload.batch_size * accelerators);
   if (steps == 0) {
+    const std::int64_t needed = workload.batch_size * accelerators;
     base::Problem problem;
+    problem.source = base::Printable(source);
     problem.what = fmt::format("{} samples are not a batch of {} for each of {} accelerators", samples,
                                workload.batch_size, accelerators);
-    problem.suggestion = fmt::format("dataset.num_files_train: {} or more",
-                                     workload.batch_size * accelerators);
+    problem.suggestion =
+        fmt::format("--set dataset.num_files_train={}, or more",
+                    (needed + workload.samples_per_file - 1) / workload.samples_per_file);
     throw base::ConfigError({problem});
   }
   return workload.most_steps > 0 ? std::min(steps, workload.most_steps) : steps;
@@ -101,9 +105,9 @@ std::string Comments(const DlioWorkload& workload, int accelerators, const std::
     text +=
         "# not in the workload: the storage. State it with --set storage.bandwidth=10GB/s or "
         "--set storage.preset=nvme\n";
-  text += "# not in the workload: what reading and collating cost the host's CPU (a machine profile's "
-          "figures stand in)\n";
-  if (workload.tensorflow)
+  text += "# not in the workload: CPU time of reading a sample, 0 here";
+  text += workload.preprocess.IsZero() ? ". State it with --prepare TIME\n" : "\n";
+  if (workload.loader == DlioLoader::kTensorflow)
     text += "# tf.data reads each batch with all its threads; here each thread reads a batch of its "
             "own, at the same rate\n";
   if (workload.checkpoints) text += "# left out: checkpoints, which pause training\n";
@@ -111,29 +115,39 @@ std::string Comments(const DlioWorkload& workload, int accelerators, const std::
   return text;
 }
 
+/// PyTorch's workers are processes. Its pin_memory is left out: without an accelerator it does
+/// nothing, and MLPerf Storage's hosts have none.
 std::string LoaderText(const DlioWorkload& workload) {
   const std::int64_t workers = WorkersOf(workload);
-  std::string text = fmt::format("loader: {{workers: {}, batch_size: {}", workers,
-                                 workload.batch_size);
+  const bool processes = workload.loader == DlioLoader::kPytorch;
+  std::string text = fmt::format("loader: {{{}workers: {}, batch_size: {}",
+                                 processes ? "kind: process, " : "", workers, workload.batch_size);
   if (workers > 0)
     text += fmt::format(", prefetch_factor: {}, persistent_workers: true",
                         PrefetchFactor(workload, workers));
+  if (processes && workers > 0 && workload.start_method != "fork")
+    text += ", start_method: " + workload.start_method;
   return text + fmt::format(", drop_last: true, shuffle: {}}}\n", workload.shuffle);
+}
+
+/// Readers return one array of this size whatever they read, without a label
+/// (reader/reader_handler.py, read_index: resized_image).
+std::string SampleText(const DlioWorkload& workload) {
+  std::vector<std::string> sides;
+  for (const std::int64_t side : workload.sample) sides.push_back(std::to_string(side));
+  return fmt::format("shape: [{}], dtype: uint8, tensors: 1", base::Join(sides, ", "));
 }
 
 }  // namespace
 
 std::string ExperimentText(const DlioWorkload& workload, int accelerators,
                            const std::string& source) {
-  const std::int64_t steps = StepsOf(workload, accelerators);
-  const double bytes = workload.sample_bytes > 0 ? workload.sample_bytes : workload.record_bytes;
-  const auto side = std::max<std::int64_t>(1, std::llround(std::floor(std::sqrt(bytes))));
+  const std::int64_t steps = StepsOf(workload, accelerators, source);
   std::string text = Comments(workload, accelerators, source);
   text += "version: 1\nname: " + spec::QuoteYaml(workload.name) + "\n";
-  text += fmt::format(
-      "dataset: {{samples: {}, sample_bytes: {}, shape: [{}, {}], dtype: uint8}}  # {} steps an "
-      "epoch\n",
-      steps * workload.batch_size * accelerators, StoredText(workload), side, side, steps);
+  text += fmt::format("dataset: {{samples: {}, sample_bytes: {}, {}}}  # {} steps an epoch\n",
+                      steps * workload.batch_size * accelerators, StoredText(workload),
+                      SampleText(workload), steps);
   text += workload.in_memory ? "storage: none\n" : "storage: {sharing: fair}\n";
   text += workload.preprocess.IsZero()
               ? "prepare: none\n"

@@ -17,6 +17,7 @@ class PackedFile final : public std::streambuf {
   explicit PackedFile(const std::filesystem::path& path);
   ~PackedFile() override;
 
+  bool packed() const { return stream_ != nullptr; }
   /// A packed file that ends in the middle, or whose packing is damaged; what came before was read.
   bool broken() const { return broken_; }
 

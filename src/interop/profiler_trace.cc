@@ -239,12 +239,17 @@ TraceSummary ReadProfilerTrace(const std::filesystem::path& file) {
   TraceCounter counter;
   TraceHandler handler(counter);
   const bool whole = nlohmann::json::sax_parse(stream, &handler);
-  std::string broken;
-  if (!whole || text.broken())
-    broken = fmt::format("breaks off at byte {} of the JSON",
-                         base::WithCommas(static_cast<std::int64_t>(handler.broken_at().value_or(0))));
+  std::string broken, end;
+  if (!whole) {
+    end = base::WithCommas(static_cast<std::int64_t>(handler.broken_at().value_or(0)));
+    broken = fmt::format("breaks off at byte {} of the JSON", end);
+  } else if (text.broken()) {
+    broken = "is damaged at the end of its packing";
+  }
   if (!handler.is_trace())
-    NoTrace(file, broken.empty() ? "this JSON has no traceEvents" : "this is no JSON of a trace: it " + broken,
+    NoTrace(file,
+            end.empty() ? "this JSON has no traceEvents"
+                        : fmt::format("this is no trace: at byte {} it stops being JSON", end),
             "a trace of torch.profiler: profiler.export_chrome_trace(\"trace.json.gz\")");
   TraceSummary summary = counter.Finish(broken);
   constexpr std::int64_t kFewestSteps = 2;
@@ -255,6 +260,16 @@ TraceSummary ReadProfilerTrace(const std::filesystem::path& file) {
                         summary.steps == 1 ? "" : "s", kFewestSteps),
             "call profiler.step() after each step, or iterate a DataLoader while recording");
   return summary;
+}
+
+bool LooksLikeTrace(const std::filesystem::path& file) {
+  constexpr std::uintmax_t kLargestWorkload = std::uintmax_t{1} << 20;
+  const std::string extension = file.extension();
+  if (extension == ".json" || extension == ".gz") return true;
+  std::error_code failed;
+  const std::uintmax_t size = std::filesystem::file_size(file, failed);
+  if (failed) return false;
+  return size > kLargestWorkload || PackedFile(file).packed();
 }
 
 }  // namespace pipesim::interop

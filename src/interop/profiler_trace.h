@@ -38,4 +38,8 @@ struct TraceSummary {
 /// or too little of one: it needs two whole steps.
 TraceSummary ReadProfilerTrace(const std::filesystem::path& file);
 
+/// By its name (.json, .gz), else it is packed or larger than any workload. False where it cannot
+/// be read.
+bool LooksLikeTrace(const std::filesystem::path& file);
+
 }  // namespace pipesim::interop

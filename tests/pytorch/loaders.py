@@ -140,6 +140,19 @@ class Pairs(Sampler):
         return iter([[2 * i, 2 * i + 1] for i in range(len(self))])
 
 
+class Buckets(Sampler):
+    """Batches of these sizes, in turn."""
+
+    def __init__(self, count, sizes):
+        self.count, self.sizes = count, sizes
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return iter([list(range(self.sizes[i % len(self.sizes)])) for i in range(len(self))])
+
+
 class Fails(Numbers):
     def __getitem__(self, index):
         if index == 37:

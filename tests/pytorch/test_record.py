@@ -14,7 +14,7 @@ from unittest import mock
 
 try:
     import torch
-    from torch.utils.data import DataLoader
+    from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
 except ImportError as error:
     sys.exit(print(f"{sys.executable} has no PyTorch: {error}", file=sys.stderr) or 77)
 
@@ -27,7 +27,7 @@ import pipesim  # noqa: E402
 from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
-from pipesim.trials import Loop, Recorder, Take  # noqa: E402
+from pipesim.trials import Loop, Mixed, Recorder, Take, batch_sizes  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.1  # of a trial
@@ -81,6 +81,16 @@ def takes(count, period_s, wall_s=0.001, cpu_s=0.0005, begin_s=10.0):
     """Batches that come every period_s, each after a next() of wall_s that costs cpu_s."""
     times = [begin_s + i * period_s for i in range(count)]
     return [Take(time - wall_s, time, i * cpu_s) for i, time in enumerate(times)]
+
+
+class BatchSizes(unittest.TestCase):
+    def test_only_an_epochs_last_batch_may_be_smaller(self):
+        self.assertEqual(batch_sizes([8, 8, 8, 6, 8, 8], an_epoch=4), (8, None))
+        self.assertEqual(batch_sizes([8, 6, 8, 8], an_epoch=4), (7.5, Mixed(6, 8, 4)))
+
+    def test_without_an_epochs_length_any_difference_counts(self):
+        self.assertEqual(batch_sizes([8, 8], an_epoch=None), (8, None))
+        self.assertEqual(batch_sizes([8, 6], an_epoch=None), (7.0, Mixed(6, 8, 2)))
 
 
 class LoopArithmetic(unittest.TestCase):
@@ -251,6 +261,24 @@ class Kinds(unittest.TestCase):
         bulk = record(loaders.Bulk(), batch_size=8)
         self.assertGreater(costs.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
         self.assertAlmostEqual(costs.mean(bulk.costs.prepare), 0.004 / 8, delta=0.0002)
+
+    def test_batches_that_differ_get_their_mean_and_a_warning(self):
+        buckets = DataLoader(loaders.Burns(), batch_sampler=loaders.Buckets(30, [2, 4, 12]))
+        recording = record(buckets, step=loaders.make_step())
+        self.assertEqual(value(recording, "loader.batch_size"), "6")
+        self.assertIn("# the mean: batches have 2 to 12 samples", recording.text)
+        self.assertEqual(value(recording, "dataset.samples"), "180")  # 30 batches of 6 on average
+        self.assertTrue([text for text in recording.warnings if "2 to 12 samples, 6 on average" in text])
+        # A sample burns 2 ms, whichever trial saw which sizes.
+        self.assertAlmostEqual(costs.mean(recording.costs.prepare), 0.002, delta=0.0005)
+        # The step was timed on the first batch, which has 2 samples.
+        self.assertEqual([samples for samples, _ in recording.step.points], [1, 2])
+
+    def test_a_batch_samplers_last_batch_may_be_smaller(self):
+        sampler = BatchSampler(SequentialSampler(range(30)), 8, drop_last=False)
+        recording = record(DataLoader(loaders.Numbers(), batch_sampler=sampler))
+        self.assertEqual(value(recording, "loader.batch_size"), "8")
+        self.assertFalse([text for text in recording.warnings if "batch sampler" in text])
 
     def test_without_batching_a_sample_is_a_batch(self):
         recording = record(DataLoader(loaders.Numbers(), batch_size=None))

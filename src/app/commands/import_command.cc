@@ -4,11 +4,13 @@
 
 #include "app/command_line/arguments.h"
 #include "app/command_line/output.h"
+#include "app/installation.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "interop/dlio.h"
 #include "interop/dlio_experiment.h"
 #include "interop/trace_verdict.h"
+#include "spec/read.h"
 
 namespace pipesim::app {
 namespace {
@@ -26,28 +28,27 @@ int AcceleratorsOf(const Arguments& arguments) {
   return static_cast<int>(*number);
 }
 
-std::string FromDlio(const Arguments& arguments, const std::string& file, std::string_view yaml) {
+struct Imported {
+  std::string experiment;
+  std::string said = {};                ///< what the file itself says, beside the experiment
+  std::vector<std::string> flags = {};  ///< of the first prediction: what the file does not say
+  base::ExitCode code = base::ExitCode::kOk;
+};
+
+Imported FromDlio(const Arguments& arguments, const std::string& file, std::string_view yaml) {
   if (!interop::LooksLikeDlio(yaml)) {
     base::Problem problem;
-    problem.source = file;
+    problem.source = base::Printable(file);
     problem.what = "this is no DLIO workload: it has none of reader, train, workflow and framework";
     problem.suggestion = "a file such as configs/dlio/unet3d_h100.yaml";
     throw base::ConfigError({problem});
   }
   const interop::DlioWorkload workload =
       interop::ReadDlio(yaml, file, RequestOf(arguments).overrides);
-  return interop::ExperimentText(workload, AcceleratorsOf(arguments), file);
+  Imported imported{interop::ExperimentText(workload, AcceleratorsOf(arguments), file)};
+  if (!workload.in_memory) imported.flags = {"--set", "storage.preset=nvme"};
+  return imported;
 }
-
-bool IsTrace(const std::string& file) {
-  return file.ends_with(".json") || file.ends_with(".gz");
-}
-
-struct Imported {
-  std::string experiment;
-  std::string said;  ///< what the file itself says, beside the experiment
-  base::ExitCode code = base::ExitCode::kOk;
-};
 
 Imported FromTrace(const Arguments& arguments, const std::string& file) {
   if (arguments.Has("accelerators") || arguments.Has("set"))
@@ -56,7 +57,20 @@ Imported FromTrace(const Arguments& arguments, const std::string& file) {
   const interop::TraceVerdict verdict = interop::Judge(trace);
   return {interop::ExperimentText(trace, verdict, file),
           interop::VerdictText(trace, verdict, file),
+          {},
           trace.broken.empty() ? base::ExitCode::kOk : base::ExitCode::kRunFailed};
+}
+
+/// The command that predicts the experiment in `file`.
+std::string NextText(const std::string& file, const std::vector<std::string>& flags) {
+  std::vector<std::string> argv{"pipesim", "predict", file};
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  return "Next  " + base::ShellJoin(argv) + "\n";
+}
+
+/// What a file asks for may be more than an experiment takes. Throws base::ConfigError then.
+void RequireUsable(const std::string& experiment) {
+  spec::ReadExperimentText(experiment, "the imported experiment", {}, FindDataFolders());
 }
 
 }  // namespace
@@ -67,13 +81,15 @@ base::ExitCode Import(const Arguments& arguments) {
   const std::string& file = arguments.positional[0];
   std::optional<base::OutputFile> out;
   if (const auto path = arguments.Last("out")) out.emplace(*path);
-  const Imported imported = IsTrace(file)
+  const Imported imported = interop::LooksLikeTrace(file)
                                 ? FromTrace(arguments, file)
-                                : Imported{FromDlio(arguments, file, base::ReadFile(file)), ""};
+                                : FromDlio(arguments, file, base::ReadFile(file));
+  RequireUsable(imported.experiment);
   if (!out) return PrintOut(imported.experiment), imported.code;
   out->Commit(imported.experiment);
   PrintOut(imported.said);
-  PrintOut(fmt::format("written: {}\n", base::Printable(out->path().string())));
+  const std::string path = out->path().string();
+  PrintOut(fmt::format("written: {}\n{}", base::Printable(path), NextText(path, imported.flags)));
   return imported.code;
 }
 

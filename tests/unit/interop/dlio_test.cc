@@ -68,11 +68,41 @@ TEST(Dlio, KeepsItsOwnSemantics) {
   EXPECT_EQ(experiment.dataset.samples, 14'000);  // floor(14003 / 28) steps of 28
   EXPECT_EQ(experiment.device.step_base->Mean(), std::chrono::milliseconds(323));
   EXPECT_EQ(experiment.device.in_flight, 1);
-  EXPECT_EQ(spec::PreparedBytes(experiment.dataset).count, 1448 * 1448);
   // A square whose sides are drawn: sqrt(2) x side x stdev / 2 / side.
   const auto& bytes = experiment.dataset.sample_bytes.in_units;
   EXPECT_NEAR(bytes.mean, 146'600'628, 0.001 * 146'600'628);
   EXPECT_NEAR(bytes.stdev, 68'341'808 / std::sqrt(2), 0.02 * 48e6);
+}
+
+TEST(Dlio, PyTorchsWorkersAreProcessesAndOthersThreads) {
+  const auto loader = [](const std::string& yaml) { return Imported(yaml).loader; };
+  EXPECT_TRUE(loader(Workload("unet3d_h100")).HasProcesses());
+  EXPECT_EQ(loader(Workload("unet3d_h100")).start_method, spec::StartMethod::kFork);
+  EXPECT_FALSE(loader(Workload("unet3d_h100")).pin_memory);
+  EXPECT_EQ(loader("framework: pytorch\nreader: {multiprocessing_context: spawn}").start_method,
+            spec::StartMethod::kSpawn);
+  EXPECT_EQ(loader("framework: pytorch\nreader: {read_threads: 0}").workers, 0);
+  EXPECT_EQ(loader(Workload("resnet50_h100")).kind, spec::LoaderKind::kThread);
+  EXPECT_EQ(loader("reader: {data_loader: dali}").kind, spec::LoaderKind::kThread);
+  EXPECT_EQ(loader("reader: {data_loader: synthetic, read_threads: 4}").workers, 0);
+}
+
+TEST(Dlio, WorkersHandOverTheResizedSampleAndReadTheRecord) {
+  const auto dataset = [](const std::string& keys) { return Imported(keys).dataset; };
+  const auto prepared = [](const spec::Dataset& d) { return spec::PreparedBytes(d).count; };
+  const spec::Dataset unet = dataset(Workload("unet3d_h100"));
+  EXPECT_EQ(prepared(unet), 1448 * 1448);  // floor(sqrt(2097152)) squared
+  EXPECT_EQ(unet.tensors, 1);              // no label
+  // Squares with whole sides, read and handed over.
+  const spec::Dataset plain = dataset("dataset: {record_length: 114660.07}");
+  EXPECT_EQ(plain.sample_bytes.Mean().count, 338 * 338);
+  EXPECT_EQ(prepared(plain), 338 * 338);
+  // Stated dimensions count as they are: 4 bytes each, then 2.
+  const spec::Dataset dims = dataset(
+      "dataset: {record_dims: [100, 3], record_element_type: float32}\n"
+      "reader: {transformed_record_dims: [5, 7], transformed_record_element_type: float16}");
+  EXPECT_EQ(dims.sample_bytes.Mean().count, 1200);
+  EXPECT_EQ(prepared(dims), 5 * 7 * 2);
 }
 
 TEST(Dlio, PrefetchesAsItsLoaderDoes) {
@@ -129,10 +159,33 @@ TEST(Dlio, RefusesWhatCannotBe) {
   EXPECT_THAT(ErrorOf("train: {computation_time: -1}"), HasSubstr("train.computation_time"));
   EXPECT_THAT(ErrorOf("train: {computation_time: {type: cauchy}}"), HasSubstr("cauchy"));
   EXPECT_THAT(ErrorOf("reader: {data_loader: pytroch}"), HasSubstr("pytorch"));
-  EXPECT_THAT(ErrorOf("workflow: {train: false}"), HasSubstr("does not train"));
+  EXPECT_THAT(ErrorOf("workflow: {checkpoint: yes, train: no}"),
+              HasSubstr("w.yaml:1:36: error: this workload does not train"));
+  EXPECT_EQ(ErrorOf("workflow: {train: yes}"), "");
+  EXPECT_THAT(ErrorOf("workflow: {train: maybe}"), HasSubstr("'maybe' is not True or False"));
+  EXPECT_THAT(ErrorOf("dataset: {record_length: 0}"), HasSubstr("dataset.record_length"));
+  EXPECT_THAT(ErrorOf("reader: {multiprocessing_context: thread}"), HasSubstr("spawn"));
   EXPECT_THAT(ErrorOf("train: [1"), HasSubstr("w.yaml"));
-  EXPECT_THROW(ExperimentText(ReadDlio("dataset: {num_files_train: 3}\nreader: {batch_size: 2}", "w.yaml", {}), 2, ""),
-               base::ConfigError);
+}
+
+TEST(Dlio, SectionsThatAreNoMapsAreReportedOnce) {
+  const std::string error = ErrorOf("reader: 3\noutput: [1]\n");
+  EXPECT_THAT(error, HasSubstr("w.yaml:1:9: error: reader must be a map"));
+  EXPECT_THAT(error, HasSubstr("w.yaml:2:9: error: output must be a map"));
+  EXPECT_EQ(error.find("reader must"), error.rfind("reader must"));
+}
+
+TEST(Dlio, ADataSetWithoutAStepSaysInWhichFileAndHowManyFilesSuffice) {
+  const char* const yaml =
+      "dataset: {num_files_train: 3, num_samples_per_file: 3}\nreader: {batch_size: 5}";
+  try {
+    ExperimentText(ReadDlio(yaml, "w.yaml", {}), 2, "w.yaml");
+    FAIL() << "9 samples are no batch of 5 for each of 2";
+  } catch (const base::ConfigError& error) {
+    const std::string text = base::FormatProblems(error.problems());
+    EXPECT_THAT(text, HasSubstr("w.yaml: error: 9 samples are not a batch of 5 for each of 2"));
+    EXPECT_THAT(text, HasSubstr("num_files_train=4"));  // 12 samples are enough
+  }
 }
 
 }  // namespace

@@ -135,12 +135,54 @@ TEST(ProfilerTrace, ReadsGzipAndWhatIsLeftOfIt) {
   EXPECT_LT(t.steps, 1500);
 }
 
+TEST(ProfilerTrace, ATraceWhoseChecksumIsCutOffIsWholeButSaysSo) {
+  const auto file = FileOf("t.json.gz");
+  gzFile packed = gzopen(file.c_str(), "wb");
+  const std::string whole = Loop(100, 200, 300).Text();
+  gzwrite(packed, whole.data(), static_cast<unsigned>(whole.size()));
+  gzclose(packed);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 4);
+  const TraceSummary t = ReadProfilerTrace(file);
+  EXPECT_EQ(t.broken, "is damaged at the end of its packing");
+  EXPECT_EQ(t.steps, 100);
+}
+
+TEST(ProfilerTrace, IsToldFromAWorkload) {
+  EXPECT_TRUE(LooksLikeTrace("/no/such/trace.json"));
+  EXPECT_FALSE(LooksLikeTrace("/no/such/workload.yaml"));
+  const auto file = FileOf("t.pt.trace");
+  std::ofstream(file) << "reader: {}\n";
+  EXPECT_FALSE(LooksLikeTrace(file));
+  std::ofstream(file, std::ios::binary) << "\x1f\x8b";
+  EXPECT_TRUE(LooksLikeTrace(file));  // gzip
+  std::ofstream(file) << std::string((1 << 20) + 1, ' ');
+  EXPECT_TRUE(LooksLikeTrace(file));  // no workload is that large
+}
+
 TEST(ProfilerTrace, OtherFilesAreErrors) {
   EXPECT_THROW(ReadProfilerTrace("/no/such/file.json"), base::EnvironmentError);
   EXPECT_THROW(ReadProfilerTrace(testing::TempDir()), base::EnvironmentError);
   for (const char* const text : {"", "{", "{}", "[]", R"({"traceEvents": []})", "not json", R"({"traceEvents": [{"ph"})"})
     EXPECT_THROW(Summary(text), base::ConfigError) << text;
   EXPECT_THROW(Summary(Loop(1, 200, 0)), base::ConfigError);
+}
+
+/// Traces of torch.profiler itself (tests/pytorch/traces.py says what limits each loop).
+TraceSummary Recorded(const std::string& name) {
+  return ReadProfilerTrace(std::filesystem::path(PIPESIM_SOURCE_DIR) / "tests/pytorch/data" /
+                           (name + ".json.gz"));
+}
+
+TEST(ProfilerTrace, ReadsWhatPyTorchRecords) {
+  const TraceSummary t = Recorded("starved_cpu");
+  EXPECT_EQ(t.broken, "");
+  EXPECT_EQ(t.steps, 8);
+  EXPECT_TRUE(t.steps_are_named);
+  EXPECT_EQ(t.loader, "_MultiProcessingDataLoaderIter");
+  EXPECT_EQ(t.kernels, 0);
+  // One worker sleeps 16 x 5 ms for a batch.
+  EXPECT_GE(t.wall_s, 8 * 0.080);
+  EXPECT_LT(t.wall_s, 8 * 0.100);
 }
 
 TEST(TimeBins, KeepTheTotalsHoweverLongTheTrace) {
@@ -197,6 +239,16 @@ TEST(TraceVerdict, NamesCopiesAndReadsOfResults) {
   for (int step = 0; step < 50; ++step)
     reads.Add("cuda_runtime", "cudaStreamSynchronize", 5e12 + 1000 * step + 100, 610);
   EXPECT_EQ(Judge(Summary(reads)).verdict, Verdict::kSyncBound);
+}
+
+TEST(TraceVerdict, NamesWhatLimitsLoopsThatPyTorchRecorded) {
+  const TraceVerdict starved = Judge(Recorded("starved_cpu"));
+  EXPECT_EQ(starved.verdict, Verdict::kInconclusive);  // the input side
+  EXPECT_THAT(starved.headline, HasSubstr("the loader starves training"));
+  EXPECT_GT(starved.gain, 10);
+  const TraceVerdict computing = Judge(Recorded("compute_bound_cpu"));
+  EXPECT_EQ(computing.verdict, Verdict::kComputeBound);
+  EXPECT_THAT(computing.headline, HasSubstr("training on the CPU"));
 }
 
 TEST(TraceExperiment, CanBeReadAndHasTheTimesOfTheTrace) {
