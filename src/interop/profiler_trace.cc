@@ -18,6 +18,7 @@ namespace pipesim::interop {
 namespace {
 
 constexpr std::size_t kMostKept = 4096;
+constexpr std::string_view kStep = "ProfilerStep#";
 constexpr double kMicro = 1e-6;
 
 /// One event of traceEvents, as far as it counts.
@@ -50,6 +51,8 @@ class TraceCounter {
       if (WaitsForDevice(event.name)) AddSync(event);
     } else if (event.category == "user_annotation") {
       AddAnnotation(event);
+    } else if (event.category == "gpu_user_annotation" && StartsWith(event.name, kStep)) {
+      Keep(on_device_, event);
     }
   }
   void SetDevice(std::string name) { summary_.device_name = std::move(name); }
@@ -74,7 +77,7 @@ class TraceCounter {
     bins_.Add(kSync, event.begin_us, event.time_us);
   }
   void AddAnnotation(const Event& event) {
-    constexpr std::string_view kStep = "ProfilerStep#", kLoading = "enumerate(DataLoader)#";
+    constexpr std::string_view kLoading = "enumerate(DataLoader)#";
     if (StartsWith(event.name, kStep)) {
       Keep(named_, event);
     } else if (StartsWith(event.name, kLoading)) {
@@ -84,22 +87,28 @@ class TraceCounter {
       summary_.loader = rest.substr(0, rest.find('.'));
     }
   }
+  static void SortByBegin(std::vector<Span>& spans) {
+    std::sort(spans.begin(), spans.end(),
+              [](const Span& a, const Span& b) { return a.begin_us < b.begin_us; });
+  }
   void Keep(std::vector<Span>& spans, const Event& event) {
     if (spans.size() < kMostKept)
       spans.push_back({event.begin_us, event.begin_us + event.time_us});
   }
   std::vector<Span> Steps();
+  /// From one step's first kernel to the next's; empty where the device keeps up with `host`.
+  std::vector<Span> StepsOfSlowerDevice(const std::vector<Span>& host);
 
   TraceSummary summary_;
   TimeBins<kKinds> bins_;
   std::vector<Span> named_, loadings_;  ///< steps, waits for a batch
+  std::vector<Span> on_device_;         ///< named steps, by their kernels
 };
 
 /// The named ones, else from one wait for a batch to the next.
 std::vector<TraceCounter::Span> TraceCounter::Steps() {
-  const auto earlier = [](const Span& a, const Span& b) { return a.begin_us < b.begin_us; };
-  std::sort(named_.begin(), named_.end(), earlier);
-  std::sort(loadings_.begin(), loadings_.end(), earlier);
+  SortByBegin(named_);
+  SortByBegin(loadings_);
   summary_.steps_are_named = !named_.empty();
   if (summary_.steps_are_named) return named_;
   std::vector<Span> steps;
@@ -108,8 +117,26 @@ std::vector<TraceCounter::Span> TraceCounter::Steps() {
   return steps;
 }
 
+/// A host that only launches is done with a step long before the device is, until the queue of
+/// launches is full. In a short trace it never is.
+std::vector<TraceCounter::Span> TraceCounter::StepsOfSlowerDevice(const std::vector<Span>& host) {
+  constexpr double kSlower = 1.05;
+  constexpr std::size_t kFewest = 3;
+  if (on_device_.size() < kFewest || host.empty()) return {};
+  SortByBegin(on_device_);
+  std::vector<Span> steps;
+  for (std::size_t i = 0; i + 1 < on_device_.size(); ++i)
+    steps.push_back({on_device_[i].begin_us, on_device_[i + 1].begin_us});
+  const auto mean_us = [](const std::vector<Span>& all) {
+    return (all.back().end_us - all.front().begin_us) / static_cast<double>(all.size());
+  };
+  if (mean_us(steps) < kSlower * mean_us(host)) return {};
+  return steps;
+}
+
 TraceSummary TraceCounter::Finish(std::string broken) {
-  const std::vector<Span> steps = Steps();
+  std::vector<Span> steps = Steps();
+  if (std::vector<Span> slower = StepsOfSlowerDevice(steps); !slower.empty()) steps = std::move(slower);
   summary_.broken = std::move(broken);
   summary_.steps = static_cast<std::int64_t>(steps.size());
   if (steps.empty()) return std::move(summary_);

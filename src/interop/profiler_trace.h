@@ -10,7 +10,8 @@
 
 namespace pipesim::interop {
 
-/// Sums over the whole steps of the trace, the first 4,096.
+/// Sums over the whole steps of the trace, the first 4,096: the host's, or the device's where the host
+/// ran ahead of it.
 struct TraceSummary {
   std::int64_t events = 0;
   std::int64_t steps = 0;

@@ -6,7 +6,7 @@
 
   starved_*        one worker needs 80 ms a batch, the step a fraction of it
   compute_bound_*  the step takes many times as long as loading
-  launch_bound_*   50 small layers: the GPU waits for the host to start its kernels
+  launch_bound_*   20 small layers: the GPU waits for the host to start its kernels
   synced_*         as compute_bound, reading the loss back after every step
 
 A trace holds STEPS steps after a warm-up and is written as NAME.json.gz. Exit code 77: no PyTorch here.
@@ -53,8 +53,8 @@ def mlp(inputs, width, layers):
 LOOPS = {
     "starved": lambda cuda: (5e-3, (784,), 1, mlp(784, 128, 1), False),
     "compute_bound": lambda cuda: (0, (784,), 2, mlp(784, 16384 if cuda else 1024, 2), False),
-    "launch_bound": lambda cuda: (0, (64,), 2, mlp(64, 64, 50), False),
-    "synced": lambda cuda: (0, (784,), 2, mlp(784, 4096, 2), True),
+    "launch_bound": lambda cuda: (0, (64,), 2, mlp(64, 64, 20), False),
+    "synced": lambda cuda: (0, (784,), 2, mlp(784, 8192, 2), True),
 }
 ONLY_CUDA = {"launch_bound", "synced"}
 

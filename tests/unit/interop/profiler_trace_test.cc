@@ -251,6 +251,22 @@ TEST(TraceVerdict, NamesWhatLimitsLoopsThatPyTorchRecorded) {
   EXPECT_THAT(computing.headline, HasSubstr("training on the CPU"));
 }
 
+TEST(TraceVerdict, NamesWhatLimitsLoopsOnAnH200) {
+  const TraceVerdict starved = Judge(Recorded("starved_cuda"));
+  EXPECT_EQ(starved.verdict, Verdict::kInconclusive);  // the input side
+  EXPECT_THAT(starved.headline, HasSubstr("the loader starves training"));
+  EXPECT_GT(starved.gain, 10);
+}
+
+// The host launched ten steps in 35 ms, which took the device 186 ms.
+TEST(TraceVerdict, CountsTheDevicesStepsWhereTheHostRanAhead) {
+  const TraceSummary recorded = Recorded("compute_bound_cuda");
+  EXPECT_EQ(recorded.steps, 7);
+  EXPECT_NEAR(recorded.wall_s / 7, 18.57e-3, 0.05e-3);
+  EXPECT_GT(recorded.busy_s, 0.95 * recorded.wall_s);
+  EXPECT_EQ(Judge(recorded).verdict, Verdict::kComputeBound);
+}
+
 TEST(TraceExperiment, CanBeReadAndHasTheTimesOfTheTrace) {
   const TraceSummary t = Summary(Loop(50, 900, 0));
   const std::string text = ExperimentText(t, Judge(t), "dir/run.json.gz");
