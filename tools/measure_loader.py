@@ -6,7 +6,6 @@ bytes or bytes/s, and how it was obtained. Needs torch and nothing else. Measure
 with data sets that cost nothing.
 """
 
-import gc
 import json
 import os
 import statistics
@@ -122,9 +121,10 @@ def collate_time(samples, tensors, elements, repeats):
 
 
 def start_times(method, workers):
-    """Seconds: iter() of the loader, then until the first batch, then the workers' end."""
+    """Seconds: iter() of the loader, then until the first batch, then the workers' end after the last one."""
+    batches = 4 * workers
     loader = DataLoader(
-        Ready(4 * workers, 1, 1), batch_size=1, num_workers=workers, multiprocessing_context=method
+        Ready(batches, 1, 1), batch_size=1, num_workers=workers, multiprocessing_context=method
     )
     begin = time.perf_counter()
     batch_iterator = iter(loader)
@@ -132,9 +132,11 @@ def start_times(method, workers):
     next(batch_iterator)
     first = time.perf_counter()
     memory = private_bytes(batch_iterator._workers[0].pid)
+    for _ in range(batches - 1):
+        next(batch_iterator)
     asked = time.perf_counter()
-    del batch_iterator
-    gc.collect()
+    if next(batch_iterator, None) is not None:  # waits for the workers' end
+        raise RuntimeError("the loader has more batches than its data set")
     return started - begin, first - started, time.perf_counter() - asked, memory
 
 

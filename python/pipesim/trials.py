@@ -233,6 +233,8 @@ def walk(loader: DataLoader, budget_s: float, least: int, ready: int = 0, pause_
             loop.touches.append((middle - begin, probes.now() - middle))
     except StopIteration:
         loop.ended = True
+    if not loop.ended:
+        time.sleep(min(pause_s, LONGEST_PAUSE_S))  # a batch in work would delay the workers' end
     last = probes.now()
     del batch, iterator  # its workers end here at the latest
     loop.shutdown = probes.now() - (loop.takes[-1].got if loop.ended and loop.takes else last)

@@ -14,6 +14,7 @@ using nlohmann::json;
 using support::CommandResult;
 using support::RunPipesim;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 struct Ran {
