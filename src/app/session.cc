@@ -117,12 +117,12 @@ std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experime
                                                      : engine::MakeHostMemory();
 }
 
-std::function<std::optional<double>()> DeviceUtilization(const Experiment& experiment) {
+engine::GpuMonitor MonitorOf(const Experiment& experiment) {
   if (experiment.device.kind != DeviceKind::kCuda) return {};
   const auto nvml = engine::LoadNvml();
   if (!nvml) return {};
   const auto index = static_cast<std::size_t>(experiment.device.cuda_index);
-  return engine::NvmlUtilization(*nvml, LoadTorch().devices().at(index).pci_bus_id);
+  return engine::MonitorGpu(*nvml, LoadTorch().devices().at(index).pci_bus_id);
 }
 
 report::Reality StorageReality(const Experiment& experiment) {
@@ -197,11 +197,13 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
     const auto trainer = MakeTrainer(experiment, pipeline, clock);
     const auto memory = MakeMemory(experiment);
     const auto pinned = MakePinnedMemory(experiment);
+    const engine::GpuMonitor gpu = MonitorOf(experiment);
     trace::RunTrace trace =
         engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
-                                      source.get(), DeviceUtilization(experiment)})
+                                      source.get(), gpu.read})
             ->Run(experiment, pipeline, control);
     trace.effective.page_cached_fraction = page_cache.cached_fraction;
+    trace.effective.gpu_limits = gpu.limits;
     return trace;
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());

@@ -303,6 +303,31 @@ void AddThroughput(const RunTrace& trace, Events& events) {
   }
 }
 
+/// A level that resource samples hold; nothing where it is unknown.
+template <class LevelOf>  // const trace::ResourceSample& -> optional<double>
+void AddLevel(const RunTrace& trace, std::string_view name, std::string_view unit,
+              const LevelOf& level_of, Events& events) {
+  for (const trace::ResourceSample& at : trace.resources)
+    if (const std::optional<double> level = level_of(at))
+      events.Counter(name, unit, at.at, *level);
+}
+
+void AddGpuCounters(const RunTrace& trace, Events& events) {
+  using Sample = trace::ResourceSample;
+  const auto bytes = [](const Sample& at) {
+    return at.gpu.memory_used ? std::optional(static_cast<double>(at.gpu.memory_used->count))
+                              : std::nullopt;
+  };
+  AddLevel(trace, "GPU utilization (NVML)", "share",
+           [](const Sample& at) { return at.gpu.utilization; }, events);
+  AddLevel(trace, "GPU memory", "bytes", bytes, events);
+  AddLevel(trace, "GPU power", "W", [](const Sample& at) { return at.gpu.power_w; }, events);
+  AddLevel(trace, "GPU SM clock", "MHz", [](const Sample& at) { return at.gpu.sm_clock_mhz; },
+           events);
+  AddLevel(trace, "GPU memory clock", "MHz",
+           [](const Sample& at) { return at.gpu.memory_clock_mhz; }, events);
+}
+
 void AddCounters(const RunTrace& trace, Events& events) {
   using Sample = trace::ResourceSample;
   AddSeries(trace, trace::Series::kOccupancy, "queue", "batches", events);
@@ -324,9 +349,14 @@ void AddCounters(const RunTrace& trace, Events& events) {
   AddRate(
       trace, "storage bandwidth in use", "share",
       [](const Sample& at) { return base::ToSeconds(at.storage_bandwidth_busy); }, events);
-  for (const Sample& at : trace.resources)
-    if (at.resident.count > 0)
-      events.Counter("memory", "bytes", at.at, static_cast<double>(at.resident.count));
+  AddLevel(
+      trace, "memory", "bytes",
+      [](const Sample& at) {
+        return at.resident.count > 0 ? std::optional(static_cast<double>(at.resident.count))
+                                     : std::nullopt;
+      },
+      events);
+  AddGpuCounters(trace, events);
 }
 
 /// The run with its warm-up and measured window, the epochs, and what is left out.

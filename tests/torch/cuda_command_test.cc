@@ -74,7 +74,15 @@ TEST_F(CudaCommand, AGraphLaunchesFasterThanItsSteps) {
   EXPECT_LT(host_s(graph), host_s(steps));
 }
 
-TEST_F(CudaCommand, ReportsNvmlUtilization) {
+/// The mean of the values that are known.
+double Mean(const json& line) {
+  double sum = 0, count = 0;
+  for (const json& value : line)
+    if (!value.is_null()) sum += value.get<double>(), ++count;
+  return sum / count;
+}
+
+TEST_F(CudaCommand, ReportsWhatNvmlReads) {
   const Ran ran = RunOnGpu({"--workers", "2", "--model", "resnet18", "--batch", "64", "--prepare",
                             "none", "--storage", "none", "--duration", "5s"});
   ASSERT_EQ(ran.result.exit_code, 0) << ran.result.err;
@@ -83,6 +91,17 @@ TEST_F(CudaCommand, ReportsNvmlUtilization) {
   EXPECT_GT(nvml.get<double>(), 0.2);
   EXPECT_LE(nvml.get<double>(), 1);
   RecordProperty("nvml", nvml.dump());
+  const json &gpu = ran.report["resources"]["gpu"], &lines = ran.report["over_time"]["gpu"];
+  RecordProperty("gpu", gpu.dump());
+  ASSERT_FALSE(gpu.is_null());
+  // No GPU that trains draws less than 10 W or more than its limit and a short excess.
+  EXPECT_GT(gpu["power_w"].get<double>(), 10);
+  EXPECT_LT(gpu["power_w"].get<double>(), 1.2 * gpu["power_limit_w"].get<double>());
+  EXPECT_GT(gpu["sm_clock_mhz"].get<double>(), 100);
+  EXPECT_LE(gpu["sm_clock_mhz"], gpu["sm_clock_limit_mhz"]);
+  EXPECT_GT(gpu["memory_clock_mhz"].get<double>(), 100);
+  EXPECT_NEAR(Mean(lines["power_w"]), gpu["power_w"].get<double>(), 0.5 * gpu["power_w"].get<double>());
+  EXPECT_GE(Mean(lines["memory_bytes"]), ran.report["memory"]["device_peak_bytes"].get<double>() / 2);
   RecordProperty("au", ran.report["result"]["accelerator_utilization"].dump());
 }
 

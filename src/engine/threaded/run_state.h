@@ -97,11 +97,7 @@ struct RunState {
   SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread
   ThreadIds thread_ids;
 
-  const std::function<std::optional<double>()> device_utilization;
-  struct {
-    double sum = 0;
-    int readings = 0;
-  } utilization;  ///< owned by the monitor thread until it ends
+  const std::function<trace::GpuReading()> read_gpu;
 
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: stop waiting for the device
