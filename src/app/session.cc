@@ -125,6 +125,17 @@ engine::GpuMonitor MonitorOf(const Experiment& experiment) {
   return engine::MonitorGpu(*nvml, LoadTorch().devices().at(index).pci_bus_id);
 }
 
+/// nullptr: stages are not marked. LibTorch's CUDA part has NVTX, whatever device trains.
+const engine::StageMarks* MarksFor(const engine::RunControl& control) {
+  if (!control.mark_stages) return nullptr;
+  try {
+    return LoadTorch().stage_marks();
+  } catch (const base::EnvironmentError& error) {
+    throw base::EnvironmentError(
+        fmt::format("--nvtx needs LibTorch with CUDA, also where the run itself does not: {}", error.what()));
+  }
+}
+
 report::Reality StorageReality(const Experiment& experiment) {
   return experiment.storage.kind == spec::StorageKind::kFiles ? report::Reality::kReal
                                                               : report::Reality::kEmulated;
@@ -184,6 +195,7 @@ std::optional<std::string> BoundMemory(const Experiment& experiment, bool force)
 trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipeline,
                         const engine::RunControl& control) {
   const base::SystemClock clock;
+  const engine::StageMarks* marks = MarksFor(control);
   std::unique_ptr<engine::SampleSource> source;
   if (experiment.storage.kind == spec::StorageKind::kFiles)
     source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
@@ -200,7 +212,7 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
     const engine::GpuMonitor gpu = MonitorOf(experiment);
     trace::RunTrace trace =
         engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
-                                      source.get(), gpu.read})
+                                      source.get(), gpu.read, marks})
             ->Run(experiment, pipeline, control);
     trace.effective.page_cached_fraction = page_cache.cached_fraction;
     trace.effective.gpu_limits = gpu.limits;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "report/view.h"
+#include "trace/state_names.h"
 
 namespace pipesim::report {
 namespace {
@@ -21,61 +22,6 @@ using trace::Span;
 using trace::State;
 
 constexpr int kThreads = 1, kDevice = 2;  // the trace's processes
-
-/// `of_device`: the step runs on a device of its own, and the consumer waits for it.
-std::string_view SliceName(State state, bool of_device) {
-  switch (state) {
-    case State::kStarved:
-      return "starved: no batch";
-    case State::kTransfer:
-      return "copy to the device";
-    case State::kHost:
-      return "host work";
-    case State::kForward:
-      return "forward";
-    case State::kBackward:
-      return "backward";
-    case State::kOptimizer:
-      return "optimizer";
-    case State::kCompute:
-      return of_device ? "waits for a step" : "compute";
-    case State::kSync:
-      return "sync: reads a result";
-    case State::kStartup:
-      return "startup";
-    case State::kRead:
-      return "read";
-    case State::kPrepare:
-      return "prepare";
-    case State::kCollate:
-      return "collate";
-    case State::kBlockedOnConsumer:
-      return "blocked: on consumer";
-    case State::kBlockedOnOrder:
-      return "blocked: on order";
-    case State::kIdle:
-      return "idle";
-    case State::kPin:
-      return "pin";
-    case State::kBusy:
-      return "busy: computes";
-    case State::kDeviceStarved:
-      return "starved: no batch";
-    case State::kDeviceTransfer:
-      return "waits for a copy";
-    case State::kDeviceLaunch:
-      return "waits for a launch";
-    case State::kDeviceSync:
-      return "waits for the host's read";
-    case State::kSend:
-      return "send";
-    case State::kReceive:
-      return "receive";
-    case State::kContended:
-      break;
-  }
-  return "contended: no core";
-}
 
 /// A row of the trace: a thread, or a stream of the device.
 struct Track {
@@ -240,7 +186,7 @@ void AddTrack(const TrackSpans& track, bool of_device, Events& events) {
       events.Slice(where.process, where.thread, fmt::format("batch {}", batch), spans[i]->begin,
                    spans[end - 1]->end);
     for (; i < end; ++i)
-      events.Slice(where.process, where.thread, SliceName(spans[i]->state, of_device),
+      events.Slice(where.process, where.thread, trace::NameOf(spans[i]->state, of_device),
                    spans[i]->begin, spans[i]->end, ArgsOf(*spans[i]));
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "nvtx_ranges.h"
 #include "support/command.h"
 
 namespace pipesim {
@@ -103,6 +104,18 @@ TEST_F(CudaCommand, ReportsWhatNvmlReads) {
   EXPECT_NEAR(Mean(lines["power_w"]), gpu["power_w"].get<double>(), 0.5 * gpu["power_w"].get<double>());
   EXPECT_GE(Mean(lines["memory_bytes"]), ran.report["memory"]["device_peak_bytes"].get<double>() / 2);
   RecordProperty("au", ran.report["result"]["accelerator_utilization"].dump());
+}
+
+TEST_F(CudaCommand, NvtxMarksPinningCopyLaunchAndSync) {
+  const support::NvtxRanges ranges = support::RunWithNvtx(
+      {"--device", "cuda:0", "--workers", "2", "--model", "mlp", "--batch", "64", "--prepare", "20us",
+       "--storage", "none", "--steps", "40", "--set", "loader.pin_memory=true", "--set", "model.sync_every=4"});
+  ASSERT_EQ(ranges.run.exit_code, 0) << ranges.run.err;
+  EXPECT_EQ(ranges.unpaired, 0);
+  EXPECT_EQ(ranges.nested, 0);
+  for (const char* stage : {"prepare", "collate", "pin", "copy to the device", "host work", "waits for a step"})
+    EXPECT_GE(ranges.batches.at(stage).size(), 40u) << stage;
+  EXPECT_GE(ranges.batches.at("sync: reads a result").size(), 9u);
 }
 
 TEST_F(CudaCommand, AModelThatDoesNotFitEndsAsOomWithRequestedAndFreeMemory) {

@@ -98,6 +98,7 @@ struct RunState {
   ThreadIds thread_ids;
 
   const std::function<trace::GpuReading()> read_gpu;
+  const StageMarks* const marks;  ///< nullptr: stages are not marked
 
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: stop waiting for the device

@@ -1,5 +1,5 @@
-// The CUDA functions of this library, implemented in cuda_*.cc if LibTorch has CUDA, else in
-// no_cuda.cc.
+// The CUDA functions of this library, implemented in cuda_*.cc and nvtx.cc if LibTorch has CUDA,
+// else in no_cuda.cc.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,9 @@ std::vector<TorchDevice> CudaDevices();
 /// Throws EnvironmentError when device `experiment.device.cuda_index` does not exist.
 std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment& experiment,
                                          const base::Clock& clock, int compute_threads);
+
+/// Throws EnvironmentError without CUDA in this LibTorch. Needs no GPU.
+const StageMarks* NvtxMarks();
 
 /// Memory page-locked for every GPU. Throws EnvironmentError without a GPU.
 std::unique_ptr<BatchMemory> MakePinnedMemory();

@@ -27,6 +27,7 @@ PipesimTorchPlugin() {
                                      .devices = CudaDevices,
                                      .make_trainer = MakeTrainer,
                                      .make_pinned_memory = MakePinnedMemory,
-                                     .make_bench_loop = MakeBenchLoop};
+                                     .make_bench_loop = MakeBenchLoop,
+                                     .stage_marks = NvtxMarks};
   return &plugin;
 }

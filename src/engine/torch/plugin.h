@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "engine/batch_memory.h"
 #include "engine/bench_loop.h"
+#include "engine/stage_marks.h"
 #include "engine/trainer.h"
 #include "spec/experiment.h"
 
@@ -37,8 +38,10 @@ struct TorchPlugin {
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
   /// Throws OutOfMemory, EnvironmentError (no such device).
   std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
+  /// NVTX ranges in the domain "pipesim"; throws EnvironmentError where LibTorch has no CUDA part.
+  const StageMarks* (*stage_marks)() = nullptr;
 };
-inline constexpr int kTorchPluginVersion = 3;
+inline constexpr int kTorchPluginVersion = 4;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
 
 }  // namespace pipesim::engine
