@@ -216,6 +216,7 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
             ->Run(experiment, pipeline, control);
     trace.effective.page_cached_fraction = page_cache.cached_fraction;
     trace.effective.gpu_limits = gpu.limits;
+    if (NeedsTorch(experiment)) trace.effective.library_warnings = LoadTorch().take_warnings();
     return trace;
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());

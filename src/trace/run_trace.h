@@ -175,6 +175,7 @@ struct Effective {
   /// The same step when training on the CPU: CPU time of all threads, and wall time on one thread.
   std::optional<base::Duration> step_cpu, step_on_one_thread;
   GpuLimits gpu_limits;  ///< by NVML
+  std::vector<std::string> library_warnings;  ///< of LibTorch, each text once
   /// Cores that programs used with which the kernel shares cores thread by thread; the others have
   /// a scheduling group of their own.
   double peer_cores = 0;

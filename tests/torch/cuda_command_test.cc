@@ -106,6 +106,17 @@ TEST_F(CudaCommand, ReportsWhatNvmlReads) {
   RecordProperty("au", ran.report["result"]["accelerator_utilization"].dump());
 }
 
+TEST_F(CudaCommand, PrintsNothingOfLibTorchsOwn) {
+  for (const auto& [model, graph] : {std::pair("mlp", "false"), {"mlp", "true"}, {"cnn", "false"}, {"cnn", "true"},
+                                     {"resnet18", "false"}, {"transformer", "false"}}) {
+    const Ran ran = RunOnGpu({"--workers", "2", "--model", model, "--batch", "16", "--prepare", "none",
+                              "--storage", "none", "--steps", "12", "--warmup", "0", "--set",
+                              std::string("model.cuda_graph=") + graph});
+    EXPECT_EQ(ran.result.exit_code, 0) << model << " " << ran.result.err;
+    EXPECT_EQ(ran.result.err, "") << model << ", graph " << graph;
+  }
+}
+
 TEST_F(CudaCommand, NvtxMarksPinningCopyLaunchAndSync) {
   const support::NvtxRanges ranges = support::RunWithNvtx(
       {"--device", "cuda:0", "--workers", "2", "--model", "mlp", "--batch", "64", "--prepare", "20us",

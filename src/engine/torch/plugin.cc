@@ -5,6 +5,7 @@
 #include "engine/torch/bench_loops.h"
 #include "engine/torch/cpu_trainer.h"
 #include "engine/torch/cuda.h"
+#include "engine/torch/warnings.h"
 
 namespace pipesim::engine {
 namespace {
@@ -28,6 +29,7 @@ PipesimTorchPlugin() {
                                      .make_trainer = MakeTrainer,
                                      .make_pinned_memory = MakePinnedMemory,
                                      .make_bench_loop = MakeBenchLoop,
-                                     .stage_marks = NvtxMarks};
+                                     .stage_marks = NvtxMarks,
+                                     .take_warnings = TakeWarnings};
   return &plugin;
 }

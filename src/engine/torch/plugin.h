@@ -40,6 +40,8 @@ struct TorchPlugin {
   std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
   /// NVTX ranges in the domain "pipesim"; throws EnvironmentError where LibTorch has no CUDA part.
   const StageMarks* (*stage_marks)() = nullptr;
+  /// What LibTorch has warned of since the last call, each text once. Thread-safe.
+  std::vector<std::string> (*take_warnings)() = nullptr;
 };
 inline constexpr int kTorchPluginVersion = 4;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
