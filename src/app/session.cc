@@ -125,14 +125,14 @@ engine::GpuMonitor MonitorOf(const Experiment& experiment) {
   return engine::MonitorGpu(*nvml, LoadTorch().devices().at(index).pci_bus_id);
 }
 
-/// nullptr: stages are not marked. LibTorch's CUDA part has NVTX, whatever device trains.
+/// nullptr: stages are not marked. The LibTorch plugin has NVTX, whatever device trains.
 const engine::StageMarks* MarksFor(const engine::RunControl& control) {
   if (!control.mark_stages) return nullptr;
   try {
     return LoadTorch().stage_marks();
   } catch (const base::EnvironmentError& error) {
     throw base::EnvironmentError(
-        fmt::format("--nvtx needs LibTorch with CUDA, also where the run itself does not: {}", error.what()));
+        fmt::format("--nvtx cannot mark this run: {}", error.what()));
   }
 }
 

@@ -1,5 +1,5 @@
-// The CUDA functions of this library, implemented in cuda_*.cc and nvtx.cc if LibTorch has CUDA,
-// else in no_cuda.cc.
+// The CUDA functions of this library, implemented in cuda_*.cc if LibTorch has CUDA, else in
+// no_cuda.cc; NVTX in nvtx.cc or no_nvtx.cc.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ std::vector<TorchDevice> CudaDevices();
 std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment& experiment,
                                          const base::Clock& clock, int compute_threads);
 
-/// Throws EnvironmentError without CUDA in this LibTorch. Needs no GPU.
+/// Throws EnvironmentError where NVTX's headers were missing at the build. Needs no GPU.
 const StageMarks* NvtxMarks();
 
 /// Memory page-locked for every GPU. Throws EnvironmentError without a GPU.

@@ -16,8 +16,6 @@ std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment&, const base::Cl
   throw base::EnvironmentError(kNoCuda);
 }
 
-const StageMarks* NvtxMarks() { throw base::EnvironmentError(kNoCuda); }
-
 std::unique_ptr<BatchMemory> MakePinnedMemory() { throw base::EnvironmentError(kNoCuda); }
 
 void UseBenchDevice(spec::DeviceId device) {

@@ -38,7 +38,7 @@ struct TorchPlugin {
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
   /// Throws OutOfMemory, EnvironmentError (no such device).
   std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
-  /// NVTX ranges in the domain "pipesim"; throws EnvironmentError where LibTorch has no CUDA part.
+  /// NVTX ranges in the domain "pipesim"; throws EnvironmentError where its headers were missing at the build.
   const StageMarks* (*stage_marks)() = nullptr;
   /// What LibTorch has warned of since the last call, each text once. Thread-safe.
   std::vector<std::string> (*take_warnings)() = nullptr;
