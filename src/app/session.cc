@@ -117,12 +117,23 @@ std::unique_ptr<engine::BatchMemory> MakePinnedMemory(const Experiment& experime
                                                      : engine::MakeHostMemory();
 }
 
-std::function<std::optional<double>()> DeviceUtilization(const Experiment& experiment) {
+engine::GpuMonitor MonitorOf(const Experiment& experiment) {
   if (experiment.device.kind != DeviceKind::kCuda) return {};
   const auto nvml = engine::LoadNvml();
   if (!nvml) return {};
   const auto index = static_cast<std::size_t>(experiment.device.cuda_index);
-  return engine::NvmlUtilization(*nvml, LoadTorch().devices().at(index).pci_bus_id);
+  return engine::MonitorGpu(*nvml, LoadTorch().devices().at(index).pci_bus_id);
+}
+
+/// nullptr: stages are not marked. The LibTorch plugin has NVTX, whatever device trains.
+const engine::StageMarks* MarksFor(const engine::RunControl& control) {
+  if (!control.mark_stages) return nullptr;
+  try {
+    return LoadTorch().stage_marks();
+  } catch (const base::EnvironmentError& error) {
+    throw base::EnvironmentError(
+        fmt::format("--nvtx cannot mark this run: {}", error.what()));
+  }
 }
 
 report::Reality StorageReality(const Experiment& experiment) {
@@ -184,6 +195,7 @@ std::optional<std::string> BoundMemory(const Experiment& experiment, bool force)
 trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipeline,
                         const engine::RunControl& control) {
   const base::SystemClock clock;
+  const engine::StageMarks* marks = MarksFor(control);
   std::unique_ptr<engine::SampleSource> source;
   if (experiment.storage.kind == spec::StorageKind::kFiles)
     source = engine::OpenImageFolder(experiment.storage, experiment.dataset);
@@ -197,11 +209,14 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
     const auto trainer = MakeTrainer(experiment, pipeline, clock);
     const auto memory = MakeMemory(experiment);
     const auto pinned = MakePinnedMemory(experiment);
+    const engine::GpuMonitor gpu = MonitorOf(experiment);
     trace::RunTrace trace =
         engine::MakeThreadedExecutor({&clock, trainer.get(), memory.get(), pinned.get(),
-                                      source.get(), DeviceUtilization(experiment)})
+                                      source.get(), gpu.read, marks})
             ->Run(experiment, pipeline, control);
     trace.effective.page_cached_fraction = page_cache.cached_fraction;
+    trace.effective.gpu_limits = gpu.limits;
+    if (NeedsTorch(experiment)) trace.effective.library_warnings = LoadTorch().take_warnings();
     return trace;
   } catch (const engine::OutOfMemory& refusal) {
     return TraceOfRefusal(clock, refusal.what());

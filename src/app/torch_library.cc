@@ -33,6 +33,9 @@ const engine::TorchPlugin& LoadTorch() {
         "this pipesim was built without LibTorch, which training on a CPU or GPU needs\n"
         "build it with tools/setup and the CMake preset `release`; {}",
         kWithout));
+  // Its own log would go to stderr, between our lines; what it warns of in a call, the plugin keeps.
+  // Errors stay, and so does a level that the user has set.
+  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
   if (const char* torch_dir = std::getenv("TORCH_DIR"); torch_dir != nullptr && *torch_dir != '\0')
     PreloadFrom(torch_dir);
   void* library = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);

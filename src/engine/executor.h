@@ -42,6 +42,7 @@ struct RunControl {
   bool skip_periods = true;
   bool force = false;       ///< begin even where memory will not suffice by the estimate
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
+  bool mark_stages = false;  ///< for a profiler that is attached (engine/stage_marks.h)
 };
 
 class Executor {

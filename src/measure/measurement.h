@@ -125,6 +125,11 @@ struct Disk {
   double utilization = 0;         ///< share of time with a request in flight; SSDs can do more at 1
   double queue_length = 0;        ///< mean requests in queue and device
 };
+/// The GPU that trains, over the window, as NVML shows it: used by all programs.
+struct Gpu {
+  std::optional<double> power_w, power_limit_w;
+  std::optional<double> sm_clock_mhz, sm_clock_limit_mhz, memory_clock_mhz;
+};
 struct Resources {
   double cores = 0;                       ///< allowed: affinity and quota
   std::optional<double> cores_used;       ///< this process
@@ -143,6 +148,7 @@ struct Resources {
   std::optional<Disk> disk;                    ///< of real files, where it is known
   std::optional<double> page_cached_fraction;  ///< of the real files' bytes, at the run's begin
   std::optional<double> gpu_utilization_nvml;
+  std::optional<Gpu> gpu;  ///< nullopt: neither power nor clocks could be read
   std::optional<double> throttled_fraction;
 };
 

@@ -104,6 +104,37 @@ Counter StorageBytes(const trace::RunTrace& trace) {
   return counter;
 }
 
+/// What a reading was at the middle of each slice, by linear interpolation.
+template <class Read>  // const trace::GpuReading& -> optional<double>
+Line Level(const trace::RunTrace& trace, const Slices& slices, Read read) {
+  Counter counter;
+  for (const trace::ResourceSample& sample : trace.resources)
+    if (const std::optional<double> value = read(sample.gpu)) counter.emplace_back(sample.at, *value);
+  Line line(slices.count);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < slices.count; ++i)
+    line[i] = ValueAt(counter, slices.At(i) + slices.width / 2, place);
+  return line;
+}
+
+std::optional<OverTime::Gpu> GpuOf(const trace::RunTrace& trace, const Slices& slices) {
+  using Reading = trace::GpuReading;
+  const auto memory_bytes = [](const Reading& at) {
+    return at.memory_used ? std::optional(static_cast<double>(at.memory_used->count)) : std::nullopt;
+  };
+  OverTime::Gpu gpu;
+  gpu.utilization = Level(trace, slices, [](const Reading& at) { return at.utilization; });
+  gpu.memory_bytes = Level(trace, slices, memory_bytes);
+  gpu.power_w = Level(trace, slices, [](const Reading& at) { return at.power_w; });
+  gpu.sm_clock_mhz = Level(trace, slices, [](const Reading& at) { return at.sm_clock_mhz; });
+  gpu.memory_clock_mhz = Level(trace, slices, [](const Reading& at) { return at.memory_clock_mhz; });
+  for (const Line* line : {&gpu.utilization, &gpu.memory_bytes, &gpu.power_w, &gpu.sm_clock_mhz,
+                           &gpu.memory_clock_mhz})
+    for (const auto& value : *line)
+      if (value) return gpu;
+  return std::nullopt;
+}
+
 std::vector<double> EpochBegins(const trace::RunTrace& trace) {
   std::vector<double> begins;
   for (std::size_t i = 1; i < trace.epochs.size(); ++i)
@@ -132,6 +163,7 @@ std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace) {
       MeanIn(slices, trace.series[static_cast<std::size_t>(trace::Series::kOccupancy)]);
   lines.cores_used = Growth(slices, ProcessCpu(trace));
   lines.storage_bytes_per_s = Growth(slices, StorageBytes(trace));
+  lines.gpu = GpuOf(trace, slices);
   lines.epoch_begins_s = EpochBegins(trace);
   return lines;
 }

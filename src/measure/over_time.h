@@ -25,6 +25,11 @@ struct OverTime {
   Line occupancy;      ///< mean batches ready when one was taken
   Line cores_used;     ///< by this process
   Line storage_bytes_per_s;
+  /// The GPU that trains, as NVML shows it: used by all programs.
+  struct Gpu {
+    Line utilization, memory_bytes, power_w, sm_clock_mhz, memory_clock_mhz;
+  };
+  std::optional<Gpu> gpu;  ///< nullopt: nothing could be read
   /// Of the second epoch and later ones; empty with more than kMostEpochMarks.
   std::vector<double> epoch_begins_s;
 };

@@ -98,6 +98,36 @@ std::optional<Disk> DiskUse(const std::string& name, const CounterMoves& moves) 
   return use;
 }
 
+using Reading = std::optional<double> trace::GpuReading::*;
+
+/// The mean of the readings inside the window; of all, where the window is too short to hold one.
+std::optional<double> MeanOf(const trace::RunTrace& trace, const Window& window, Reading reading) {
+  double sum = 0, sum_inside = 0;
+  int count = 0, inside = 0;
+  for (const ResourceSample& sample : trace.resources) {
+    const std::optional<double> value = sample.gpu.*reading;
+    if (!value) continue;
+    sum += *value;
+    ++count;
+    if (sample.at < window.from || sample.at > window.to) continue;
+    sum_inside += *value;
+    ++inside;
+  }
+  if (inside > 0) return sum_inside / inside;
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<Gpu> GpuUse(const trace::RunTrace& trace, const Window& window) {
+  using Readings = trace::GpuReading;
+  const Gpu gpu{.power_w = MeanOf(trace, window, &Readings::power_w),
+                .power_limit_w = trace.effective.gpu_limits.power_w,
+                .sm_clock_mhz = MeanOf(trace, window, &Readings::sm_clock_mhz),
+                .sm_clock_limit_mhz = trace.effective.gpu_limits.sm_clock_mhz,
+                .memory_clock_mhz = MeanOf(trace, window, &Readings::memory_clock_mhz)};
+  if (!gpu.power_w && !gpu.sm_clock_mhz && !gpu.memory_clock_mhz) return std::nullopt;
+  return gpu;
+}
+
 void FillCpu(Resources& r, const CounterMoves& moves) {
   if (moves.process_cpu_s) r.cores_used = *moves.process_cpu_s / moves.covered_s;
   if (r.cores_used && r.cores > 0) r.cpu_utilization = *r.cores_used / r.cores;
@@ -183,7 +213,8 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
                       std::optional<double> loading_cpu_s_per_step) {
   Resources r;
   r.cores = trace.effective.cores;
-  r.gpu_utilization_nvml = trace.effective.nvml_utilization;
+  r.gpu_utilization_nvml = MeanOf(trace, window, &trace::GpuReading::utilization);
+  r.gpu = GpuUse(trace, window);
   r.page_cached_fraction = trace.effective.page_cached_fraction;
   if (moves) {
     FillCpu(r, *moves);

@@ -98,10 +98,15 @@ struct Stalled {
   double first_s = 0;  ///< after the run's begin
 };
 
+struct LibraryWarned {
+  static constexpr std::string_view kCode = "libtorch";
+  std::string text;  ///< as LibTorch words it
+};
+
 using Facts =
     std::variant<std::monostate, NothingMeasured, Stock, MaxDuration, ForeignCpu, Throttled, Swap,
                  MixedCache, ColdCache, PageCache, Drift, Bursts, PartialBatch, BadSamples,
-                 LateWakeups, UnseenContention, LaunchUnmeasured, Stalled>;
+                 LateWakeups, UnseenContention, LaunchUnmeasured, Stalled, LibraryWarned>;
 
 }  // namespace warnings
 

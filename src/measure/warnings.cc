@@ -207,6 +207,11 @@ Warning NothingMeasured(const trace::RunTrace& trace, const spec::Experiment& ex
   return nothing;
 }
 
+void AddLibraryWarnings(const trace::RunTrace& trace, std::vector<Warning>& warnings) {
+  for (const std::string& text : trace.effective.library_warnings)
+    warnings.emplace_back(warnings::LibraryWarned{text});
+}
+
 }  // namespace
 
 std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experiment& experiment,
@@ -219,6 +224,7 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
   if (!window) {
     warnings.push_back(NothingMeasured(trace, experiment));
     if (Found bad = CheckBadSamples(c)) warnings.push_back(*std::move(bad));
+    AddLibraryWarnings(trace, warnings);
     return warnings;
   }
   constexpr std::array kChecks = {
@@ -229,6 +235,7 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
   for (const auto check : kChecks) {
     if (Found found = check(c)) warnings.push_back(*std::move(found));
   }
+  AddLibraryWarnings(trace, warnings);
   return warnings;
 }
 

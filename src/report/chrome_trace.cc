@@ -9,6 +9,7 @@
 #include <map>
 
 #include "report/view.h"
+#include "trace/state_names.h"
 
 namespace pipesim::report {
 namespace {
@@ -21,61 +22,6 @@ using trace::Span;
 using trace::State;
 
 constexpr int kThreads = 1, kDevice = 2;  // the trace's processes
-
-/// `of_device`: the step runs on a device of its own, and the consumer waits for it.
-std::string_view SliceName(State state, bool of_device) {
-  switch (state) {
-    case State::kStarved:
-      return "starved: no batch";
-    case State::kTransfer:
-      return "copy to the device";
-    case State::kHost:
-      return "host work";
-    case State::kForward:
-      return "forward";
-    case State::kBackward:
-      return "backward";
-    case State::kOptimizer:
-      return "optimizer";
-    case State::kCompute:
-      return of_device ? "waits for a step" : "compute";
-    case State::kSync:
-      return "sync: reads a result";
-    case State::kStartup:
-      return "startup";
-    case State::kRead:
-      return "read";
-    case State::kPrepare:
-      return "prepare";
-    case State::kCollate:
-      return "collate";
-    case State::kBlockedOnConsumer:
-      return "blocked: on consumer";
-    case State::kBlockedOnOrder:
-      return "blocked: on order";
-    case State::kIdle:
-      return "idle";
-    case State::kPin:
-      return "pin";
-    case State::kBusy:
-      return "busy: computes";
-    case State::kDeviceStarved:
-      return "starved: no batch";
-    case State::kDeviceTransfer:
-      return "waits for a copy";
-    case State::kDeviceLaunch:
-      return "waits for a launch";
-    case State::kDeviceSync:
-      return "waits for the host's read";
-    case State::kSend:
-      return "send";
-    case State::kReceive:
-      return "receive";
-    case State::kContended:
-      break;
-  }
-  return "contended: no core";
-}
 
 /// A row of the trace: a thread, or a stream of the device.
 struct Track {
@@ -240,7 +186,7 @@ void AddTrack(const TrackSpans& track, bool of_device, Events& events) {
       events.Slice(where.process, where.thread, fmt::format("batch {}", batch), spans[i]->begin,
                    spans[end - 1]->end);
     for (; i < end; ++i)
-      events.Slice(where.process, where.thread, SliceName(spans[i]->state, of_device),
+      events.Slice(where.process, where.thread, trace::NameOf(spans[i]->state, of_device),
                    spans[i]->begin, spans[i]->end, ArgsOf(*spans[i]));
   }
 }
@@ -303,6 +249,31 @@ void AddThroughput(const RunTrace& trace, Events& events) {
   }
 }
 
+/// A level that resource samples hold; nothing where it is unknown.
+template <class LevelOf>  // const trace::ResourceSample& -> optional<double>
+void AddLevel(const RunTrace& trace, std::string_view name, std::string_view unit,
+              const LevelOf& level_of, Events& events) {
+  for (const trace::ResourceSample& at : trace.resources)
+    if (const std::optional<double> level = level_of(at))
+      events.Counter(name, unit, at.at, *level);
+}
+
+void AddGpuCounters(const RunTrace& trace, Events& events) {
+  using Sample = trace::ResourceSample;
+  const auto bytes = [](const Sample& at) {
+    return at.gpu.memory_used ? std::optional(static_cast<double>(at.gpu.memory_used->count))
+                              : std::nullopt;
+  };
+  AddLevel(trace, "GPU utilization (NVML)", "share",
+           [](const Sample& at) { return at.gpu.utilization; }, events);
+  AddLevel(trace, "GPU memory", "bytes", bytes, events);
+  AddLevel(trace, "GPU power", "W", [](const Sample& at) { return at.gpu.power_w; }, events);
+  AddLevel(trace, "GPU SM clock", "MHz", [](const Sample& at) { return at.gpu.sm_clock_mhz; },
+           events);
+  AddLevel(trace, "GPU memory clock", "MHz",
+           [](const Sample& at) { return at.gpu.memory_clock_mhz; }, events);
+}
+
 void AddCounters(const RunTrace& trace, Events& events) {
   using Sample = trace::ResourceSample;
   AddSeries(trace, trace::Series::kOccupancy, "queue", "batches", events);
@@ -324,9 +295,14 @@ void AddCounters(const RunTrace& trace, Events& events) {
   AddRate(
       trace, "storage bandwidth in use", "share",
       [](const Sample& at) { return base::ToSeconds(at.storage_bandwidth_busy); }, events);
-  for (const Sample& at : trace.resources)
-    if (at.resident.count > 0)
-      events.Counter("memory", "bytes", at.at, static_cast<double>(at.resident.count));
+  AddLevel(
+      trace, "memory", "bytes",
+      [](const Sample& at) {
+        return at.resident.count > 0 ? std::optional(static_cast<double>(at.resident.count))
+                                     : std::nullopt;
+      },
+      events);
+  AddGpuCounters(trace, events);
 }
 
 /// The run with its warm-up and measured window, the epochs, and what is left out.

@@ -42,6 +42,32 @@ std::string BatchesText(double value) { return Significant(value, 3); }
 std::string CoresText(double value) { return Fixed(value, 1) + " cores"; }
 std::string BytesRateText(double value) { return Amount(value) + "/s"; }
 
+std::string BytesText(double value) { return Amount(value); }
+std::string WattsText(double value) { return Significant(value, 3) + " W"; }
+std::string ClockText(double value) { return Significant(value, 4) + " MHz"; }
+
+void AddGpuRows(View document, std::vector<TimeRowChart>& rows) {
+  const View gpu = document.At("over_time.gpu"), limits = document.At("resources.gpu");
+  rows.push_back({.title = "GPU utilization (NVML: share of time with a kernel)",
+                  .line = LineOf(gpu.At("utilization")),
+                  .top = 1,
+                  .text = ShareAxisText});
+  rows.push_back({.title = "GPU memory in use",
+                  .line = LineOf(gpu.At("memory_bytes")),
+                  .top = document.At("memory.device_total_bytes").Number(),
+                  .text = BytesText});
+  rows.push_back({.title = "GPU power",
+                  .line = LineOf(gpu.At("power_w")),
+                  .top = limits.At("power_limit_w").Number(),
+                  .text = WattsText});
+  rows.push_back({.title = "GPU clocks",
+                  .line = LineOf(gpu.At("sm_clock_mhz")),
+                  .second = LineOf(gpu.At("memory_clock_mhz")),
+                  .name = "SM",
+                  .second_name = "memory",
+                  .text = ClockText});
+}
+
 std::vector<TimeRowChart> LineRowsOf(View document) {
   const View lines = document.At("over_time"), resources = document.At("resources");
   const bool cpu = DeviceOf(document).IsCpu();
@@ -66,6 +92,7 @@ std::vector<TimeRowChart> LineRowsOf(View document) {
   const bool storage = document.At("effective.storage.kind").Text() != "none";
   if (storage)
     rows.push_back({.title = "Read from storage",   .line = LineOf(lines.At("storage_bytes_per_s")), .text = BytesRateText});
+  AddGpuRows(document, rows);
   std::erase_if(rows, [](const TimeRowChart& row) { return row.line.empty(); });
   return rows;
 }

@@ -47,7 +47,7 @@ std::string LadderTable(View document) {
                   {{"resource"}, {"used", false, "long"}, {"share of its limit", false, "share"}, {"full?"}},
                   {}};
   for (const LadderLine& row : LadderLines(document)) {
-    const std::string text = row.text + (row.disk.empty() ? "" : "; " + row.disk);
+    const std::string text = row.text + (row.below.empty() ? "" : "; " + row.below);
     table.rows.push_back(
         {TextCell(row.resource), TextCell(text), {ShareBar(row)}, TextCell(row.full)});
   }

@@ -72,6 +72,15 @@ Document DiskValue(const std::optional<measure::Disk>& disk) {
           {"queue_length", NumberValue(disk->queue_length)}};
 }
 
+Document GpuValue(const std::optional<measure::Gpu>& gpu) {
+  if (!gpu) return nullptr;
+  return {{"power_w", NumberValue(gpu->power_w)},
+          {"power_limit_w", NumberValue(gpu->power_limit_w)},
+          {"sm_clock_mhz", NumberValue(gpu->sm_clock_mhz)},
+          {"sm_clock_limit_mhz", NumberValue(gpu->sm_clock_limit_mhz)},
+          {"memory_clock_mhz", NumberValue(gpu->memory_clock_mhz)}};
+}
+
 Document MeetingValue(const measure::Meeting& meeting) {
   return {{"au", NumberValue(meeting.au)},
           {"samples_per_s", NumberValue(meeting.samples_per_s)},
@@ -159,7 +168,8 @@ Document ResourcesSection(const measure::Resources& resources) {
           {"reads_per_s", NumberValue(resources.reads_per_s)},
           {"disk", DiskValue(resources.disk)},
           {"page_cached_fraction", NumberValue(resources.page_cached_fraction)},
-          {"gpu_utilization_nvml", NumberValue(resources.gpu_utilization_nvml)}};
+          {"gpu_utilization_nvml", NumberValue(resources.gpu_utilization_nvml)},
+          {"gpu", GpuValue(resources.gpu)}};
 }
 
 }  // namespace pipesim::report

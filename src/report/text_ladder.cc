@@ -93,6 +93,27 @@ std::string DiskText(View document) {
          Percent(disk.At("utilization").NumberOr(0)) + " in use";
 }
 
+/// "412 of 700 W", "1,755 MHz"; "" when unknown.
+std::string OfLimit(View used, std::optional<double> most, const char* unit) {
+  const auto value = used.Number();
+  if (!value) return {};
+  return WithCommas(std::llround(*value)) +
+         (most ? " of " + WithCommas(std::llround(*most)) : std::string()) + " " + unit;
+}
+
+/// Power and clocks of the GPU that trains; "" when unknown.
+std::string PowerText(View document) {
+  const View gpu = document.At("resources.gpu");
+  std::string text;
+  const auto add = [&](const char* name, const std::string& figure) {
+    if (!figure.empty()) text += (text.empty() ? "" : ", ") + (name + figure);
+  };
+  add("", OfLimit(gpu.At("power_w"), gpu.At("power_limit_w").Number(), "W"));
+  add("SM clock ", OfLimit(gpu.At("sm_clock_mhz"), gpu.At("sm_clock_limit_mhz").Number(), "MHz"));
+  add("memory clock ", OfLimit(gpu.At("memory_clock_mhz"), std::nullopt, "MHz"));
+  return text;
+}
+
 /// Whether the device spends most of its unused time without a batch.
 bool DeviceWaits(View document) {
   const View device = document.At("device");
@@ -134,7 +155,10 @@ std::vector<LadderLine> LadderLines(View document) {
     const std::string name = row.At("resource").Text();
     const auto used = row.At("used").Number(), limit = row.At("limit").Number();
     lines.push_back({name, LadderRowText(document, row), LadderFullText(document, row),
-                     name == "IO" ? DiskText(document) : "", row.At("is_limit").IsTrue()});
+                     name == "IO"    ? DiskText(document)
+                     : name == "GPU" ? PowerText(document)
+                                     : "",
+                     row.At("is_limit").IsTrue()});
     if (used && limit && *limit > 0) lines.back().share = *used / *limit;
   }
   return lines;
@@ -152,7 +176,7 @@ void AddLadder(const Sheet& sheet) {
     for (std::size_t i = 0; i < lines.size(); ++i)
       sheet.page.Add(i == 0 ? PadRight(lines[i], kFullColumn) + row.full : lines[i],
                      row.is_limit ? Style::kAttention : Style::kPlain);
-    if (!row.disk.empty()) sheet.page.Add(std::string(kTextColumn, ' ') + row.disk);
+    if (!row.below.empty()) sheet.page.Add(std::string(kTextColumn, ' ') + row.below);
   }
 }
 

@@ -49,7 +49,8 @@ RateFigures RateFiguresOf(const Sheet& sheet);
 /// A row of the ladder.
 struct LadderLine {
   std::string resource, text, full;
-  std::string disk;  ///< the block device below real files; mostly empty
+  /// A second line: GPU power and clocks, the block device below real files; may be empty.
+  std::string below;
   bool is_limit = false;
   std::optional<double> share = std::nullopt;  ///< used of the limit
 };

@@ -119,6 +119,15 @@ Document LineArray(const measure::OverTime::Line& line) {
   return array;
 }
 
+Document GpuLines(const std::optional<measure::OverTime::Gpu>& gpu) {
+  if (!gpu) return nullptr;
+  return {{"utilization", LineArray(gpu->utilization)},
+          {"memory_bytes", LineArray(gpu->memory_bytes)},
+          {"power_w", LineArray(gpu->power_w)},
+          {"sm_clock_mhz", LineArray(gpu->sm_clock_mhz)},
+          {"memory_clock_mhz", LineArray(gpu->memory_clock_mhz)}};
+}
+
 Document OverTimeSection(const std::optional<measure::OverTime>& lines) {
   if (!lines) return nullptr;
   return {{"slice_s", NumberValue(lines->slice_s)},
@@ -128,6 +137,7 @@ Document OverTimeSection(const std::optional<measure::OverTime>& lines) {
           {"occupancy", LineArray(lines->occupancy)},
           {"cores_used", LineArray(lines->cores_used)},
           {"storage_bytes_per_s", LineArray(lines->storage_bytes_per_s)},
+          {"gpu", GpuLines(lines->gpu)},
           {"epoch_begins_s", NumbersArray(lines->epoch_begins_s)}};
 }
 

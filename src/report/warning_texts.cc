@@ -177,6 +177,10 @@ struct Wording {
         "again.",
         Time(w.stalled_s), Time(w.first_s));
   }
+
+  std::string operator()(const warnings::LibraryWarned& w) const {
+    return "LibTorch warned: " + w.text;
+  }
 };
 
 }  // namespace

@@ -101,6 +101,18 @@ struct Reservoir {
   std::vector<Sampled> kept;
 };
 
+/// A GPU at one moment, as NVML shows it: used by all programs. nullopt: not readable.
+struct GpuReading {
+  std::optional<double> utilization;  ///< 0..1
+  std::optional<base::Bytes> memory_used;
+  std::optional<double> power_w;
+  std::optional<double> sm_clock_mhz, memory_clock_mhz;
+};
+/// What the readings can reach.
+struct GpuLimits {
+  std::optional<double> power_w, sm_clock_mhz;
+};
+
 /// Resources consumed so far by the process and the machine. Counters start at the run's begin
 /// unless stated otherwise; negative or nullopt where not readable.
 struct ResourceSample {
@@ -120,6 +132,7 @@ struct ResourceSample {
   /// Sums over each role's threads: time on a core, and run-queue wait. The consumer's include the
   /// trainer's thread pool.
   std::array<std::optional<base::Duration>, kRoleCount> on_core, run_queue_wait;
+  GpuReading gpu;  ///< of the device that trains; the last reading
 };
 
 enum class EndReason {
@@ -161,7 +174,8 @@ struct Effective {
   std::optional<base::Duration> device_step;
   /// The same step when training on the CPU: CPU time of all threads, and wall time on one thread.
   std::optional<base::Duration> step_cpu, step_on_one_thread;
-  std::optional<double> nvml_utilization;  ///< 0..1, mean over the run
+  GpuLimits gpu_limits;  ///< by NVML
+  std::vector<std::string> library_warnings;  ///< of LibTorch, each text once
   /// Cores that programs used with which the kernel shares cores thread by thread; the others have
   /// a scheduling group of their own.
   double peer_cores = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "nvtx_ranges.h"
 #include "support/command.h"
 
 namespace pipesim {
@@ -75,7 +76,15 @@ TEST_F(CudaCommand, AGraphLaunchesFasterThanItsSteps) {
   EXPECT_LT(host_s(graph), host_s(steps));
 }
 
-TEST_F(CudaCommand, ReportsNvmlUtilization) {
+/// The mean of the values that are known.
+double Mean(const json& line) {
+  double sum = 0, count = 0;
+  for (const json& value : line)
+    if (!value.is_null()) sum += value.get<double>(), ++count;
+  return sum / count;
+}
+
+TEST_F(CudaCommand, ReportsWhatNvmlReads) {
   const Ran ran = RunOnGpu({"--workers", "2", "--model", "resnet18", "--batch", "64", "--prepare",
                             "none", "--storage", "none", "--duration", "5s"});
   ASSERT_EQ(ran.result.exit_code, 0) << ran.result.err;
@@ -84,7 +93,42 @@ TEST_F(CudaCommand, ReportsNvmlUtilization) {
   EXPECT_GT(nvml.get<double>(), 0.2);
   EXPECT_LE(nvml.get<double>(), 1);
   RecordProperty("nvml", nvml.dump());
+  const json &gpu = ran.report["resources"]["gpu"], &lines = ran.report["over_time"]["gpu"];
+  RecordProperty("gpu", gpu.dump());
+  ASSERT_FALSE(gpu.is_null());
+  // No GPU that trains draws less than 10 W or more than its limit and a short excess.
+  EXPECT_GT(gpu["power_w"].get<double>(), 10);
+  EXPECT_LT(gpu["power_w"].get<double>(), 1.2 * gpu["power_limit_w"].get<double>());
+  EXPECT_GT(gpu["sm_clock_mhz"].get<double>(), 100);
+  EXPECT_LE(gpu["sm_clock_mhz"], gpu["sm_clock_limit_mhz"]);
+  EXPECT_GT(gpu["memory_clock_mhz"].get<double>(), 100);
+  EXPECT_NEAR(Mean(lines["power_w"]), gpu["power_w"].get<double>(), 0.5 * gpu["power_w"].get<double>());
+  EXPECT_GE(Mean(lines["memory_bytes"]), ran.report["memory"]["device_peak_bytes"].get<double>() / 2);
   RecordProperty("au", ran.report["result"]["accelerator_utilization"].dump());
+}
+
+TEST_F(CudaCommand, PrintsNothingOfLibTorchsOwn) {
+  for (const auto& [model, graph] : {std::pair("mlp", "false"), {"mlp", "true"}, {"cnn", "false"}, {"cnn", "true"},
+                                     {"resnet18", "false"}, {"transformer", "false"}}) {
+    const Ran ran = RunOnGpu({"--workers", "2", "--model", model, "--batch", "16", "--prepare", "none",
+                              "--storage", "none", "--steps", "12", "--warmup", "0", "--set",
+                              std::string("model.cuda_graph=") + graph});
+    EXPECT_EQ(ran.result.exit_code, 0) << model << " " << ran.result.err;
+    EXPECT_EQ(ran.result.err, "") << model << ", graph " << graph;
+  }
+}
+
+TEST_F(CudaCommand, NvtxMarksPinningCopyLaunchAndSync) {
+  if (sizeof(PIPESIM_NVTX_RECORDER) == 1) GTEST_SKIP() << "NVTX's headers were missing at the build";
+  const support::NvtxRanges ranges = support::RunWithNvtx(
+      {"--device", "cuda:0", "--workers", "2", "--model", "mlp", "--batch", "64", "--prepare", "20us",
+       "--storage", "none", "--steps", "40", "--set", "loader.pin_memory=true", "--set", "model.sync_every=4"});
+  ASSERT_EQ(ranges.run.exit_code, 0) << ranges.run.err;
+  EXPECT_EQ(ranges.unpaired, 0);
+  EXPECT_EQ(ranges.nested, 0);
+  for (const char* stage : {"prepare", "collate", "pin", "copy to the device", "host work", "waits for a step"})
+    EXPECT_GE(ranges.batches.at(stage).size(), 40u) << stage;
+  EXPECT_GE(ranges.batches.at("sync: reads a result").size(), 9u);
 }
 
 TEST_F(CudaCommand, AModelThatDoesNotFitEndsAsOomWithRequestedAndFreeMemory) {

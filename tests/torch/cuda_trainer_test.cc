@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "engine/nvml.h"
 #include "support.h"
 
 namespace pipesim::engine {
@@ -51,6 +52,22 @@ TEST_F(Cuda, DevicesHaveNamesAndMemory) {
 TEST_F(Cuda, ADeviceHasNvmlsBusId) {
   EXPECT_THAT(Plugin().devices().front().pci_bus_id,
               testing::MatchesRegex("[0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+.[0-9A-Fa-f]"));
+}
+
+TEST_F(Cuda, ReadingItThroughNvmlCostsLittleBesideARun) {
+  const auto nvml = LoadNvml();
+  if (!nvml) GTEST_SKIP() << "there is no NVML on this machine";
+  const GpuMonitor gpu = MonitorGpu(*nvml, Plugin().devices().front().pci_bus_id);
+  ASSERT_TRUE(gpu.read);
+  gpu.read();
+  constexpr int kReadings = 20;
+  const base::SystemClock clock;
+  const base::Instant begin = clock.Now();
+  for (int i = 0; i < kReadings; ++i) EXPECT_TRUE(gpu.read().power_w);
+  const double each_s = base::ToSeconds(clock.Now() - begin) / kReadings;
+  RecordProperty("us_a_reading", std::to_string(each_s * 1e6));
+  // The monitor reads five times a second: 20 ms would be a tenth of a core.
+  EXPECT_LT(each_s, 0.020);
 }
 
 TEST_F(Cuda, PinnedMemoryIsAlignedAndFreed) {

@@ -115,6 +115,7 @@ constexpr Option kOptions[] = {
     {"dry-run", "", "", "show every setting and its origin, run nothing", kResult, kJudgeFlags},
 
     {"force", "", "", "run even where memory will not suffice by the estimate", kResult, kRunFlags},
+    {"nvtx", "", "", "mark each thread's stages for Nsight Systems", kResult, kRunFlags},
     {"prove", "", "", "run the recommended command, too: 3 pairs of runs", kResult,
      kRunFlags},
     {"out", "FILE", "", "the profile to write or to add to (default: machine.yaml)", kResult,

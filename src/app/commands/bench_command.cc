@@ -1,5 +1,6 @@
 // One operation by size on CPU and GPU: who is faster, from which size on, and why.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -188,6 +189,7 @@ ExitCode Bench(const Arguments& arguments) {
   report.context = ReadContext();
   report.context.argv = arguments.typed;
   report.context.libtorch_version = LoadTorch().libtorch_version;
+  for (const std::string& text : LoadTorch().take_warnings()) spdlog::warn("LibTorch: {}", text);
   ExportAndPrint(arguments, exports, report::ToJson(report));
   return report.result.interrupted ? ExitCode::kInterrupted : ExitCode::kOk;
 }

@@ -49,6 +49,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
   }
   control.keep_spans = ExportsSpans(arguments);
   control.force = arguments.Has("force");
+  control.mark_stages = arguments.Has("nvtx");
   return RunRepeats(experiment, control, control.keep_spans ? &trace : nullptr);
 }
 

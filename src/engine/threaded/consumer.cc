@@ -40,7 +40,7 @@ Consumer::Consumer(RunState& run, Trainer& trainer)
       asynchronous_(trainer.info().asynchronous),
       device_(MakeTimeline(run, asynchronous_)),
       sink_(std::make_unique<Sink>(run.rings.ring(0), device_ ? &*device_ : nullptr)),
-      timer_(run.clock, *sink_, trace::Role::kConsumer, 0, State::kHost, run.begin),
+      timer_(run.clock, *sink_, trace::Role::kConsumer, 0, State::kHost, run.begin, run.marks),
       feed_(MakeBatchFeed(run, timer_, *sink_)) {}
 
 Consumer::~Consumer() = default;
@@ -58,6 +58,7 @@ Instant Consumer::Run(const ProbeMeans& means) {
   gave_up_ = !submitted_.empty();
   timer_.SetBatch(-1, 0);
   timer_.Enter(State::kHost);
+  timer_.EndMarks();
   const Instant end = timer_.begun();
   if (device_) device_->Finish(end, State::kHost);
   return measured_until_.value_or(end);

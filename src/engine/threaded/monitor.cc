@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kTick = std::chrono::milliseconds(10);
 constexpr Duration kSampleEvery = std::chrono::milliseconds(100);
+/// NVML's own figures are means over 1/6 s to 1 s; a reading is several calls into the driver.
+constexpr Duration kReadingEvery = std::chrono::milliseconds(200);
 constexpr Duration kProgressEvery = std::chrono::milliseconds(200);
 constexpr Duration kLately = std::chrono::seconds(1);
 
@@ -41,6 +43,7 @@ Monitor::Monitor(RunState& run, const RunControl& control, const base::CpuAllowa
       control_(control),
       resources_(cpus, run.thread_ids, run.disk),
       next_sample_(run.begin),
+      next_reading_(run.begin),
       next_progress_(run.begin + kProgressEvery) {
   thread_ = std::thread([this] { Loop(); });
 }
@@ -81,12 +84,12 @@ void Monitor::Tick(Instant now) {
   measured_ = run_.measured();
   if (now >= next_sample_ || measured_) {
     next_sample_ = now + kSampleEvery;
+    ReadGpuIfDue(now);
     SampleResources(now);
     AskEnough(now);
   }
   if (now >= next_progress_) {
     next_progress_ = now + kProgressEvery;
-    SampleUtilization();
     ReportProgress(now);
   }
 }
@@ -111,15 +114,14 @@ void Monitor::CheckTimeout(Instant now) {
 void Monitor::SampleResources(Instant now) {
   trace::ResourceSample sample = resources_.Read(now, run_.storage.use());
   sample.loaded = run_.loaded.load(std::memory_order_relaxed);
+  sample.gpu = gpu_;
   run_.rings.With([&](trace::TraceBuilder& builder) { builder.Record(sample); });
 }
 
-void Monitor::SampleUtilization() {
-  if (!run_.device_utilization) return;
-  if (const std::optional<double> share = run_.device_utilization()) {
-    run_.utilization.sum += *share;
-    ++run_.utilization.readings;
-  }
+void Monitor::ReadGpuIfDue(Instant now) {
+  if (!run_.read_gpu || now < next_reading_) return;
+  next_reading_ = now + kReadingEvery;
+  gpu_ = run_.read_gpu();
 }
 
 void Monitor::AskEnough(Instant now) {

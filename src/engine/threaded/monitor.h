@@ -40,14 +40,15 @@ class Monitor {
   void CheckTimeout(base::Instant now);
   void SampleResources(base::Instant now);
   void AskEnough(base::Instant now);
-  void SampleUtilization();
+  void ReadGpuIfDue(base::Instant now);
   void ReportProgress(base::Instant now);
 
   RunState& run_;
   const RunControl& control_;
   ResourceReader resources_;
   std::deque<Point> lately_;  ///< progress over about the last second
-  base::Instant next_sample_, next_progress_;
+  trace::GpuReading gpu_;     ///< the last one
+  base::Instant next_sample_, next_reading_, next_progress_;
   bool measured_ = false;  ///< nothing is recorded any more
   std::optional<base::Instant> hurried_since_;  ///< stopped by the user or by a failure
 

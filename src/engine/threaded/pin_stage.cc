@@ -70,7 +70,7 @@ void RunPinThread(RunState& run) {
     base::UseFinestTimerSlack();
     run.thread_ids.AddSelf(trace::Role::kPin);
     ThreadTimer timer(run.clock, run.rings.ring(run.pin_ring()), trace::Role::kPin, 0, State::kIdle,
-                      run.begin);
+                      run.begin, run.marks);
     EndingOnFailure(run, "pin thread", [&] { PinUntilOver(run, timer); });
     // The queues are closed before the workers leave; stay until then, so that the time is
     // accounted.

@@ -46,7 +46,8 @@ RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
       dispatcher(experiment.loader),
       builder(at, experiment.run.seed, {.keep_spans = control.keep_spans}),
       rings(builder, experiment.loader.workers + 2),
-      device_utilization(parts.device_utilization),
+      read_gpu(parts.read_gpu),
+      marks(parts.marks),
       working_(static_cast<std::size_t>(experiment.loader.workers)) {
   // A queue never holds more than the window.
   const spec::Experiment roomy = WithRoom(experiment, probes);

@@ -97,11 +97,8 @@ struct RunState {
   SpanRings rings;                    ///< 0: consumer; 1 + i: worker i; the last: pin thread
   ThreadIds thread_ids;
 
-  const std::function<std::optional<double>()> device_utilization;
-  struct {
-    double sum = 0;
-    int readings = 0;
-  } utilization;  ///< owned by the monitor thread until it ends
+  const std::function<trace::GpuReading()> read_gpu;
+  const StageMarks* const marks;  ///< nullptr: stages are not marked
 
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: stop waiting for the device

@@ -8,13 +8,17 @@ using base::Duration;
 using base::Instant;
 
 ThreadTimer::ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace::Role role,
-                         int thread, trace::State state, Instant begin)
+                         int thread, trace::State state, Instant begin,
+                         const StageMarks* marks)
     : clock_(clock),
       sink_(sink),
       role_(role),
       thread_(static_cast<std::uint16_t>(thread)),
       state_(state),
-      begun_(begin) {}
+      begun_(begin),
+      range_(marks) {
+  range_.Begin(state, batch_);
+}
 
 bool ThreadTimer::SleepUntil(Instant end, const base::StopFlag& stop) {
   return threaded::SleepUntil(clock_, *this, end, stop);
@@ -58,6 +62,7 @@ void ThreadTimer::Enter(trace::State state, Instant when, bool on_cpu) {
   batch_ = next_batch_;
   samples_ = next_samples_;
   begun_ = when;
+  range_.Begin(state, batch_);
   waited_until_.reset();
   waited_for_other_ = false;
   on_cpu_ = on_cpu;
@@ -74,7 +79,10 @@ void ThreadTimer::SetNextBatch(std::int64_t number, std::int32_t samples) {
   next_samples_ = samples;
 }
 
-void ThreadTimer::Finish() { Close(clock_.Now()); }
+void ThreadTimer::Finish() {
+  Close(clock_.Now());
+  range_.End();
+}
 
 bool SleepUntil(const base::Clock& clock, StateTimer& timer, Instant end,
                 const base::StopFlag& stop) {

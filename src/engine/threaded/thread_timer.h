@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "engine/stage_marks.h"
 #include "engine/trainer.h"
 #include "trace/span.h"
 
@@ -23,8 +24,9 @@ class ThreadTimer final : public StateTimer {
   /// Waking an idle core was measured at 24 to 87 us, and a default timer overshoots by 54.
   static constexpr base::Duration kWakeLatency = std::chrono::microseconds(100);
 
+  /// `marks`: also marks each state for a profiler; nullptr: does not.
   ThreadTimer(const base::Clock& clock, trace::SpanSink& sink, trace::Role role, int thread,
-              trace::State state, base::Instant begin);
+              trace::State state, base::Instant begin, const StageMarks* marks = nullptr);
 
   void Enter(trace::State state) override {
     Enter(state, clock_.Now(), state == trace::State::kHost && host_on_cpu_);
@@ -54,6 +56,8 @@ class ThreadTimer final : public StateTimer {
   void SetNextBatch(std::int64_t number, std::int32_t samples);
   /// Records the last span. The timer is not used again.
   void Finish();
+  /// What the thread does from now on is not marked.
+  void EndMarks() { range_.End(); }
 
   base::Instant Now() const { return clock_.Now(); }
   trace::State state() const { return state_; }
@@ -84,6 +88,7 @@ class ThreadTimer final : public StateTimer {
   std::int32_t samples_ = 0, next_samples_ = 0;
   std::array<base::Duration, trace::kStateCount> busy_{};
   base::Duration contended_{};
+  StageRange range_;
 };
 
 /// Waits for an emulated instant in the present state of any timer; the rule of never re-basing.

@@ -132,8 +132,6 @@ class ThreadedExecutor final : public Executor {
     effective.max_occupancy = MaxOccupancy(run.experiment.loader, run.pin != nullptr);
     effective.device_memory = info.device_memory;
     effective.model_parameters = info.parameters;
-    if (run.utilization.readings > 0)
-      effective.nvml_utilization = run.utilization.sum / run.utilization.readings;
     effective.peer_cores = neighbours.PeerCores();
     return effective;
   }

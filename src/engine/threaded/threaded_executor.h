@@ -8,6 +8,7 @@
 #include "engine/batch_memory.h"
 #include "engine/executor.h"
 #include "engine/sample_source.h"
+#include "engine/stage_marks.h"
 #include "engine/trainer.h"
 
 namespace pipesim::engine {
@@ -18,9 +19,9 @@ struct ThreadedParts {
   BatchMemory* memory = nullptr;
   BatchMemory* pinned = nullptr;  ///< what the pin stage copies into; nullptr: there is none
   const SampleSource* source = nullptr;  ///< only for StorageKind::kFiles
-  /// What NVML says of the device, 0..1; asked about five times a second by one thread. May be
-  /// empty.
-  std::function<std::optional<double>()> device_utilization{};
+  /// Reads the device through NVML; called about five times a second by one thread. May be empty.
+  std::function<trace::GpuReading()> read_gpu{};
+  const StageMarks* marks = nullptr;  ///< for a profiler; nullptr: stages are not marked
 };
 
 /// The parts outlive the executor. The calling thread becomes the consumer.

@@ -15,7 +15,7 @@ class Worker {
       : run_(run),
         worker_(worker),
         timer_(run.clock, run.RecordsOf(worker), trace::Role::kWorker, worker, State::kStartup,
-               run.begin),
+               run.begin, run.marks),
         costs_(run, timer_, run.aborted),
         maker_(run, timer_, run.RecordsOf(worker), worker, run.aborted, &guard, &costs_) {}
 

@@ -73,6 +73,7 @@ class CpuTrainer final : public Trainer {
   void UseComputeThreads(int threads) override { threads_.Use(threads); }
 
   std::optional<StepAlone> MeasureStepAlone() override {
+    const KeepWarnings keep;
     if (trained_count_ == 0 || base::ToSeconds(shortest_) > kLongest_s) return std::nullopt;
     const Steps all = TimeSteps(base::ToSeconds(trained_) / static_cast<double>(trained_count_));
     StepAlone alone{.time = MeanOf(all.took), .cpu = all.cpu, .on_one_thread = {}};

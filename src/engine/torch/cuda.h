@@ -1,5 +1,5 @@
 // The CUDA functions of this library, implemented in cuda_*.cc if LibTorch has CUDA, else in
-// no_cuda.cc.
+// no_cuda.cc; NVTX in nvtx.cc or no_nvtx.cc.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,9 @@ std::vector<TorchDevice> CudaDevices();
 /// Throws EnvironmentError when device `experiment.device.cuda_index` does not exist.
 std::unique_ptr<Trainer> MakeCudaTrainer(const spec::Experiment& experiment,
                                          const base::Clock& clock, int compute_threads);
+
+/// Throws EnvironmentError where NVTX's headers were missing at the build. Needs no GPU.
+const StageMarks* NvtxMarks();
 
 /// Memory page-locked for every GPU. Throws EnvironmentError without a GPU.
 std::unique_ptr<BatchMemory> MakePinnedMemory();

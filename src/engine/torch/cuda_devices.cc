@@ -57,6 +57,7 @@ class PinnedMemory final : public BatchMemory {
     return static_cast<std::byte*>(data);
   }
   void Free(std::byte* data, base::Bytes) noexcept override {
+    const KeepWarnings keep;
     C10_CUDA_CHECK_WARN(cudaFreeHost(data));
   }
   bool pinned() const override { return true; }

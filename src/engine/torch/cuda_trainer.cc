@@ -102,6 +102,7 @@ class CudaTrainer final : public Trainer {
   }
 
   ~CudaTrainer() override {
+    const KeepWarnings keep;
     // The caller may free the batches' memory next: wait for pending copies.
     C10_CUDA_CHECK_WARN(cudaStreamSynchronize(copy_));
     C10_CUDA_CHECK_WARN(cudaStreamSynchronize(compute_));
@@ -165,6 +166,7 @@ class CudaTrainer final : public Trainer {
 
   /// Trains on the current content of the first buffer; used after the run.
   std::optional<StepAlone> MeasureStepAlone() override {
+    const KeepWarnings keep;
     try {
       const c10::cuda::CUDAStreamGuard guard(compute_);
       for (int i = 0; i < kEagerSteps; ++i) Launch(*slots_.front(), batch_size_);
@@ -262,7 +264,8 @@ class CudaTrainer final : public Trainer {
       graph.capture_end();
       return loss;
     } catch (const c10::Error&) {
-      // Ending the failed capture releases stream and allocator.
+      // Ending the failed capture releases stream and allocator. It warns where nothing was captured.
+      const DropWarnings drop;
       try {
         graph.capture_end();
       } catch (const c10::Error&) {

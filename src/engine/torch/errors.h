@@ -1,11 +1,12 @@
 // Keeps LibTorch's exception types inside this library: callers see OutOfMemory, base's errors or
-// std::runtime_error with one line of text.
+// std::runtime_error with one line of text. Likewise its warnings.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "base/units.h"
+#include "engine/torch/warnings.h"
 
 namespace pipesim::engine {
 
@@ -19,10 +20,11 @@ std::string FreeHostMemory();
 [[noreturn]] void RethrowTranslated(const std::string& device,
                                     const std::function<std::string()>& free_memory);
 
-/// Runs `work` and translates LibTorch's exceptions.
+/// Runs `work`, translates LibTorch's exceptions and keeps its warnings.
 template <class Work>
 auto Translated(const std::string& device, const std::function<std::string()>& free_memory,
                 Work&& work) {
+  const KeepWarnings keep;
   try {
     return work();
   } catch (...) {

@@ -5,6 +5,7 @@
 #include "engine/torch/bench_loops.h"
 #include "engine/torch/cpu_trainer.h"
 #include "engine/torch/cuda.h"
+#include "engine/torch/warnings.h"
 
 namespace pipesim::engine {
 namespace {
@@ -27,6 +28,8 @@ PipesimTorchPlugin() {
                                      .devices = CudaDevices,
                                      .make_trainer = MakeTrainer,
                                      .make_pinned_memory = MakePinnedMemory,
-                                     .make_bench_loop = MakeBenchLoop};
+                                     .make_bench_loop = MakeBenchLoop,
+                                     .stage_marks = NvtxMarks,
+                                     .take_warnings = TakeWarnings};
   return &plugin;
 }

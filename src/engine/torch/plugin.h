@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "engine/batch_memory.h"
 #include "engine/bench_loop.h"
+#include "engine/stage_marks.h"
 #include "engine/trainer.h"
 #include "spec/experiment.h"
 
@@ -37,8 +38,12 @@ struct TorchPlugin {
   std::unique_ptr<BatchMemory> (*make_pinned_memory)() = nullptr;
   /// Throws OutOfMemory, EnvironmentError (no such device).
   std::unique_ptr<BenchLoop> (*make_bench_loop)(const BenchRequest&) = nullptr;
+  /// NVTX ranges in the domain "pipesim"; throws EnvironmentError where its headers were missing at the build.
+  const StageMarks* (*stage_marks)() = nullptr;
+  /// What LibTorch has warned of since the last call, each text once. Thread-safe.
+  std::vector<std::string> (*take_warnings)() = nullptr;
 };
-inline constexpr int kTorchPluginVersion = 3;
+inline constexpr int kTorchPluginVersion = 4;
 inline constexpr const char* kTorchPluginSymbol = "PipesimTorchPlugin";  ///< TorchPlugin (*)()
 
 }  // namespace pipesim::engine

@@ -44,6 +44,22 @@ TEST(OverTime, ShowsWhenTheRunChanges) {
   EXPECT_NEAR(*lines->samples_per_s[kMostSlices - 5], 10 / 0.004, 50);
 }
 
+TEST(OverTime, ShowsTheGpuAsItWasReadAndNothingBeyondTheReadings) {
+  const tests::Pipeline pipeline{.workers = 1, .steps = 1200, .prepare = Ms(4), .forward = Ms(1)};
+  trace::RunTrace trace = tests::TraceOf(pipeline);
+  ASSERT_FALSE(OverTimeOf(trace)->gpu);
+  tests::AddUse(trace, {.cores = 1}, 25);
+  // 400 W, then 100 W a quarter of the run later; the last reading failed.
+  for (std::size_t i = 0; i + 1 < trace.resources.size(); ++i)
+    trace.resources[i].gpu.power_w = i < 6 ? 400 : 100;
+  const auto gpu = OverTimeOf(trace)->gpu;
+  ASSERT_TRUE(gpu);
+  EXPECT_NEAR(*gpu->power_w[10], 400, 1e-9);
+  EXPECT_NEAR(*gpu->power_w[60], 100, 1e-9);
+  EXPECT_EQ(gpu->power_w.back(), std::nullopt);
+  for (const auto& value : gpu->sm_clock_mhz) EXPECT_EQ(value, std::nullopt);
+}
+
 TEST(OverTime, HasNoMoreSlicesThanSteps) {
   const auto lines = OverTimeOf(tests::TraceOf({.workers = 1, .steps = 7, .prepare = Ms(1), .forward = Ms(1)}));
   ASSERT_TRUE(lines);

@@ -84,6 +84,41 @@ TEST(Resources, OfADiskAreWhatIostatShows) {
   EXPECT_FALSE(Measured(TraceOf(Reading()), experiment).resources.disk);
 }
 
+/// The GPU draws 100 W in the first half of the run and 300 W in the second.
+trace::RunTrace WithGpu() {
+  trace::RunTrace trace = TraceOf(Reading());
+  AddUse(trace, {.cores = 1}, 101);
+  for (trace::ResourceSample& sample : trace.resources) {
+    const bool second = sample.at - trace.begin > (trace.end - trace.begin) / 2;
+    sample.gpu = {.utilization = second ? 0.9 : 0.1,
+                  .memory_used = {},
+                  .power_w = second ? 300 : 100,
+                  .sm_clock_mhz = 1980,
+                  .memory_clock_mhz = {}};
+  }
+  trace.effective.gpu_limits.power_w = 700;
+  return trace;
+}
+
+TEST(Resources, OfAGpuAreMeansOverTheMeasuredWindow) {
+  trace::RunTrace trace = WithGpu();
+  spec::Experiment experiment = ExperimentOf(Reading());
+  experiment.run.warmup = (trace.end - trace.begin) * 6 / 10;
+  const Resources r = Measured(trace, experiment).resources;
+  ASSERT_TRUE(r.gpu);
+  EXPECT_NEAR(*r.gpu->power_w, 300, 1e-9);
+  EXPECT_NEAR(*r.gpu_utilization_nvml, 0.9, 1e-9);
+  EXPECT_EQ(r.gpu->power_limit_w, 700);
+  EXPECT_NEAR(*r.gpu->sm_clock_mhz, 1980, 1e-9);
+  EXPECT_FALSE(r.gpu->memory_clock_mhz);
+}
+
+TEST(Resources, OfAGpuAreMeansOverTheRunWhereTheWindowHoldsNoReading) {
+  trace::RunTrace trace = WithGpu();
+  trace.resources.resize(1);
+  EXPECT_EQ(Measured(trace, ExperimentOf(Reading())).resources.gpu->power_w, 100);
+}
+
 TEST(Resources, SplitCoresIntoLoadingAndTraining) {
   const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .collate = Ms(2), .forward = Ms(10)};
   trace::RunTrace trace = TraceOf(pipeline);
@@ -99,6 +134,8 @@ TEST(Resources, AreUnknownWithoutReadings) {
   EXPECT_FALSE(r.cores_used);
   EXPECT_FALSE(r.storage_utilization);
   EXPECT_FALSE(r.throttled_fraction);
+  EXPECT_FALSE(r.gpu_utilization_nvml);
+  EXPECT_FALSE(r.gpu);
   // One read a sample: 4 x 64 samples each 30 ms.
   EXPECT_NEAR(r.reads_per_s, 4 * 64 / 0.030, 1e-6);
 }

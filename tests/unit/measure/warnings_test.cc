@@ -50,6 +50,18 @@ TEST(Warnings, SayThatStockWasUsedUp) {
   EXPECT_GT(stock->delivered_per_s, 10 * stock->loaded_per_s);
 }
 
+TEST(Warnings, HoldWhatLibTorchWarnedOfAlsoWhereNothingWasMeasured) {
+  trace::RunTrace trace = TraceOf(Healthy());
+  trace.effective.library_warnings = {"first", "second"};
+  trace::RunTrace nothing;
+  nothing.effective.library_warnings = {"first", "second"};
+  for (const trace::RunTrace* run : {&trace, &nothing}) {
+    const auto warnings = Measured(*run, ExperimentOf(Healthy())).warnings;
+    const auto of_library = [](const Warning& warning) { return warning.code == "libtorch"; };
+    EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(), of_library), 2);
+  }
+}
+
 TEST(Warnings, NameAPartialLastBatch) {
   Pipeline pipeline = Healthy();
   pipeline.epoch_batches = 20;

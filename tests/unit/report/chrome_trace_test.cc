@@ -101,6 +101,23 @@ TEST(ChromeTrace, LeadsFromTheWorkerToTheStep) {
   EXPECT_EQ(EventsOf(trace, "f", "batch")[0]["ts"], 30.0);
 }
 
+TEST(ChromeTrace, CountsWhatNvmlReadAndNothingElse) {
+  trace::RunTrace trace = TraceOf(1);
+  trace.resources.resize(2);
+  trace.resources[0].at = AtUs(0);
+  trace.resources[0].gpu = {.utilization = {}, .memory_used = {}, .power_w = 412.5, .sm_clock_mhz = 1755,
+                            .memory_clock_mhz = {}};
+  trace.resources[1].at = AtUs(10);  // not readable then
+  const json written = Written(trace);
+  EXPECT_THAT(Problems(written), IsEmpty());
+  const auto power = EventsOf(written, "C", "GPU power");
+  ASSERT_EQ(power.size(), 1u);
+  EXPECT_EQ(power[0]["args"], json({{"W", 412.5}}));
+  EXPECT_EQ(EventsOf(written, "C", "GPU SM clock").size(), 1u);
+  EXPECT_THAT(EventsOf(written, "C", "GPU memory clock"), IsEmpty());
+  EXPECT_THAT(EventsOf(written, "C", "GPU utilization (NVML)"), IsEmpty());
+}
+
 TEST(ChromeTrace, SaysWhichBatchesAreLeftOut) {
   const trace::RunTrace trace = TraceOf(3 * trace::kSpanBatches);
   const json written = Written(trace);

@@ -180,6 +180,7 @@ RunReport IoBound() {
   m.resources.storage_bytes_per_s = 256 / 0.0547 * 112'640;
   m.resources.reads_per_s = 256 / 0.0547;
   m.resources.gpu_utilization_nvml = 0.30;
+  m.resources.gpu = measure::Gpu{52.4, 115, 2460, 3105, 8501};
   m.warnings = {{"bursts",
                  "Steps come in bursts of 4 (one slow, three fast). Workers finish together; this "
                  "is starvation, not noise."}};
@@ -374,6 +375,7 @@ RunReport NoWorkers() {
   report.measurement.effective.device = spec::DeviceId::Emulated();
   report.measurement.effective.device_name = "rtx-4060";
   report.measurement.resources.gpu_utilization_nvml = std::nullopt;
+  report.measurement.resources.gpu = std::nullopt;
   SetLoader(report, 0, Origin::kFlag);
   report.measurement.workers = WorkerTimes(0, 183, {30, 7, 1.3, 0, 0});
   report.measurement.queue = {};

@@ -47,6 +47,24 @@ TEST(Html, ExamplesFitTheirSchemas) {
     EXPECT_TRUE(FitsSchema(document, document["kind"])) << name;
 }
 
+TEST(Html, ShowsPowerAndClocksOverTimeWhereTheyWereRead) {
+  RunReport run = IoBound();
+  measure::OverTime lines;
+  lines.slice_s = 5;
+  lines.samples_per_s = {4'600, 4'700};
+  lines.gpu = measure::OverTime::Gpu{};
+  lines.gpu->power_w = {52, std::nullopt};
+  lines.gpu->sm_clock_mhz = {2'460, 2'445};
+  run.measurement.over_time = lines;
+  const Document document = report::ToJson(run);
+  EXPECT_TRUE(FitsSchema(document, "run"));
+  const std::string page = RenderHtml(document);
+  EXPECT_TRUE(IsWellFormed(page));
+  EXPECT_THAT(page, HasSubstr("GPU power over time:  from 52.0 W"));
+  EXPECT_THAT(page, HasSubstr("2,445 MHz"));
+  EXPECT_THAT(page, Not(HasSubstr("GPU memory in use")));
+}
+
 TEST(Html, IsOneWellFormedPageWithoutScriptThatForbidsIt) {
   for (const auto& [name, document] : Examples()) {
     const std::string page = RenderHtml(document);

@@ -13,6 +13,11 @@ TEST(WarningText, IsAWarningsOwnWhereItHasNoFacts) {
   EXPECT_EQ(WarningText({"step-estimated", "The step is estimated."}), "The step is estimated.");
 }
 
+TEST(WarningText, LeavesLibTorchsOwnWordsAsTheyAre) {
+  EXPECT_EQ(WarningText(warnings::LibraryWarned{"The CUDA Graph is empty."}),
+            "LibTorch warned: The CUDA Graph is empty.");
+}
+
 TEST(WarningText, SaysWhyNothingWasMeasured) {
   EXPECT_EQ(WarningText(warnings::NothingMeasured{.ran_s = 0.25, .warmup_s = {}}),
             "Nothing was measured: no step was finished in 250 ms.");
