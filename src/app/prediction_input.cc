@@ -65,7 +65,10 @@ spec::Request PredictionRequest(const Arguments& arguments, const predict::Basis
 }
 
 ExperimentReader::ExperimentReader(spec::Request request)
-    : request_(std::move(request)), asked_(ReadAsked(request_)) {
+    : ExperimentReader(std::move(request), spec::ReadingOnce(FindDataFolders())) {}
+
+ExperimentReader::ExperimentReader(spec::Request request, spec::DataFolders folders)
+    : request_(std::move(request)), folders_(std::move(folders)), asked_(ReadAsked(request_)) {
   // A --from report has the figures of its folder, which need not exist on this machine.
   const spec::Dataset& dataset = asked_.dataset;
   counted_ = dataset.samples == 0 || dataset.sample_bytes.IsZero();
@@ -81,7 +84,7 @@ spec::Experiment ExperimentReader::With(const Changes& changes) const {
 spec::Experiment ExperimentReader::WithOverrides(const std::vector<spec::Override>& changes) const {
   spec::Request request = request_;
   request.overrides.insert(request.overrides.end(), changes.begin(), changes.end());
-  spec::Experiment experiment = spec::ReadExperiment(request, FindDataFolders()).experiment;
+  spec::Experiment experiment = spec::ReadExperiment(request, folders_).experiment;
   const spec::Dataset& dataset = asked_.dataset;
   if (counted_ && experiment.storage.kind == spec::StorageKind::kFiles)
     spec::SetFromData(experiment, dataset.samples, dataset.classes,

@@ -24,11 +24,14 @@ spec::Request PredictionRequest(const Arguments& arguments, const predict::Basis
 /// Experiment keys and values.
 using Changes = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads the experiment of a request, and again with changes. A folder of samples is counted once.
+/// Reads the experiment of a request, and again with changes. Every file is opened once, a folder of
+/// samples counted once.
 class ExperimentReader {
  public:
   /// Prints warnings. Throws as spec::ReadExperiment does.
   explicit ExperimentReader(spec::Request request);
+  /// With folders that others read from, too.
+  ExperimentReader(spec::Request request, spec::DataFolders folders);
 
   const spec::Experiment& asked() const { return asked_; }
   spec::Experiment With(const Changes& changes) const;
@@ -37,6 +40,7 @@ class ExperimentReader {
 
  private:
   spec::Request request_;
+  spec::DataFolders folders_;
   spec::Experiment asked_;
   bool counted_ = false;
 };

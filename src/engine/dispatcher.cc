@@ -45,7 +45,7 @@ std::optional<Deal> Dispatcher::Take(int worker) {
 }
 
 void Dispatcher::Visit(StateVisitor& visitor) {
-  dealer_.Visit(visitor);
+  if (!seats_.empty()) dealer_.Visit(visitor);  // it deals nothing without workers
   for (Ring<Deal>& queue : queues_) {
     visitor.Same(queue.size());
     for (std::size_t i = 0; i < queue.size(); ++i) VisitDeal(visitor, queue[i]);

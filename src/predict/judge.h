@@ -1,7 +1,7 @@
 // A prediction with no more than its verdict, on an executor of the caller's, so that many share draws.
 #pragma once
 
-#include "engine/executor.h"
+#include "engine/virtual_time/virtual_executor.h"
 #include "predict/predict.h"
 
 namespace pipesim::predict {
@@ -11,9 +11,8 @@ struct JudgedPrediction {
   diagnose::Judgement judgement;
 };
 
-/// Measurement and verdict are those of Predict. `executor`: a virtual one; may be used from several
-/// threads at once.
-JudgedPrediction JudgeOn(engine::Executor& executor, const spec::Experiment& experiment,
+/// Measurement and verdict are those of Predict. `executor` may be used from several threads at once.
+JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const spec::Experiment& experiment,
                          const Basis& basis, const base::StopFlag* stop);
 
 }  // namespace pipesim::predict

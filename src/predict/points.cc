@@ -9,7 +9,7 @@
 namespace pipesim::predict {
 namespace {
 
-PointPrediction PredictPoint(engine::Executor& executor, const spec::Experiment& experiment,
+PointPrediction PredictPoint(engine::VirtualExecutor& executor, const spec::Experiment& experiment,
                              const Basis& basis, const base::StopFlag* stop) {
   try {
     return {JudgeOn(executor, experiment, basis, stop), ""};

@@ -206,11 +206,12 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
 }
 
 /// For the what-ifs of a prediction.
-diagnose::Predictor PredictorOf(const Experiment& chosen, const Resolved& resolved,
+diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen, 
+                                const Resolved& resolved,
                                 const measure::Measurement& measurement,
                                 const base::StopFlag* stop) {
   if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
-  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop);
+  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop, executor.Sharing());
 }
 
 Prediction Rates(engine::Executor& executor, const Experiment& experiment,
@@ -238,12 +239,12 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   prediction.diagnosis = diagnose::Diagnose(
       chosen, prediction.measurement, resolved.pipeline,
-      PredictorOf(chosen, resolved, prediction.measurement, stop), {}, diagnose::PredictByBounds,
+      PredictorOf(*executor, chosen, resolved, prediction.measurement, stop), {}, diagnose::PredictByBounds,
       {.presets = basis.presets, .free_memory = {}});
   return prediction;
 }
 
-JudgedPrediction JudgeOn(engine::Executor& executor, const Experiment& experiment,
+JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const Experiment& experiment,
                          const Basis& basis, const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);
   JudgedPrediction judged;
@@ -252,7 +253,7 @@ JudgedPrediction JudgeOn(engine::Executor& executor, const Experiment& experimen
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   judged.judgement =
       diagnose::Judge(chosen, judged.measurement, resolved.pipeline,
-                      PredictorOf(chosen, resolved, judged.measurement, stop), {},
+                      PredictorOf(executor, chosen, resolved, judged.measurement, stop), {},
                       diagnose::PredictByBounds);
   return judged;
 }

@@ -52,8 +52,12 @@ double StepsToRank(const measure::Measurement& measurement) {
 class VirtualPredictor {
  public:
   VirtualPredictor(const Experiment& experiment, const cost::Pipeline& pipeline,
-                   const measure::Measurement& measurement, const base::StopFlag* stop)
-      : experiment_(experiment), stop_(stop), least_(StepsToRank(measurement)) {
+                   const measure::Measurement& measurement, const base::StopFlag* stop,
+                   std::unique_ptr<engine::VirtualExecutor> executor)
+      : experiment_(experiment),
+        stop_(stop),
+        executor_(std::move(executor)),
+        least_(StepsToRank(measurement)) {
     experiment_.settings.clear();  // not read here, and each variant copies the experiment
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
@@ -217,8 +221,7 @@ class VirtualPredictor {
 
   Experiment experiment_;
   const base::StopFlag* stop_;
-  // One for all variants, which mostly draw the same costs.
-  std::unique_ptr<engine::VirtualExecutor> executor_ = engine::MakeVirtualExecutor();
+  std::unique_ptr<engine::VirtualExecutor> executor_;  ///< one for all variants and their draws
   Variant now_;
   double least_;
   std::int64_t stretch_ = 1;  ///< of all steps
@@ -234,9 +237,10 @@ class VirtualPredictor {
 diagnose::Predictor PredictInVirtualTime(const Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,
-                                         const base::StopFlag* stop) {
-  const auto predictor =
-      std::make_shared<VirtualPredictor>(experiment, pipeline, measurement, stop);
+                                         const base::StopFlag* stop,
+                                         std::unique_ptr<engine::VirtualExecutor> executor) {
+  const auto predictor = std::make_shared<VirtualPredictor>(experiment, pipeline, measurement, stop,
+                                                            std::move(executor));
   return [predictor](const Variant& variant) { return (*predictor)(variant); };
 }
 

@@ -2,9 +2,12 @@
 // includes variation, order, prefetch and contention.
 #pragma once
 
+#include <memory>
+
 #include "base/clock.h"
 #include "cost/pipeline.h"
 #include "diagnose/diagnosis.h"
+#include "engine/virtual_time/virtual_executor.h"
 
 namespace pipesim::predict {
 
@@ -12,10 +15,13 @@ namespace pipesim::predict {
 /// `measurement`. Runs each variant once, with enough steps to tell a gain from noise, but no more
 /// than one or two seconds allow for the whole diagnosis; after that, or once `stop` is set, it
 /// answers with the variant's bound, in proportion to the run's own. Infinite where the bounds are.
-/// Not thread-safe; several may be used side by side.
+/// Not thread-safe; several may be used side by side. `executor`: its
+/// own; one that shares draws with the run's spares them here.
 diagnose::Predictor PredictInVirtualTime(const spec::Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,
-                                         const base::StopFlag* stop);
+                                         const base::StopFlag* stop,
+                                         std::unique_ptr<engine::VirtualExecutor> executor =
+                                             engine::MakeVirtualExecutor());
 
 }  // namespace pipesim::predict

@@ -1,8 +1,11 @@
 #include "spec/data_files.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/files.h"
 #include "base/names.h"
@@ -43,9 +46,7 @@ bool IsFile(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-}  // namespace
-
-Node ParseFile(const fs::path& path, Origin origin, std::vector<base::Problem>& problems) {
+Node Parse(const fs::path& path, Origin origin, std::vector<base::Problem>& problems) {
   std::error_code error;
   // Reading a device or a pipe might never end.
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
@@ -59,6 +60,44 @@ Node ParseFile(const fs::path& path, Origin origin, std::vector<base::Problem>& 
     return {};
   }
   return ParseYaml(base::ReadFile(path), path.string(), origin, problems);
+}
+
+}  // namespace
+
+/// Thread-safe. What could not be read is tried again.
+class ParsedFiles {
+ public:
+  struct File {
+    Node tree;
+    std::vector<base::Problem> problems;
+  };
+  std::shared_ptr<const File> Of(const fs::path& path, Origin origin) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<const File>& kept = files_[{path, origin}];
+    if (!kept) {
+      File file;
+      file.tree = Parse(path, origin, file.problems);
+      kept = std::make_shared<const File>(std::move(file));
+    }
+    return kept;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<fs::path, Origin>, std::shared_ptr<const File>> files_;
+};
+
+DataFolders ReadingOnce(DataFolders folders) {
+  folders.parsed = std::make_shared<ParsedFiles>();
+  return folders;
+}
+
+Node ParseFile(const fs::path& path, Origin origin, const DataFolders& folders,
+               std::vector<base::Problem>& problems) {
+  if (!folders.parsed) return Parse(path, origin, problems);
+  const auto file = folders.parsed->Of(path, origin);
+  problems.insert(problems.end(), file->problems.begin(), file->problems.end());
+  return file->tree;
 }
 
 std::optional<fs::path> DataFiles::Find(DataKind kind, const std::string& text) const {
@@ -95,7 +134,7 @@ std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const s
     return std::nullopt;
   }
   std::vector<base::Problem> problems;
-  DataFile file{ParseFile(*path, rule.origin, problems),
+  DataFile file{ParseFile(*path, rule.origin, folders_, problems),
                 IsPath(text) ? fs::absolute(*path).lexically_normal().string()
                              : path->stem().string()};
   const bool good = problems.empty();

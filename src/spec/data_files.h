@@ -44,8 +44,9 @@ class DataFiles {
 /// Names of the files found in all data folders, sorted.
 std::vector<std::string> DataNames(const DataFolders& folders, DataKind kind);
 
-/// Parses one file. Throws EnvironmentError when it cannot be read or is not a regular file.
-Node ParseFile(const std::filesystem::path& path, Origin origin,
+/// Parses one file, or takes it from `folders.parsed`. Throws EnvironmentError when it cannot be read or
+/// is not a regular file.
+Node ParseFile(const std::filesystem::path& path, Origin origin, const DataFolders& folders,
                std::vector<base::Problem>& problems);
 
 }  // namespace pipesim::spec

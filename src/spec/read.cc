@@ -100,7 +100,7 @@ std::span<const KeyRule> HeadKeys() { return kHeadKeys; }
 ReadResult ReadExperiment(const Request& request, const DataFolders& folders) {
   if (!request.file) return ReadTree({}, {}, request, "", folders);
   std::vector<base::Problem> problems;
-  Node tree = ParseFile(*request.file, Origin::kFile, problems);
+  Node tree = ParseFile(*request.file, Origin::kFile, folders, problems);
   if (tree.IsNull() && problems.empty()) {
     base::Problem empty;
     empty.source = request.file->string();
@@ -114,11 +114,11 @@ ReadResult ReadExperiment(const Request& request, const DataFolders& folders) {
                   folders);
 }
 
-Sweep ReadAxes(const Request& request, std::span<const std::string> typed,
-               std::span<const ShortKey> short_keys) {
+Sweep ReadAxes(const Request& request, const DataFolders& folders,
+               std::span<const std::string> typed, std::span<const ShortKey> short_keys) {
   std::vector<base::Problem> problems;
   Node tree;
-  if (request.file) tree = ParseFile(*request.file, Origin::kFile, problems);
+  if (request.file) tree = ParseFile(*request.file, Origin::kFile, folders, problems);
   for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
   Reading reading;
   reading.Add(std::move(problems));

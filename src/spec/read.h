@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,10 +17,18 @@
 
 namespace pipesim::spec {
 
+class ParsedFiles;
+
 /// Folders that hold `configs/` and `models/`; searched in order.
 struct DataFolders {
   std::vector<std::filesystem::path> roots;
+  /// Files that were read with these folders, for further reads; nullptr: each read opens its own.
+  std::shared_ptr<ParsedFiles> parsed = nullptr;
 };
+
+/// The same folders, and every file, the experiment's too, is opened once. For thousands of readings,
+/// from any thread.
+DataFolders ReadingOnce(DataFolders folders);
 
 /// One `path = value` from the command line. Later overrides win, and all win over the file.
 /// Setting the path of a map or short form (`storage`) replaces it as a whole; setting a path below
@@ -50,8 +59,8 @@ ReadResult ReadExperiment(const Request& request, const DataFolders& folders);
 
 /// The axes of the request's file, changed by `typed`, the values of --axis. Nothing else of the
 /// experiment is checked: its points may be good where it alone is not. Throws as ReadExperiment.
-Sweep ReadAxes(const Request& request, std::span<const std::string> typed,
-               std::span<const ShortKey> short_keys);
+Sweep ReadAxes(const Request& request, const DataFolders& folders,
+               std::span<const std::string> typed, std::span<const ShortKey> short_keys);
 /// What makes the experiment that of a point.
 std::vector<Override> OverridesAt(const Sweep& sweep, std::size_t point);
 

@@ -54,6 +54,7 @@ class TraceBuilder final : public SpanSink {
   /// single batches (TraceOptions::keep_spans) are not repeated.
   void Repeat(const Period& period, std::int64_t times);
 
+  bool keeps_spans() const { return keep_spans_; }
   /// The trace so far with its series, as a copy.
   RunTrace Snapshot(base::Instant end, EndReason reason) const;
   /// The trace so far, without its series and last spans, which Finish adds.

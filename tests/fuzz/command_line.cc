@@ -36,7 +36,7 @@ void Try(std::string_view input) {
   Accepted([&] { app::ReadRequirements(arguments); });
   Accepted([&] { app::ReadObserved(arguments); });
   Accepted([&] { app::ReadCompareGate(arguments); });
-  Accepted([&] { spec::ReadAxes({}, arguments.All("axis"), {}); });
+  Accepted([&] { spec::ReadAxes({}, {}, arguments.All("axis"), {}); });
   Accepted([&] { ReadExperimentOf(arguments); });
 }
 

@@ -93,17 +93,19 @@ base::Duration LimitOf(const spec::Experiment& experiment) {
 }  // namespace
 
 SweepPoints::SweepPoints(const Arguments& arguments, predict::Basis basis, bool for_run)
-    : arguments_(arguments), basis_(std::move(basis)) {
+    : arguments_(arguments),
+      basis_(std::move(basis)),
+      folders_(spec::ReadingOnce(FindDataFolders())) {
   spec::Request request = PredictionRequest(arguments, basis_);
   request.for_run = for_run;
-  sweep_ = spec::ReadAxes(request, arguments.All("axis"), ShortKeys());
+  sweep_ = spec::ReadAxes(request, folders_, arguments.All("axis"), ShortKeys());
   if (sweep_.axes.empty())
     throw base::UsageError(
         "a sweep needs an axis: --axis workers=0,1,2,4, or sweep.axes in the experiment file");
   CheckAll(request);
   const auto first = OverridesAt(0);
   request.overrides.insert(request.overrides.end(), first.begin(), first.end());
-  reader_.emplace(std::move(request));
+  reader_.emplace(std::move(request), folders_);
 }
 
 std::string SweepPoints::AxisName(const spec::SweepAxis& axis) const {
@@ -145,7 +147,6 @@ spec::Experiment SweepPoints::At(std::size_t point) const {
 }
 
 void SweepPoints::CheckAll(const spec::Request& request) const {
-  const spec::DataFolders folders = FindDataFolders();
   std::vector<base::Problem> problems;
   std::set<std::tuple<std::string, int, int, std::string>> seen;
   for (std::size_t point = 0; point < sweep_.Points(); ++point) {
@@ -153,7 +154,7 @@ void SweepPoints::CheckAll(const spec::Request& request) const {
     const auto overrides = OverridesAt(point);
     at_point.overrides.insert(at_point.overrides.end(), overrides.begin(), overrides.end());
     try {
-      spec::ReadExperiment(at_point, folders);
+      spec::ReadExperiment(at_point, folders_);
     } catch (const base::ConfigError& error) {
       for (base::Problem problem : error.problems()) {
         if (!seen.insert({problem.source, problem.line, problem.column, problem.what}).second)

@@ -47,6 +47,7 @@ class SweepPoints {
 
   const Arguments& arguments_;
   predict::Basis basis_;
+  spec::DataFolders folders_;  ///< every file is opened once for all points
   spec::Sweep sweep_;
   std::optional<ExperimentReader> reader_;
 };

@@ -16,7 +16,9 @@ class Account {
  public:
   Account(trace::TraceBuilder* recorder, trace::Role role, int thread, trace::State state,
           base::Instant begin, DeviceTimeline* device = nullptr)
-      : recorder_(recorder), device_(device) {
+      : recorder_(recorder),
+        device_(device),
+        merges_(recorder == nullptr || !recorder->keeps_spans()) {
     span_.begin = begin;
     span_.role = role;
     span_.thread = static_cast<std::uint16_t>(thread);
@@ -27,6 +29,12 @@ class Account {
   void Enter(trace::State state, base::Instant now) {
     Close(now);
     span_.state = state;
+  }
+  /// The same for a state that costs no core's time: it goes on where it is already entered. Totals are
+  /// the same, with less to record.
+  void Stay(trace::State state, base::Instant now) {
+    if (state != span_.state || span_.contended != base::Duration::zero() || !merges_)
+      Enter(state, now);
   }
   /// Adds time of the present state that was spent without a core.
   void Contended(base::Duration time) { span_.contended += time; }
@@ -61,6 +69,7 @@ class Account {
 
   trace::TraceBuilder* recorder_;
   DeviceTimeline* device_;
+  bool merges_;  ///< nobody asks for single spans
   trace::Span span_;
 };
 

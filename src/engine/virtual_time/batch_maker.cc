@@ -137,7 +137,7 @@ Wait BatchMaker::WaitInPrepare() {
   stage_ = Stage::kPrepare;
   const Duration wait = demand_.prepare_wait;
   if (wait <= Duration::zero()) return Prepare();
-  account_.Enter(State::kPrepare, run_.now);
+  account_.Stay(State::kPrepare, run_.now);
   record_.prepare_wait += wait;
   idles_ = true;
   return Wait::Until(run_.now + wait);
@@ -147,7 +147,11 @@ Wait BatchMaker::Prepare() {
   stage_ = Stage::kRead;
   const Duration cost = demand_.prepare;
   if (cost <= Duration::zero()) return {};
-  account_.Enter(State::kPrepare, run_.now);
+  if (run_.cores_suffice && handover_ == Duration::zero()) {
+    account_.Stay(State::kPrepare, run_.now);
+  } else {
+    account_.Enter(State::kPrepare, run_.now);
+  }
   record_.prepare += cost;
   if (handover_ > Duration::zero()) stage_ = Stage::kHandOver;
   return {.kind = Wait::Kind::kWork, .work = run_.PrepareWork(cost, burn_threads_)};

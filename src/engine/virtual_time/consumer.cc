@@ -76,11 +76,12 @@ void Consumer::Visit(StateVisitor& visitor) {
   }
   if (timeline_) timeline_->Visit(visitor);
   account_.Visit(visitor);
-  if (!rank_.queue) {
+  if (rank_.queue) {
+    ready_.Visit(visitor, VisitBatch);
+  } else {
     maker_.Visit(visitor);
     visitor.Time(making_since_);
   }
-  ready_.Visit(visitor, VisitBatch);
   visitor.Epoch(epoch_);
   visitor.Index(taken_);
   if (const std::int64_t every = run_.experiment.training.sync_every; every > 0)

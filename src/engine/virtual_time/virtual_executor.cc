@@ -141,9 +141,11 @@ trace::Effective Threads::Effective() const {
 
 class EventExecutor final : public VirtualExecutor {
  public:
+  explicit EventExecutor(std::shared_ptr<DrawsBetweenRuns> draws) : draws_(std::move(draws)) {}
+
   RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                const RunControl& control) override {
-    VirtualRun run(experiment, pipeline, draws_.Of(experiment, pipeline), control);
+    VirtualRun run(experiment, pipeline, draws_->Of(experiment, pipeline), control);
     Threads threads(run, control);
     threads.Run();
     events_.fetch_add(run.simulated, std::memory_order_relaxed);
@@ -157,9 +159,12 @@ class EventExecutor final : public VirtualExecutor {
   }
 
   std::int64_t Events() const override { return events_.load(std::memory_order_relaxed); }
+  std::unique_ptr<VirtualExecutor> Sharing() const override {
+    return std::make_unique<EventExecutor>(draws_);
+  }
 
  private:
-  DrawsBetweenRuns draws_;
+  std::shared_ptr<DrawsBetweenRuns> draws_;
   std::atomic<std::int64_t> events_ = 0;
 };
 
@@ -167,7 +172,8 @@ class EventExecutor final : public VirtualExecutor {
 }  // namespace virtual_time
 
 std::unique_ptr<VirtualExecutor> MakeVirtualExecutor() {
-  return std::make_unique<virtual_time::EventExecutor>();
+  return std::make_unique<virtual_time::EventExecutor>(
+      std::make_shared<virtual_time::DrawsBetweenRuns>());
 }
 
 }  // namespace pipesim::engine

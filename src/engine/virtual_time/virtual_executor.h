@@ -20,6 +20,8 @@ class VirtualExecutor : public Executor {
  public:
   /// That the finished runs simulated: their effort. Periods that were skipped count once.
   virtual std::int64_t Events() const = 0;
+  /// Another one with a count of its own, whose runs draw together with this one's.
+  virtual std::unique_ptr<VirtualExecutor> Sharing() const = 0;
 };
 
 std::unique_ptr<VirtualExecutor> MakeVirtualExecutor();

@@ -23,7 +23,7 @@ constexpr ShortKey kShort[] = {{"workers", "loader.workers"},
                                   return "{kind: burn, cost: " + std::string(cost) + "}";
                                 }}};
 
-Sweep AxesOf(const std::vector<std::string>& typed) { return ReadAxes({}, typed, kShort); }
+Sweep AxesOf(const std::vector<std::string>& typed) { return ReadAxes({}, {}, typed, kShort); }
 
 std::vector<std::string> ValuesOf(const std::string& values) {
   const Sweep sweep = AxesOf({"workers=" + values});
@@ -111,7 +111,7 @@ TEST(AxisValues, ALaterAxisOfTheSameKeyWins) {
 
 /// The axes of a file, through an override, as both are one tree.
 Sweep AxesOfYaml(const std::string& axes) {
-  return ReadAxes({.file = std::nullopt, .overrides = {Set("sweep.axes", axes)}}, {}, {});
+  return ReadAxes({.file = std::nullopt, .overrides = {Set("sweep.axes", axes)}}, {}, {}, {});
 }
 
 TEST(SweepSection, ReadsListsRangesMapsAndPairs) {

@@ -157,6 +157,14 @@ TEST(SkippingPeriods, MakesLongRunsShort) {
   EXPECT_EQ(trace.series[static_cast<std::size_t>(trace::Series::kStepTime)].seen, kManySteps - 1);
 }
 
+// Without workers the consumer prepares each batch, and the device computes beside the next one.
+TEST(SkippingPeriods, MakesLongRunsWithoutWorkersShort) {
+  constexpr std::int64_t kManySteps = 50'000'000;
+  const trace::RunTrace trace = Predict(Stages(0, 8ms, 3ms, kManySteps));
+  EXPECT_EQ(trace.steps, kManySteps);
+  EXPECT_NEAR(base::ToSeconds(trace.end - trace.begin), kManySteps * 8e-3, 1);
+}
+
 // A SATA disk: 20/11 ns a byte, reads paced at 500000/49 ns. Its clocks come round, too, whether it
 // limits (10,240 B from 8 workers: 18.6 us each) or waits.
 TEST(SkippingPeriods, RunsOfADiskRecur) {
