@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "pipeline.h"
 
 namespace pipesim::engine {
