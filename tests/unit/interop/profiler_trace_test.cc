@@ -256,6 +256,10 @@ TEST(TraceVerdict, NamesWhatLimitsLoopsOnAnH200) {
   EXPECT_EQ(starved.verdict, Verdict::kInconclusive);  // the input side
   EXPECT_THAT(starved.headline, HasSubstr("the loader starves training"));
   EXPECT_GT(starved.gain, 10);
+  const TraceVerdict launching = Judge(Recorded("launch_bound_cuda"));
+  EXPECT_EQ(launching.verdict, Verdict::kLaunchBound);
+  EXPECT_GT(launching.gain, 2);
+  EXPECT_EQ(Judge(Recorded("synced_cuda")).verdict, Verdict::kSyncBound);
 }
 
 // The host launched ten steps in 35 ms, which took the device 186 ms.
