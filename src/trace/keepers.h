@@ -25,16 +25,22 @@ class KeyRank {
   template <class Found>
   void ForEachUpTo(std::uint64_t limit, std::int64_t first, std::int64_t keys,
                    const Found& found) const {
-    const std::uint64_t upper_limit = limit | ((std::uint64_t{1} << 33) - 1);
-    for (std::int64_t key = first; key < first + keys; ++key) {
-      if (base::UpperMix64(seed_ + static_cast<std::uint64_t>(key)) > upper_limit) [[likely]]
+    const std::int64_t end = first + keys;
+    for (std::int64_t block = first; block < end; block += kKeysAtOnce) {
+      if (NoneOfBlockUpTo(limit, block)) [[likely]]
         continue;
-      const std::uint64_t rank = (*this)(key);
-      if (rank <= limit) found(rank, key);
+      for (std::int64_t key = block; key < std::min(block + kKeysAtOnce, end); ++key) {
+        const std::uint64_t rank = (*this)(key);
+        if (rank <= limit) found(rank, key);
+      }
     }
   }
 
  private:
+  static constexpr std::int64_t kKeysAtOnce = 64;
+  /// Of the kKeysAtOnce keys from `first` on. False if one is near the limit, too.
+  bool NoneOfBlockUpTo(std::uint64_t limit, std::int64_t first) const;
+
   std::uint64_t seed_;
 };
 

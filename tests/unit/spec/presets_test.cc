@@ -37,5 +37,28 @@ TEST(Presets, ABrokenFileConcernsOnlyThoseWhoNameIt) {
   EXPECT_EQ(presets.storages.front().preset, "good");
 }
 
+TEST(DataFolders, ReadingOnceKeepWhatEachFileSaidAtFirst) {
+  const support::TemporaryFolder folder;
+  const fs::path file = folder.path() / "experiment.yaml";
+  const DataFolders once = ReadingOnce({{PIPESIM_SOURCE_DIR}});
+  const auto workers = [&](const DataFolders& folders) {
+    return ReadExperiment({.file = file, .overrides = {}}, folders).experiment.loader.workers;
+  };
+  std::ofstream(file) << "loader: {workers: 3}\n";
+  EXPECT_EQ(workers(once), 3);
+  std::ofstream(file) << "loader: {workers: 5}\n";
+  EXPECT_EQ(workers(once), 3);
+  EXPECT_EQ(workers({{PIPESIM_SOURCE_DIR}}), 5);
+}
+
+TEST(DataFolders, ReadingOnceReportTheSameProblemsAgain) {
+  const support::TemporaryFolder folder;
+  const fs::path file = folder.path() / "experiment.yaml";
+  std::ofstream(file) << "loader: {workers: 3, workers: 4}\n";
+  const DataFolders once = ReadingOnce({{PIPESIM_SOURCE_DIR}});
+  for (int time = 0; time < 2; ++time)
+    EXPECT_THROW(ReadExperiment({.file = file, .overrides = {}}, once), base::ConfigError);
+}
+
 }  // namespace
 }  // namespace pipesim::spec

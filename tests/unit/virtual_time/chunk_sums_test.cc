@@ -74,7 +74,9 @@ TEST(ChunkSums, ServeOnlyRunsOfTheSameSamplesAndCosts) {
 
 TEST(ChunkSums, OfOneExecutorLeaveEachRunAsItIs) {
   const auto shared = MakeVirtualExecutor();
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 1}) {  // more than are kept
+  constexpr std::uint64_t kSeeds = 17;  // more than are kept
+  for (std::uint64_t i = 0; i <= kSeeds; ++i) {
+    const std::uint64_t seed = i % kSeeds + 1;
     for (const int workers : {0, 1, 3}) {
       spec::Experiment experiment = DrawnCosts();
       experiment.run.seed = seed;
@@ -84,6 +86,18 @@ TEST(ChunkSums, OfOneExecutorLeaveEachRunAsItIs) {
                 Print(Predict(experiment, pipeline)));
     }
   }
+}
+
+TEST(ChunkSums, OfExecutorsThatShareDrawsLeaveEachItsOwnCountOfEvents) {
+  const spec::Experiment experiment = DrawnCosts();
+  const cost::Pipeline pipeline = cost::Stated(experiment);
+  const auto first = MakeVirtualExecutor();
+  const auto second = first->Sharing();
+  const std::string alone = Print(first->Run(experiment, pipeline, {}));
+  EXPECT_GT(first->Events(), 0);
+  EXPECT_EQ(second->Events(), 0);
+  EXPECT_EQ(Print(second->Run(experiment, pipeline, {})), alone);
+  EXPECT_EQ(second->Events(), first->Events());
 }
 
 TEST(ChunkSums, ServeNoRunWhoseHitsDependOnItsOrderOfReads) {

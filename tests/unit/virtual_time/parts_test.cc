@@ -11,6 +11,27 @@
 namespace pipesim::engine {
 namespace {
 
+// Without spans of single batches, what a worker does sample after sample is recorded at once.
+TEST(Spans, LeaveTheTotalsAsTheyAreWhetherTheyAreKeptOrNot) {
+  spec::Experiment experiment = Stages(3, 0s, 3ms, 200);
+  experiment.loader.batch_size = 8;
+  for (const auto kind : {spec::PrepareKind::kWait, spec::PrepareKind::kBurn}) {
+    experiment.prepare = {.kind = kind, .cost = Fixed(2ms)};
+    const cost::Pipeline pipeline = cost::Stated(experiment);
+    const trace::RunTrace few = Predict(experiment, pipeline);
+    const trace::RunTrace all = Predict(experiment, pipeline, WithSpans());
+    ASSERT_EQ(few.threads.size(), all.threads.size());
+    for (const trace::ThreadTotals& one : few.threads) {
+      const auto same = std::find_if(
+          all.threads.begin(), all.threads.end(),
+          [&](const auto& other) { return other.role == one.role && other.index == one.index; });
+      ASSERT_NE(same, all.threads.end());
+      EXPECT_EQ(same->times, one.times);
+    }
+    EXPECT_GT(TotalIn(few, Role::kWorker, State::kPrepare), Duration::zero());
+  }
+}
+
 RC_GTEST_PROP(TimeTree, GivesTheEarliestAndOfEqualsTheLowestActor, ()) {
   const auto actors = *rc::gen::inRange(1, 70);
   virtual_time::TimeTree tree(actors);
