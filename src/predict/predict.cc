@@ -206,7 +206,7 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
 }
 
 /// For the what-ifs of a prediction.
-diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen, 
+diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen,
                                 const Resolved& resolved,
                                 const measure::Measurement& measurement,
                                 const base::StopFlag* stop) {

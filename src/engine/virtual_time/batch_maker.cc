@@ -62,7 +62,6 @@ void BatchMaker::Visit(StateVisitor& visitor) {
 
 Wait BatchMaker::Next(Duration contended) {
   record_.contended += contended;
-  idles_ = false;
   switch (stage_) {
     case Stage::kRead:
       return left_ > 0 ? Read() : Collate();
@@ -129,7 +128,6 @@ Wait BatchMaker::Transferred() {
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - asked_;
-  idles_ = true;
   return Wait::Until(done);
 }
 
@@ -139,7 +137,6 @@ Wait BatchMaker::WaitInPrepare() {
   if (wait <= Duration::zero()) return Prepare();
   account_.Stay(State::kPrepare, run_.now);
   record_.prepare_wait += wait;
-  idles_ = true;
   return Wait::Until(run_.now + wait);
 }
 

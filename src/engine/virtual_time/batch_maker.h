@@ -19,7 +19,7 @@ class BatchMaker {
   Wait Next(base::Duration contended);
   const MadeBatch& batch() const { return batch_; }
   /// The wait that Next() returned is for the storage or a stated wait, not for a core.
-  bool idles() const { return idles_; }
+  bool idles() const { return stage_ == Stage::kWaitInPrepare || stage_ == Stage::kPrepare; }
   void Visit(StateVisitor& visitor);
 
  private:
@@ -53,7 +53,6 @@ class BatchMaker {
   std::int64_t left_ = 0;                 ///< samples not yet read
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
-  bool idles_ = false;
   ChunkDemand demand_;  ///< of the present chunk
   base::Instant asked_;  ///< when its transfer began, where the storage shares its bandwidth
   trace::BatchRecord record_;
