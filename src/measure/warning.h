@@ -31,7 +31,10 @@ struct MaxDuration {
   double max_duration_s = 0;
   double max_noise = 0;
   std::optional<double> noise;
-  std::optional<std::int64_t> enough_steps;  ///< StepsForInterval
+  /// StepsForInterval and the time they take; unset where that is beyond ten times the limit: such
+  /// a rate changes, and more steps of it do not narrow the interval.
+  std::optional<std::int64_t> enough_steps = {};
+  double enough_s = 0;
 };
 struct ForeignCpu {
   static constexpr std::string_view kCode = "foreign-cpu";

@@ -154,15 +154,24 @@ Found CheckContention(const Case& c) {
   return warnings::UnseenContention{.kernel_s = waited_s, .seen_s = w.contended_s};
 }
 
+/// Of the time limit: longer runs are no advice.
+constexpr double kMostPatience = 10;
+
 Found CheckMaxDuration(const Case& c) {
   const std::optional<double> noise = RelativeHalfWidth(c.measured.result);
   const spec::Run& run = c.experiment.run;
   if (c.trace.end_reason != trace::EndReason::kMaxDuration || run.duration) return std::nullopt;
   if (noise && *noise <= run.max_noise) return std::nullopt;
-  return warnings::MaxDuration{.max_duration_s = base::ToSeconds(run.max_duration),
-                               .max_noise = run.max_noise,
-                               .noise = noise,
-                               .enough_steps = StepsForInterval(c.measured.result, run.max_noise)};
+  warnings::MaxDuration warning{.max_duration_s = base::ToSeconds(run.max_duration),
+                                .max_noise = run.max_noise,
+                                .noise = noise};
+  const Result& result = c.measured.result;
+  if (const auto steps = StepsForInterval(result, run.max_noise)) {
+    const double step_s = result.measured_s / static_cast<double>(result.steps);
+    warning.enough_s = static_cast<double>(*steps) * step_s;
+    if (warning.enough_s <= kMostPatience * warning.max_duration_s) warning.enough_steps = steps;
+  }
+  return warning;
 }
 
 Found CheckLaunch(const Case& c) {

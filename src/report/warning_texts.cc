@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "diagnose/texts.h"
 #include "report/format.h"
 
 namespace pipesim::report {
@@ -69,7 +70,9 @@ struct Wording {
     return fmt::format("{} passed before the interval was within {}{}.{}", Time(w.max_duration_s),
                        Noise(w.max_noise),
                        w.noise ? fmt::format(" (it is {})", Noise(*w.noise)) : "",
-                       w.enough_steps ? fmt::format(" --steps {} would do.", *w.enough_steps) : "");
+                       w.enough_steps ? fmt::format(" --steps {} ({}) would do.", *w.enough_steps,
+                                                    diagnose::SecondsText(w.enough_s))
+                                      : "");
   }
 
   std::string operator()(const warnings::ForeignCpu& w) const {

@@ -209,6 +209,12 @@ TEST(Warnings, SayThatTimeRanOutBeforeTheIntervalWasNarrow) {
   ASSERT_TRUE(ran_out);
   EXPECT_DOUBLE_EQ(ran_out->max_duration_s, 60);
   EXPECT_GT(ran_out->noise, 0.001);
+  EXPECT_FALSE(ran_out->enough_steps);  // a hundred times as long
+  experiment.run.max_noise = *ran_out->noise / 2;
+  const auto nearer = FactsOf<warnings::MaxDuration>(Measured(trace, experiment));
+  ASSERT_TRUE(nearer && nearer->enough_steps);
+  const Result& result = Measured(trace, experiment).result;
+  EXPECT_NEAR(nearer->enough_s, 4 * result.measured_s, 0.2 * result.measured_s);
   experiment.run.max_noise = 0.5;
   EXPECT_FALSE(FactsOf<warnings::MaxDuration>(Measured(trace, experiment)));
 }

@@ -32,9 +32,9 @@ TEST(WarningText, SaysWhatTheThroughputCountsWhereStockChanges) {
 }
 
 TEST(WarningText, SaysHowWideTheIntervalStillIs) {
-  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.02, 0.034, 1200}),
-            "60 s passed before the interval was within 2.0 % (it is 3.4 %). --steps 1200 would "
-            "do.");
+  EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.02, 0.034, 1200, 170}),
+            "60 s passed before the interval was within 2.0 % (it is 3.4 %). --steps 1200 "
+            "(3 min) would do.");
   EXPECT_EQ(WarningText(warnings::MaxDuration{60, 0.1, {}, {}}),
             "60 s passed before the interval was within 10 %.");
 }
