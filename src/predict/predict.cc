@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/memory_plan.h"
+#include "diagnose/question.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
@@ -79,12 +80,24 @@ StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pip
   return steps;
 }
 
+/// Workers still fill their windows. Where cores are shared, training gets more of them once they
+/// are full.
+bool StockGrows(const trace::RunTrace& trace, const Experiment& experiment) {
+  constexpr double kGrows = 0.01;  // of what is delivered
+  const auto window = measure::MeasuredWindow(trace, experiment);
+  return window && !window->epochs &&
+         static_cast<double>(window->loaded - window->samples) >
+             kGrows * static_cast<double>(window->samples);
+}
+
 /// Virtual time costs nothing, so runs' limit of 60 s does not apply.
 std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
-                                           const Experiment& exact, const StepRange& steps) {
+                                           const Experiment& exact, const StepRange& steps,
+                                           bool shares_cores) {
   if (trace.steps >= steps.most) return trace::EndReason::kEnough;
   if (trace.steps < steps.least) return std::nullopt;
-  return measure::StopReason(trace, now, exact);
+  const auto reason = measure::StopReason(trace, now, exact);
+  return reason && shares_cores && StockGrows(trace, exact) ? std::nullopt : reason;
 }
 
 /// The experiment with the limits of a prediction of automatic length.
@@ -135,12 +148,13 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
                            : precision ? UntilPrecise(chosen, *precision)
                                        : chosen;
   const StepRange steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s);
+  const bool shares_cores = diagnose::Oversubscribed(diagnose::VariantOf(chosen, resolved.pipeline));
   // Steps and epochs end a run by themselves.
   if (!automatic && !run.duration && (!precision || run.barrier))
     return executor.Run(chosen, resolved.pipeline, control);
   control.enough = [&](const trace::RunTrace& trace,
                        base::Instant now) -> std::optional<trace::EndReason> {
-    if (automatic) return LongEnough(trace, now, exact, steps);
+    if (automatic) return LongEnough(trace, now, exact, steps, shares_cores);
     const bool precise = precision && trace.steps >= steps.least &&
                          measure::StopReason(trace, now, exact) == trace::EndReason::kEnough;
     return precise ? trace::EndReason::kEnough : measure::StopReason(trace, now, chosen);

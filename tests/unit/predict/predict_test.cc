@@ -73,6 +73,19 @@ TEST(Prediction, AStatedStepOfARealDeviceReplacesTheProfiles) {
   EXPECT_NEAR(rate("device: {name: \"cuda:0\", step: 2ms}\n"), 32000, 20);
 }
 
+// While the windows fill, loading takes two cores; once they are full, training gets its share back.
+TEST(Prediction, LastsUntilThreadsThatShareCoresHaveFilledTheirWindows) {
+  const auto rate = [](int prefetch_factor) {
+    const spec::Experiment experiment = Read(
+        "model: resnet50\nstorage: none\nprepare: 650us\nlimits: {cpus: 2}\n"
+        "device: {emulated: {preset: h200}}\n"
+        "loader: {batch_size: 32, workers: 12, dispatch: shared, prefetch_factor: " +
+        std::to_string(prefetch_factor) + "}\n");
+    return *Predict(experiment, FreeMachine(""), nullptr).measurement.result.samples_per_s;
+  };
+  EXPECT_NEAR(rate(16) / rate(4), 1, 0.01);
+}
+
 constexpr const char* kProcesses =
     "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
     "storage: none\nprepare: 100us\nrun: {steps: 200}\nlimits: {cpus: 8}\n"
