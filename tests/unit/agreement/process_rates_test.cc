@@ -44,13 +44,17 @@ spec::Experiment ExperimentOf(const ProcessCase& of) {
   return experiment;
 }
 
-/// Steps per second, without the time that the threads of `limits` waited for a core.
+/// Steps per second, without the time that the threads of `limits` waited for a core, or for a
+/// device whose thread waited for one: where they limit, the device itself never does.
 double Undisturbed(const trace::RunTrace& trace, trace::Role limits) {
   const trace::Checkpoint &first = trace.progress.front(), &last = trace.progress.back();
   const auto threads = std::count_if(trace.threads.begin(), trace.threads.end(),
                                      [&](const auto& each) { return each.role == limits; });
+  const auto time_in = [&](trace::State state) {
+    return trace::TimeIn(trace, limits, state, first.at, last.at);
+  };
   const base::Duration disturbed =
-      trace::TimeIn(trace, limits, trace::State::kContended, first.at, last.at) / threads;
+      (time_in(trace::State::kContended) + time_in(trace::State::kCompute)) / threads;
   return static_cast<double>(last.steps - first.steps) /
          base::ToSeconds(last.at - first.at - disturbed);
 }
