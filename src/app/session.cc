@@ -51,7 +51,8 @@ std::vector<int> AllowedOf(const std::vector<int>& listed, const base::CpuAllowa
   return both;
 }
 
-void LimitCpus(const Experiment& experiment) {
+/// Returns what it leaves out.
+std::vector<int> LimitCpus(const Experiment& experiment) {
   const spec::Limits& limits = experiment.limits;
   const base::CpuAllowance allowed = base::ReadCpuAllowance();
   if (limits.cpu_count)
@@ -59,6 +60,11 @@ void LimitCpus(const Experiment& experiment) {
   else if (!limits.cpu_list.empty())
     base::PinProcess(AllowedOf(limits.cpu_list, allowed));
   if (limits.omp_wait == spec::OmpWait::kPassive) setenv("OMP_WAIT_POLICY", "passive", 1);
+  std::vector<int> left_out;
+  const std::vector<int> used = base::ReadCpuAllowance().cpus;
+  std::set_difference(allowed.cpus.begin(), allowed.cpus.end(), used.begin(), used.end(),
+                      std::back_inserter(left_out));
+  return left_out;
 }
 
 /// OMP_NUM_THREADS is the default where limits.compute_threads is not set, as in PyTorch.
@@ -316,11 +322,12 @@ std::string CpusNotHere(const spec::Limits& limits, const base::CpuAllowance& al
       CpuListText(limits.cpu_list), CpuListText(allowed.cpus), CpuListText(used));
 }
 
-void PrepareMachine(Experiment& experiment) {
+std::vector<int> PrepareMachine(Experiment& experiment) {
   CountSamples(experiment);
-  LimitCpus(experiment);
+  std::vector<int> left_out = LimitCpus(experiment);
   ResolveThreads(experiment);
   ResolveDevice(experiment);
+  return left_out;
 }
 
 measure::Measurement MeasureOnce(const Experiment& experiment, const engine::RunControl& control) {

@@ -25,8 +25,9 @@ std::string CpusNotHere(const spec::Limits& limits, const base::CpuAllowance& al
 
 /// Turns `auto` into what this machine has (device, threads), counts a folder of real samples, pins
 /// the process to its cores and sets OMP variables. Call before anything starts threads. Loads
-/// LibTorch only if the device needs it. Throws base::ConfigError, base::EnvironmentError.
-void PrepareMachine(spec::Experiment& experiment);
+/// LibTorch only if the device needs it. Returns the processors that this process may use and
+/// limits.cpus leaves out. Throws base::ConfigError, base::EnvironmentError.
+std::vector<int> PrepareMachine(spec::Experiment& experiment);
 
 /// Runs it once and fills in the whole report except next_argv and context.argv. Call after
 /// PrepareMachine. `kept`: where the trace goes.

@@ -83,4 +83,23 @@ double NeighbourWatch::PeerCores() const {
   return ToSeconds(peers) / elapsed_s;
 }
 
+IdleWatch::IdleWatch(std::vector<int> cpus, fs::path root)
+    : cpus_(std::move(cpus)), root_(std::move(root)), begin_(SystemClock().Now()) {
+  std::sort(cpus_.begin(), cpus_.end());
+  if (!cpus_.empty()) before_ = ReadBusyTimes(root_);
+}
+
+std::vector<int> IdleWatch::Idle() const {
+  if (cpus_.empty()) return {};
+  const double elapsed_s = ToSeconds(SystemClock().Now() - begin_);
+  const std::map<int, Duration> now = ReadBusyTimes(root_);
+  std::vector<int> idle;
+  for (const int cpu : cpus_) {
+    const auto from = before_.find(cpu), to = now.find(cpu);
+    if (from == before_.end() || to == now.end()) continue;
+    if (ToSeconds(to->second - from->second) < kMostBusy * elapsed_s) idle.push_back(cpu);
+  }
+  return idle;
+}
+
 }  // namespace pipesim::base

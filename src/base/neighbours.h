@@ -36,4 +36,22 @@ class NeighbourWatch {
   std::map<pid_t, Duration> before_;  ///< CPU time
 };
 
+/// Watches processors that this process leaves alone, from its construction on.
+class IdleWatch {
+ public:
+  /// A processor whose busy share is below this counts as idle: what the kernel's own threads take.
+  static constexpr double kMostBusy = 0.05;
+
+  explicit IdleWatch(std::vector<int> cpus, std::filesystem::path root = "/");
+
+  /// Those that were idle since construction, ascending.
+  std::vector<int> Idle() const;
+
+ private:
+  std::vector<int> cpus_;
+  std::filesystem::path root_;
+  Instant begin_;
+  std::map<int, Duration> before_;  ///< ReadBusyTimes
+};
+
 }  // namespace pipesim::base

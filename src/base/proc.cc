@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include "base/text.h"
 
 namespace pipesim::base {
@@ -26,6 +28,24 @@ std::string ReadProcFile(const std::filesystem::path& file) {
   }
   close(fd);
   return text;
+}
+
+// "cpuN user nice system idle iowait irq softirq steal …" in clock ticks.
+std::map<int, Duration> ReadBusyTimes(const std::filesystem::path& root) {
+  std::map<int, Duration> times;
+  const long per_second = sysconf(_SC_CLK_TCK);
+  if (per_second <= 0) return times;
+  std::istringstream lines(ReadProcFile(root / "proc/stat"));
+  for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
+    std::istringstream fields(line.substr(3));
+    int cpu = 0;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
+    if (line[3] == ' ' || !(fields >> cpu)) continue;  // the sum over all
+    if (!(fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq)) continue;
+    const auto ticks = static_cast<double>(user + nice + system + irq + softirq);
+    times[cpu] = FromSeconds(ticks / static_cast<double>(per_second));
+  }
+  return times;
 }
 
 }  // namespace pipesim::base

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "base/units.h"
 
@@ -27,6 +28,7 @@ struct Machine {
   /// many as `cores`.
   int processors = 0;
   OtherPrograms others = {};
+  std::vector<int> idle_cpus = {};  ///< processors that the run could use instead of its own
 
   base::Duration worker_startup{};  ///< from the run's begin until a worker's first instruction
   base::Duration wake_up{};  ///< from the event that a thread waits for until it runs on a core

@@ -132,6 +132,7 @@ std::vector<Setting> FewerThreads(const Variant& s) {
   for (int threads = s.ComputeThreads() - 1; threads >= 1; --threads)
     settings.push_back(ComputeThreads(s, threads));
   if (auto passive = PassiveWait(s)) settings.push_back(*std::move(passive));
+  if (auto idle = OtherCpus(s)) settings.push_back(*std::move(idle));
   return settings;
 }
 

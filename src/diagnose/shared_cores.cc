@@ -5,16 +5,41 @@
 #include <cmath>
 
 #include "base/number_text.h"
+#include "spec/cpu_list.h"
 
 namespace pipesim::diagnose {
+
+namespace {
+
+bool SharesCores(const cost::Machine& machine) {
+  constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
+  return machine.others.held > 0 && machine.others.held >= kLeast * machine.cores;
+}
+
+Variant Alone(Variant v) {
+  v.pipeline.machine.others = {};
+  return v;
+}
+
+}  // namespace
+
+std::optional<Setting> OtherCpus(const Variant& now) {
+  const cost::Machine& machine = now.pipeline.machine;
+  const auto count = static_cast<std::size_t>(machine.Processors());
+  if (!SharesCores(machine) || count == 0 || machine.idle_cpus.size() < count) return std::nullopt;
+  spec::Limits limits;
+  limits.cpu_list.assign(machine.idle_cpus.begin(),
+                         machine.idle_cpus.begin() + static_cast<std::ptrdiff_t>(count));
+  std::string cpus = spec::CpusText(limits);
+  std::erase(cpus, '"');
+  return Setting{.text = "to the idle cpus " + cpus, .set = {{"limits.cpus", cpus}}, .change = Alone};
+}
 
 std::optional<Setting> PassiveWait(const Variant& now) {
   const cost::Machine& machine = now.pipeline.machine;
   const bool spins = machine.pool_spin || machine.barrier_slice;
   const bool has_quota = machine.cores < machine.Processors();
-  constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
-  const bool shared = machine.others.held >= kLeast * machine.cores;
-  if (!shared && !has_quota) return std::nullopt;
+  if (!SharesCores(machine) && !has_quota) return std::nullopt;
   if (!now.on_cpu() || now.ComputeThreads() < 2 || !spins ||
       now.settings.limits.omp_wait == spec::OmpWait::kPassive)
     return std::nullopt;
@@ -32,16 +57,15 @@ std::optional<Setting> PassiveWait(const Variant& now) {
 
 std::optional<Setting> WithoutOtherPrograms(const Variant& now) {
   if (now.pipeline.machine.others.wanted == 0) return std::nullopt;
-  return Setting{.text = std::string(kWithoutOthers), .set = {}, .change = [](Variant after) {
-                   after.pipeline.machine.others = {};
-                   return after;
-                 }};
+  return Setting{.text = std::string(kWithoutOthers), .set = {}, .change = Alone};
 }
 
 std::vector<Lever> SharedCoresLevers(const Question& q) {
   std::vector<Lever> levers;
   if (auto passive = PassiveWait(q.now))
     levers.push_back({.setting = *std::move(passive), .feasible_here = true});
+  if (auto idle = OtherCpus(q.now))
+    levers.push_back({.setting = *std::move(idle), .feasible_here = true});
   if (auto without = WithoutOtherPrograms(q.now))
     levers.push_back({.setting = *std::move(without), .takes = Takes::kDevice});
   return levers;

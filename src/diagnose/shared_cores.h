@@ -20,10 +20,14 @@ inline constexpr std::string_view kWithoutOthers = "without the other programs";
 /// -20 % and +30 % where the model said +20 %.
 std::optional<Setting> PassiveWait(const Variant& now);
 
+/// limits.cpus: as many processors that stood idle beside the run, where other programs take some of
+/// its own; nullopt where there are not enough.
+std::optional<Setting> OtherCpus(const Variant& now);
+
 /// The machine without other programs; nullopt where there are none.
 std::optional<Setting> WithoutOtherPrograms(const Variant& now);
 
-/// Both, for the what-if table.
+/// All of them, for the what-if table.
 std::vector<Lever> SharedCoresLevers(const Question& question);
 
 /// "other programs take 1.0 of 2 cores; without them training would be 20 times as fast", where that

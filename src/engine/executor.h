@@ -40,6 +40,9 @@ struct RunControl {
   std::function<std::optional<ProbePlan>(const trace::RunTrace&)> plan_probes;
   /// The virtual engine may skip what repeats itself exactly. The trace is the same.
   bool skip_periods = true;
+  /// Processors that this process may use and limits.cpus leaves out: the threaded engine sees which
+  /// of them stay idle (Effective::idle_cpus).
+  std::vector<int> spare_cpus = {};
   bool force = false;       ///< begin even where memory will not suffice by the estimate
   bool keep_spans = false;  ///< record the spans of single batches (trace::TraceOptions)
   bool mark_stages = false;  ///< for a profiler that is attached (engine/stage_marks.h)

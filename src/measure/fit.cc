@@ -69,6 +69,7 @@ class Fitting {
     const double cores = m_.resources.cores > 0 ? m_.resources.cores : m_.effective.cores;
     if (cores > 0) machine.cores = cores;
     machine.processors = static_cast<int>(m_.effective.cpus.size());
+    machine.idle_cpus = m_.effective.idle_cpus;
     const double held = std::min(m_.resources.foreign_cores.value_or(0), machine.Processors());
     // Time by the kernel's tick is not known better.
     constexpr double kLeast = 0.01;

@@ -68,8 +68,9 @@ std::string CpusText(const Limits& limits) {
     std::size_t last = i;
     while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
     if (!text.empty()) text += ',';
-    // A single processor is written as a range, because a bare number is a count.
-    text += std::to_string(cpus[i]) + "-" + std::to_string(cpus[last]);
+    text += std::to_string(cpus[i]);
+    // A list of one processor is written as a range, because a bare number is a count.
+    if (last > i || cpus.size() == 1) text += "-" + std::to_string(cpus[last]);
     i = last + 1;
   }
   return "\"" + text + "\"";

@@ -179,6 +179,7 @@ struct Effective {
   /// Cores that programs used with which the kernel shares cores thread by thread; the others have
   /// a scheduling group of their own.
   double peer_cores = 0;
+  std::vector<int> idle_cpus;  ///< allowed, left out by limits.cpus, and idle during the run
 };
 
 /// Spans are kept for this many batches at either end of a run, but at most kKeptSpans spans at

@@ -31,7 +31,8 @@ spec::Experiment ReadAskedOfRun(const Arguments& arguments) {
 }
 
 report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Experiment& experiment,
-                                     Handover& handover, trace::RunTrace& trace) {
+                                     std::vector<int> spare_cpus, Handover& handover,
+                                     trace::RunTrace& trace) {
   base::StopFlag stop;
   InterruptHandler interrupt(stop);
   ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
@@ -47,6 +48,7 @@ report::RunReport RunShowingProgress(const Arguments& arguments, const spec::Exp
       line.ShowPreparing(doing, share);
     };
   }
+  control.spare_cpus = std::move(spare_cpus);
   control.keep_spans = ExportsSpans(arguments);
   control.force = arguments.Has("force");
   control.mark_stages = arguments.Has("nvtx");
@@ -75,14 +77,14 @@ ExitCode RunAndHandOver(const Arguments& arguments, Handover& handover) {
   spec::Experiment experiment = ReadAskedOfRun(arguments);
   const std::string cpus_not_here = CpusNotHere(experiment.limits, base::ReadCpuAllowance());
   if (!cpus_not_here.empty()) spdlog::warn(cpus_not_here);
-  PrepareMachine(experiment);
+  const std::vector<int> spare_cpus = PrepareMachine(experiment);
   report::RunReport nothing = NothingMeasured(experiment);
   nothing.context.argv = arguments.typed;
   handover.Begin(report::ToJson(nothing));
   Outcome outcome;
   try {
     trace::RunTrace trace;
-    outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, handover, trace));
+    outcome = OutcomeOf(arguments, RunShowingProgress(arguments, experiment, spare_cpus, handover, trace));
     if (ExportsSpans(arguments)) HandOverSpans(trace, outcome, handover);
   } catch (const std::bad_alloc&) {
     outcome = OutcomeWithoutMemory(*handover.begun(), handover.last_progress());

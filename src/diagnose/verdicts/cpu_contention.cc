@@ -89,6 +89,7 @@ const VerdictPage kPage = {
             "--workers N, so that N and the training threads fit the cores",
             "--threads N (limits.compute_threads), to leave cores to the workers",
             "--set limits.omp_wait=passive, so that threads sleep at a barrier instead of spinning",
+            "--cpus LIST, processors that no other program uses",
         },
     .pytorch =
         {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -17,25 +18,16 @@ using base::Duration;
 
 namespace {
 
-// /proc/stat, "cpuN user nice system idle iowait irq softirq steal …" in clock ticks: busy is
-// everything but idle, iowait and steal. Source: proc(5).
+/// Of `cpus` together; nullopt where one of them is not shown.
 std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
-  std::istringstream lines(base::ReadProcFile("/proc/stat"));
-  std::int64_t ticks = 0;
-  std::size_t found = 0;
-  for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
-    std::istringstream fields(line.substr(3));
-    int cpu = 0;
-    std::int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0;
-    if (line[3] == ' ' || !(fields >> cpu)) continue;  // the sum over all
-    if (!(fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq)) continue;
-    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) continue;
-    ++found;
-    ticks += user + nice + system + irq + softirq;
+  const std::map<int, Duration> times = base::ReadBusyTimes();
+  Duration busy{};
+  for (const int cpu : cpus) {
+    const auto time = times.find(cpu);
+    if (time == times.end()) return std::nullopt;
+    busy += time->second;
   }
-  const long per_second = sysconf(_SC_CLK_TCK);
-  if (found == 0 || found != cpus.size() || per_second <= 0) return std::nullopt;
-  return base::FromSeconds(static_cast<double>(ticks) / static_cast<double>(per_second));
+  return cpus.empty() ? std::nullopt : std::optional(busy);
 }
 
 base::Bytes Resident() {

@@ -52,6 +52,12 @@ class ThreadedExecutor final : public Executor {
   }
 
  private:
+  /// Watched from the run's begin on.
+  struct Neighbours {
+    base::NeighbourWatch programs;
+    base::IdleWatch spare;
+  };
+
   RunTrace NeverBegan(Instant begin, EndReason reason, std::string failure) const {
     RunTrace trace;
     trace.begin = begin;
@@ -64,7 +70,7 @@ class ThreadedExecutor final : public Executor {
   RunTrace RunThreads(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                       const RunControl& control) {
     const base::CpuAllowance cpus = base::ReadCpuAllowance();
-    const base::NeighbourWatch neighbours(cpus.cpus);
+    const Neighbours neighbours{base::NeighbourWatch(cpus.cpus), base::IdleWatch(control.spare_cpus)};
     SamplePool content(experiment);  // slow, so before the run's clock starts
     const auto run = std::make_shared<RunState>(experiment, pipeline, parts_, std::move(content),
                                                 parts_.clock->Now(), control);
@@ -116,7 +122,7 @@ class ThreadedExecutor final : public Executor {
   }
 
   trace::Effective Effective(const RunState& run, const base::CpuAllowance& cpus,
-                             const base::NeighbourWatch& neighbours) const {
+                             const Neighbours& neighbours) const {
     const TrainerInfo info = parts_.trainer->info();
     trace::Effective effective;
     effective.cores = cpus.Cores();
@@ -132,7 +138,8 @@ class ThreadedExecutor final : public Executor {
     effective.max_occupancy = MaxOccupancy(run.experiment.loader, run.pin != nullptr);
     effective.device_memory = info.device_memory;
     effective.model_parameters = info.parameters;
-    effective.peer_cores = neighbours.PeerCores();
+    effective.peer_cores = neighbours.programs.PeerCores();
+    effective.idle_cpus = neighbours.spare.Idle();
     return effective;
   }
 

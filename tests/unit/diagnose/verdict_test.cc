@@ -261,6 +261,29 @@ TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
                               ::testing::HasSubstr("20 ms beside the workers, 2 ms alone"))));
 }
 
+TEST(Verdict, IdleProcessorsAreAWayOutOfContention) {
+  const auto beside_others = [](std::vector<int> idle) {
+    MadeRun run = RunBuilder::OnCpu(2 * kMs, 2)
+                      .Cores(2)
+                      .Workers(1)
+                      .StepBesideWorkers(20 * kMs, 4 * kMs)
+                      .Efficiency(0.1)
+                      .Build();
+    run.measurement.resources.foreign_cores = 0.97;
+    run.measurement.effective.cpus = {0, 1};
+    run.measurement.effective.idle_cpus = std::move(idle);
+    return Diagnose(run.experiment, run.measurement, run.Pipeline(), [](const Variant& v) {
+      return PredictByBounds(v) * (v.pipeline.machine.others.held > 0 ? 0.1 : 1);
+    });
+  };
+  const Diagnosis d = beside_others({3, 5, 6});
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("limits.cpus", "3,5")));
+  EXPECT_NEAR(Row(d, "to the idle cpus 3,5")->gain, 9, 1e-6);
+  EXPECT_THAT(beside_others({3}).what_if,
+              Not(Contains(::testing::Field(&WhatIf::change, ::testing::HasSubstr("idle cpus")))));
+}
+
 TEST(Verdict, FewerThreadsComeFirstWhereTheyGainMoreThanTheLoader) {
   // A worker of 6.4 ms limits by bounds; but one thread of the pool alone trains at twice the rate.
   const Predictor predict = [](const Variant& v) {
