@@ -111,7 +111,8 @@ class Measuring:
         self.case.promise = next((each for each in promises_of(self.first) if each.recommended), None)
         return True
 
-    def first_round(self):
+    def make_changes(self):
+        """Makes the changes that can still decide, each once; call again where another round has changed what is sure."""
         wanted = self.configuration
         if self.case.promise:
             settings = self.case.promise.settings
@@ -138,7 +139,7 @@ class Measuring:
                     self.run_new(verdict, settings)
 
     def run_new(self, verdict, settings):
-        """Runs a change of the first round, once."""
+        """Runs a change for the first time."""
         known = set(self.case.changes)
         name = self.add(verdict, settings)
         if name not in known:
@@ -217,9 +218,10 @@ def measure(runs, configuration, device, seconds, rounds):
     case = measuring.case
     if not measuring.begin():
         return case
-    measuring.first_round()
+    measuring.make_changes()
     for number in range(1, rounds):
         measuring.later_round(number)
+        measuring.make_changes()
     if case.promise:
         name = measuring.add("", case.promise.settings)
         if case.rates[name]:
