@@ -90,7 +90,7 @@ class Measuring:
         answer = self.runs(changed(case.command, settings), number)
         if not answer.rate:  # None, or no sample in the measured time
             why = answer.errors.strip() or (f"exit code {answer.code}" if answer.code else "no sample in the measured time")
-            case.failed.append((name, why.splitlines()[-1][:200]))
+            case.failed.append((name, why.splitlines()[0].removeprefix("pipesim: ")[:200]))
             return None
         case.rates[name].append(answer.rate)
         return answer

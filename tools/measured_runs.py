@@ -37,11 +37,12 @@ class MeasuredRuns:
                 line = json.loads(text)
             except ValueError:
                 continue  # cut off when the measurement was killed
-            self.kept[key(line["words"], line["round"])] = line
-            self.took_s.append(line["wall_s"])
+            if line["report"]:  # one that failed is tried again
+                self.kept[key(line["words"], line["round"])] = line
+                self.took_s.append(line["wall_s"])
 
     def __call__(self, words, number=0):
-        """The run's answer; `number` tells repeats apart. A run that failed is an answer, too."""
+        """The run's answer; `number` tells repeats apart. A run that failed is an answer, too, for this call."""
         if key(words, number) not in self.kept:
             self.measure(words, number)
         line = self.kept[key(words, number)]

@@ -133,11 +133,11 @@ def check_measured_runs(wrong):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "runs.jsonl"
         runs = measured_runs.MeasuredRuns(pipesim, file)
-        rates = [runs(words, number).rate for words, number in [(["a"], 0), (["a"], 0), (["a"], 1), (["bad"], 0)]]
+        rates = [runs(words, number).rate for words, number in [(["a"], 0), (["a"], 0), (["a"], 1), (["bad"], 0), (["bad"], 0)]]
         file.write_text(file.read_text() + '{"words": ["b"')
         again = measured_runs.MeasuredRuns(pipesim, pathlib.Path(folder) / "more.jsonl", [file], limit_s=0)
-        kept = [again(["a"], 1).rate, again(["bad"], 0).rate]
-        if rates != [100, 100, 100, None] or kept != [100, None] or len(calls) != 3 or again.rates() != {("a",): [100, 100]}:
+        kept = [again(["a"], 1).rate, again.known(["bad"], 0)]
+        if rates != [100, 100, 100, None, None] or kept != [100, False] or len(calls) != 3 or again.rates() != {("a",): [100, 100]}:
             wrong.append(f"measured runs: {rates}, {kept}, {calls}, {again.rates()}")
         try:
             again(["b"], 0)
