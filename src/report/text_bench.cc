@@ -178,7 +178,7 @@ void AddBenchMachine(const Sheet& sheet) {
                                from.empty() ? "" : " Peaks from " + from + "."));
   }
   if (document.At("bench.stopped_by").Text() == "max_time")
-    sheet.page.Add(fmt::format("Stopped after {}; --max-time allows more.",
+    sheet.page.Add(fmt::format("--max-time was {}; more of it reaches the rest.",
                                Seconds(document.At("bench.max_time_s").NumberOr(0), 3)));
 }
 
