@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/stats.h"
@@ -53,6 +54,13 @@ constexpr double kNarrow = 0.02;
 constexpr double kMostSeconds = 0.5;
 constexpr std::int64_t kMostOperations = 1'000'000;
 
+// Whether an operation fits into the time that is left is asked of smaller ones.
+/// FLOPs, or bytes: a core does these in less than a second, so a trial would take as long.
+constexpr double kLittleWork = 1e9;
+/// An operation of this length spends its time on its work and not on being called or launched.
+constexpr double kTelling_s = 0.05;
+constexpr std::int64_t kFirstTrial = 64;  ///< the first trial is this much smaller
+
 double SecondsEach(const cost::OperationTime& time, std::int64_t count) {
   return time.done_s / static_cast<double>(count);
 }
@@ -80,12 +88,16 @@ class BenchRunner {
       const spec::DeviceId device = DeviceOfWay(way, plan);
       result_.series.push_back({way, device, device.IsEmulated(), {}});
     }
-    last_s_.assign(result_.series.size(), 0);
+    for (std::size_t way = 0; way < result_.series.size(); ++way)
+      if (result_.series[way].way.on_gpu) order_.push_back(way);
+    for (std::size_t way = 0; way < result_.series.size(); ++way)
+      if (!result_.series[way].way.on_gpu) order_.push_back(way);
+    longest_.assign(result_.series.size(), {});
   }
 
   BenchResult Run() {
     for (std::size_t i = 0; i < plan_.sizes.size(); ++i)
-      for (std::size_t way = 0; way < result_.series.size(); ++way) {
+      for (const std::size_t way : order_) {
         if (control_.on_progress)
           control_.on_progress(std::string(plan_.kind->name) + " " + std::to_string(plan_.sizes[i]),
                                static_cast<double>(i) / static_cast<double>(plan_.sizes.size()));
@@ -113,13 +125,60 @@ class BenchRunner {
       result_.interrupted = true;
       return {size, std::nullopt, "interrupted"};
     }
-    // Larger ones take no less: one warm-up and one repeat.
-    if (Left() < 2 * last_s_[way]) {
-      result_.out_of_time = true;
-      return {size, std::nullopt, "the time limit (--max-time)"};
-    }
     const auto ways_left = static_cast<double>((plan_.sizes.size() - index) * result_.series.size());
-    return Measured(way, size, std::min(kMostSeconds, Left() / ways_left));
+    const double share_s = std::min(kMostSeconds, Left() / ways_left);
+    double allowed_s = Left();
+    if (!series.way.on_gpu) allowed_s -= share_s * GpuWays() * static_cast<double>(plan_.sizes.size() - index - 1);
+    try {
+      if (const auto each_s = TooLong(way, size, allowed_s)) {
+        result_.out_of_time = true;
+        return {size, std::nullopt, "the time limit (--max-time)", each_s};
+      }
+      return Measured(way, size, share_s);
+    } catch (const engine::OutOfMemory& error) {
+      return {size, std::nullopt, error.what()};
+    } catch (const std::bad_alloc&) {
+      return {size, std::nullopt, "the host's memory is not enough"};
+    }
+  }
+
+  double GpuWays() const {
+    return static_cast<double>(std::count_if(result_.series.begin(), result_.series.end(), [](const BenchSeries& each) {
+      return each.way.on_gpu && !each.predicted;
+    }));
+  }
+
+  double WorkAt(std::size_t way, std::int64_t size) const {
+    const cost::Work work = cost::WorkOf(result_.series[way].way.operation, size, plan_.experiment);
+    return std::max(work.flops, work.bytes);
+  }
+
+  /// Operations that TimeLoop needs at least: two to warm up, of which the second counts where it is long.
+  double FewestOperations() const {
+    return plan_.iterations ? 2 + 1.1 * static_cast<double>(*plan_.iterations) : 2;
+  }
+
+  /// Seconds of one operation where timing it would take longer than `allowed_s`, by the work of smaller ones. Trials
+  /// grow until one is long enough to tell, so that a short call's cost is not taken for work.
+  std::optional<double> TooLong(std::size_t way, std::int64_t size, double allowed_s) {
+    Known& known = longest_[way];
+    if (known.size == 0) {
+      if (WorkAt(way, size) < kLittleWork) return std::nullopt;
+      Try(way, std::max<std::int64_t>(1, size / kFirstTrial));
+    }
+    while (true) {
+      const double each_s = known.each_s * std::max(1.0, WorkAt(way, size) / WorkAt(way, known.size));
+      if (each_s * FewestOperations() <= allowed_s) return std::nullopt;
+      const std::int64_t next = std::min(2 * known.size, size / 2);
+      if (known.each_s >= kTelling_s || next <= known.size) return each_s;
+      Try(way, next);
+    }
+  }
+
+  void Try(std::size_t way, std::int64_t size) {
+    const auto loop = control_.make(RequestFor(way, size));
+    loop->Run(1);
+    longest_[way] = {size, SecondsEach(loop->Run(1), 1)};
   }
 
   BenchPoint Predicted(const BenchSeries& series, std::int64_t size) const {
@@ -129,7 +188,7 @@ class BenchRunner {
     return {size, BenchTime{.median_s = time->done_s, .enqueue_s = time->enqueue_s}, {}};
   }
 
-  BenchPoint Measured(std::size_t way, std::int64_t size, double budget_s) {
+  engine::BenchRequest RequestFor(std::size_t way, std::int64_t size) const {
     const BenchSeries& series = result_.series[way];
     engine::BenchRequest request{.operation = series.way.operation,
                                  .size = size,
@@ -139,24 +198,27 @@ class BenchRunner {
     if (series.way.operation == Operation::kTwoDevices)
       request.second = spec::DeviceId::Cuda(series.device.index == 0 ? 1 : 0);
     request.experiment.loader.batch_size = size;
-    try {
-      const auto loop = control_.make(request);
-      BenchPoint point{size, TimeLoop(*loop, plan_.iterations, budget_s, control_.stop), {}};
-      const std::int64_t operations = plan_.iterations ? point.time->operations : 1;
-      last_s_[way] = point.time->median_s * static_cast<double>(operations);
-      return point;
-    } catch (const engine::OutOfMemory& error) {
-      return {size, std::nullopt, error.what()};
-    } catch (const std::bad_alloc&) {
-      return {size, std::nullopt, "the host's memory is not enough"};
-    }
+    return request;
   }
+
+  BenchPoint Measured(std::size_t way, std::int64_t size, double budget_s) {
+    const auto loop = control_.make(RequestFor(way, size));
+    BenchPoint point{size, TimeLoop(*loop, plan_.iterations, budget_s, control_.stop), {}};
+    longest_[way] = {size, point.time->median_s};
+    return point;
+  }
+
+  struct Known {
+    std::int64_t size = 0;  ///< 0: none
+    double each_s = 0;
+  };
 
   const BenchPlan& plan_;
   const BenchControl& control_;
   const base::Instant begin_;
   BenchResult result_;
-  std::vector<double> last_s_;  ///< of each way, the shortest measurement at the size before
+  std::vector<std::size_t> order_;  ///< of the series: the GPU's first
+  std::vector<Known> longest_;      ///< the largest operation of each series that was run
 };
 
 }  // namespace
@@ -173,14 +235,18 @@ BenchTime TimeLoop(engine::BenchLoop& loop, std::optional<std::int64_t> iteratio
                    const base::StopFlag* stop) {
   // The first one loads libraries and kernels; the second says how long one takes.
   loop.Run(1);
-  const double one_s = SecondsEach(loop.Run(1), 1);
+  const cost::OperationTime second = loop.Run(1);
+  const double one_s = second.done_s;
   const auto wanted = static_cast<std::int64_t>(std::ceil(kRepeat_s / std::max(one_s, 1e-9)));
   const std::int64_t count = iterations.value_or(std::clamp<std::int64_t>(wanted, 1, kMostOperations));
   if (count > 1) loop.Run(std::max<std::int64_t>(count / 10, 1));
   std::vector<double> done, enqueued;
   double spent_s = 0;
+  // Where one operation is long enough, the second one is a repeat already.
+  std::optional<cost::OperationTime> ready;
+  if (count == 1 && one_s >= kRepeat_s) ready = second;
   while (done.size() < kMostRepeats) {
-    const cost::OperationTime time = loop.Run(count);
+    const cost::OperationTime time = ready ? *std::exchange(ready, std::nullopt) : loop.Run(count);
     spent_s += time.done_s;
     done.push_back(SecondsEach(time, count));
     enqueued.push_back(time.enqueue_s / static_cast<double>(count));

@@ -55,6 +55,8 @@ struct BenchPoint {
   std::int64_t size = 0;
   std::optional<BenchTime> time;
   std::string why_not;  ///< where `time` is absent
+  /// Of one operation, by the work of smaller sizes that were run; where it was left out for its length.
+  std::optional<double> estimated_s = {};
 };
 struct BenchSeries {
   BenchWay way;
@@ -84,8 +86,9 @@ struct BenchControl {
   std::function<void(std::string_view doing, double share)> on_progress;  ///< may be empty
 };
 
-/// Each size in turn on all devices, so that sizes beyond the time limit are missing on all of them.
-/// A size that does not fit into memory is left out with the reason.
+/// Each size in turn, first on the GPU, whose times are short, then on the CPU. What would take longer than the time
+/// limit leaves, by smaller sizes, is left out with that estimate; the CPU leaves the GPU its share of the time. A size
+/// that does not fit into memory is left out with the reason.
 BenchResult RunBench(const BenchPlan& plan, const BenchControl& control);
 
 /// Warms up, then repeats until the interval of the median is within 2 % of it, or `budget_s` is

@@ -139,6 +139,7 @@ class Calibration {
   std::map<std::string, std::vector<double>> values_;
   std::map<std::string, std::string> hows_;
   std::map<StepKey, std::vector<double>> steps_;
+  std::map<StepKey, std::vector<double>> launches_;  ///< on a GPU, beside each of steps_
 };
 
 void Calibration::AddTogether(const std::string& what, const std::vector<Shown>& figures,
@@ -247,6 +248,7 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
     const auto step = runs_.StepOf(key.model, key.threads, key.batch, expected_s);
     if (!step) return;
     steps_[key].push_back(step->step_s);
+    if (!OnCpu()) launches_[key].push_back(step->host_s);
     if (key.batch == 1) AddHost(key.model, step->host_s);
   };
   probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}", model, batch, threads,
@@ -351,6 +353,9 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
     const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
     if (!time) continue;
     const spec::Experiment natural = ExperimentOf(key.model, plan_.data);
+    std::optional<base::Duration> launch;
+    if (const auto host = launches_.find(key); host != launches_.end())
+      if (const auto figure = FigureOf<base::Duration>(host->second, {})) launch = figure->value;
     profile.steps.push_back(
         {.model = natural.model.name,
          .shape = natural.dataset.shape,
@@ -360,7 +365,8 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
          .precision = experiment.training.precision,
          .optimizer = experiment.training.optimizer,
          .batch = key.batch,
-         .time = *time});
+         .time = *time,
+         .launch = launch});
   }
 }
 

@@ -13,6 +13,29 @@ double Scaled(double one, std::optional<double> all, double cores, int threads) 
   return one + (all_cores - one) * (threads - 1) / (cores - 1);
 }
 
+bool IsTraining(const spec::ProfileStep& step, const spec::Experiment& experiment, spec::DeviceId device) {
+  return step.model == experiment.model.name && step.shape == experiment.dataset.shape && step.device == device &&
+         step.precision == experiment.training.precision && step.optimizer == experiment.training.optimizer;
+}
+
+/// The host's time to launch a step: this training's at the nearest batch that was measured, else by its kernels.
+base::Duration LaunchOf(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+                        spec::DeviceId device) {
+  const base::Duration by_kernels = LaunchTime(experiment, DurationOf(profile.figures.launch));
+  if (experiment.training.cuda_graph) return by_kernels;
+  const auto batch = static_cast<double>(experiment.loader.batch_size);
+  const spec::ProfileStep* nearest = nullptr;
+  const auto distance = [&](const spec::ProfileStep& step) {  // a factor
+    const double times = static_cast<double>(step.batch) / batch;
+    return std::max(times, 1 / times);
+  };
+  for (const spec::ProfileStep& step : profile.steps)
+    if (step.launch && IsTraining(step, experiment, device) &&
+        (nearest == nullptr || distance(step) < distance(*nearest)))
+      nearest = &step;
+  return nearest != nullptr ? *nearest->launch : by_kernels;
+}
+
 }  // namespace
 
 void SetWaiting(const spec::MachineFigures& figures, Machine& machine) {
@@ -47,11 +70,7 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
   for (const spec::ProfileStep& step : profile.steps) {
     const bool waits_alike =
         !device.IsCpu() || threads == 1 || step.omp_wait == experiment.limits.omp_wait;
-    const bool same = waits_alike && step.model == experiment.model.name &&
-                      step.shape == experiment.dataset.shape && step.device == device &&
-                      step.threads == threads && step.precision == experiment.training.precision &&
-                      step.optimizer == experiment.training.optimizer;
-    if (same) points.push_back({step.batch, step.time.value});
+    if (waits_alike && step.threads == threads && IsTraining(step, experiment, device)) points.push_back({step.batch, step.time.value});
   }
   std::stable_sort(points.begin(), points.end(),
                    [](const auto& a, const auto& b) { return a.samples < b.samples; });
@@ -81,11 +100,11 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
 }
 
 void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
-            Pipeline& pipeline) {
+            spec::DeviceId device, Pipeline& pipeline) {
   const spec::MachineFigures& figures = profile.figures;
   pipeline.step.device_name = profile.gpu.empty() ? "cuda" : profile.gpu;
   pipeline.step.device_memory = ValueOf(figures.device_memory);
-  pipeline.step.launch = LaunchTime(experiment, DurationOf(figures.launch));
+  pipeline.step.launch = LaunchOf(profile, experiment, device);
   pipeline.transfer.bandwidth = ValueOf(figures.h2d_bandwidth);
   pipeline.transfer.latency = DurationOf(figures.h2d_latency);
 }

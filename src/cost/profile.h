@@ -42,9 +42,9 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
 /// memory_bandwidth.
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads);
 
-/// Puts the profile's GPU into `pipeline`, except for the step's time: launches, copies, memory,
-/// name.
+/// Puts the profile's GPU `device` into `pipeline`, except for the step's time: launches (those measured with the
+/// training's steps, else by its kernels), copies, memory, name.
 void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
-            Pipeline& pipeline);
+            spec::DeviceId device, Pipeline& pipeline);
 
 }  // namespace pipesim::cost

@@ -338,7 +338,7 @@ void Lookup::FindGpuStep() {
     cost::Step& step = out_.pipeline.step;
     step = {};
     step.cost = MeasuredStep();
-    cost::SetGpu(basis_.profile, asked_, out_.pipeline);
+    cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
     step.launch = {};  // of a program that is not known; its step holds it
     return;
   }
@@ -352,7 +352,7 @@ void Lookup::FindGpuStep() {
   cost::Step& step = out_.pipeline.step;
   step = {};
   step.cost = cost::StepTable(points);
-  cost::SetGpu(basis_.profile, asked_, out_.pipeline);
+  cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
   if (out_.notes.step != Source::kRun) return;
   step.device_name = run()->device_name;
   if (const auto memory = run()->device_memory_bytes)

@@ -41,6 +41,7 @@ std::string BenchTrap(View document);
 struct BenchTable {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;
+  std::string note;  ///< what a mark in its cells means; empty without marks
 };
 BenchTable TableOfBench(View document);
 

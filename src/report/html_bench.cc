@@ -135,7 +135,7 @@ std::string BenchTableHtml(View document) {
     for (const std::string& cell : row) cells.push_back(TextCell(cell));
     table.rows.push_back(std::move(cells));
   }
-  return ToHtml(table);
+  return ToHtml(table) + (from.note.empty() ? "" : "<p class=\"note\">" + Escaped(from.note) + "</p>\n");
 }
 
 }  // namespace

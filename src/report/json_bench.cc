@@ -42,6 +42,7 @@ Document BenchPointValue(const BenchReport& report, const BenchSeries& series, c
   value["time_high_s"] = time ? NumberValue(time->high_s) : nullptr;
   value["enqueued_s"] = time ? NumberValue(time->enqueue_s) : nullptr;
   const bool timed = time && time->repeats > 0;
+  value["estimated_s"] = NumberValue(point.estimated_s);
   value["repeats"] = timed ? Document(time->repeats) : nullptr;
   value["operations"] = timed ? Document(time->operations) : nullptr;
   const cost::Work work = cost::WorkOf(series.way.operation, point.size, report.plan.experiment);

@@ -309,7 +309,8 @@ std::string BenchTimesTable(View document) {
     for (const std::string& cell : row) cells.push_back(MarkdownText(cell));
     rows.push_back(std::move(cells));
   }
-  return MarkdownTable("Time of one operation", std::string(head.size(), 'r'), head, rows);
+  return MarkdownTable("Time of one operation", std::string(head.size(), 'r'), head, rows) +
+         (table.note.empty() ? "" : MarkdownText(table.note) + "\n");
 }
 
 std::string AnswerMarkdown(const Document& report, View document, const std::string& kind) {

@@ -89,9 +89,14 @@ std::string WaysHeadline(View document) {
                      faster == "two gpus" ? "Two GPUs" : "Two streams on one GPU", Times(ratio), at);
 }
 
+/// Marks what was left out for the time limit.
+constexpr std::string_view kEstimated = "~";
+
 bool ShowsRates(View document) { return document.At("bench.unit").Text() == "bytes"; }
 
 std::string PointText(View document, View point) {
+  if (const auto estimated_s = point.At("estimated_s").Number(); estimated_s && !ShowsRates(document))
+    return std::string(kEstimated) + Seconds(*estimated_s, 2);
   if (!ShowsRates(document)) return TimeText(point.At("time_s"));
   const auto rate = point.At("bytes_per_s").Number();
   return rate ? WithPrefix(*rate) + "B/s" : "n/a";
@@ -139,6 +144,7 @@ void AddBenchTable(const Sheet& sheet) {
   add(table.head);
   for (const auto& row : table.rows) add(row);
   sheet.page.AddBlank();
+  if (!table.note.empty()) sheet.page.Add(table.note);
 }
 
 /// Sizes left out, by reason and series.
@@ -172,7 +178,7 @@ void AddBenchMachine(const Sheet& sheet) {
                                from.empty() ? "" : " Peaks from " + from + "."));
   }
   if (document.At("bench.stopped_by").Text() == "max_time")
-    sheet.page.Add(fmt::format("Stopped after {}; --max-time allows more.",
+    sheet.page.Add(fmt::format("--max-time was {}; more of it reaches the rest.",
                                Seconds(document.At("bench.max_time_s").NumberOr(0), 3)));
 }
 
@@ -214,6 +220,8 @@ BenchTable TableOfBench(View document) {
     std::vector<std::string> row{BenchSize(document, size.NumberOr(0))};
     for (const View series : all)
       row.push_back(PointText(document, PointOfSize(series.At("points"), size.NumberOr(0))));
+    if (std::any_of(row.begin(), row.end(), [](const std::string& cell) { return cell.starts_with(kEstimated); }))
+      table.note = std::string(kEstimated) + " left out for --max-time; estimated from smaller sizes.";
     table.rows.push_back(std::move(row));
   }
   AddRatioColumns(document, table);

@@ -137,6 +137,7 @@ struct ProfileStep {
   Optimizer optimizer = Optimizer::kSgd;
   std::int64_t batch = 1;
   Figure<Duration> time;
+  std::optional<Duration> launch = {};  ///< on a GPU: the host's time to launch it; kernels of models differ
 };
 
 struct MachineProfile {

@@ -12,6 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/pytorch")]
 
 import drawn_cases  # noqa: E402
+import gpu_measured_case  # noqa: E402
+import measured_runs  # noqa: E402
 import pytorch_measure  # noqa: E402
 import pytorch_predict  # noqa: E402
 import pytorch_rows  # noqa: E402
@@ -84,6 +86,64 @@ def check_measured_truth(wrong):
         gain = {name: real_cases.Range.of([1 + g], [1]) for name, g in {"a": a, "b": b, "c": 0, "d": d}.items()}
         if real_cases.allowed(kinds, gain) != expected:
             wrong.append(f"measured gains {a, b, d}: {real_cases.allowed(kinds, gain)}, expected {expected}")
+
+
+def gpu_case(gains):
+    """A case whose changes {class: gain} were measured against 100 samples/s."""
+    case = gpu_measured_case.Case("", [])
+    case.rates["base"] = [100, 100]
+    for verdict, gain in gains.items():
+        case.changes[verdict] = gpu_measured_case.Change(verdict, {"x": verdict})
+        case.rates[verdict] = [100 * (1 + gain)]
+    return case
+
+
+def check_gpu_truth(wrong):
+    """Settings first; a device of the step's time alone tells the step from launches, copies and reading."""
+    for gains, turns, expected in [
+            ({"loader-bound": 0.3, "cpu-bound": 2}, False, ("loader-bound",)),
+            ({"loader-bound": 0, "cpu-contention": 0.5}, False, ("cpu-contention",)),
+            ({"loader-bound": 0, "cpu-bound": 2, "device": 0, "not the step": 0}, False, ("cpu-bound",)),
+            ({"device": 2, "not the step": 0}, False, ("compute-bound",)),
+            ({"device": 9, "not the step": 4, "launch-bound": 3.9, "h2d-bound": 0}, False, ("launch-bound",)),
+            ({"device": 9, "not the step": 4, "launch-bound": 0, "h2d-bound": 0.5}, False, ("h2d-bound",)),
+            ({"device": 9, "not the step": 4, "sync-bound": 3, "h2d-bound": 0}, True, ("sync-bound",)),
+            # In turns the step takes 1 / 1.25 of the cycle, so a free one gains 4.
+            ({"device": 9, "not the step": 0.25, "sync-bound": 0.2}, True, ("sync-bound", "compute-bound")),
+            ({"device": 0, "not the step": 0, "cpu-bound": 0}, False, ("balanced",))]:
+        found = gpu_measured_case.truths_of(gpu_case(gains), turns)
+        if found != expected:
+            wrong.append(f"measured gains {gains}: {found}, expected {expected}")
+    for settings, expected in [({"loader.workers": "8"}, "loader-bound"), ({"loader.workers": "2"}, "cpu-contention"),
+                               ({"model.cuda_graph": "true"}, "launch-bound"), ({"loader.batch_size": "512"}, ""),
+                               ({"loader.workers": "8", "model.cuda_graph": "true"}, "")]:
+        if gpu_measured_case.class_of(settings, 4) != expected:
+            wrong.append(f"class of {settings}: {gpu_measured_case.class_of(settings, 4)}")
+
+
+def check_measured_runs(wrong):
+    """A run is made once; an interrupted file, and one cut off within a line, go on."""
+    calls = []
+
+    def pipesim(words):
+        calls.append(words)
+        result = {"samples_per_s": 100.0} if "bad" not in words else None
+        return measured_runs.Answer(words, 0 if result else 4, {"result": result}, 0.1, "" if result else "no memory")
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "runs.jsonl"
+        runs = measured_runs.MeasuredRuns(pipesim, file)
+        rates = [runs(words, number).rate for words, number in [(["a"], 0), (["a"], 0), (["a"], 1), (["bad"], 0), (["bad"], 0)]]
+        file.write_text(file.read_text() + '{"words": ["b"')
+        again = measured_runs.MeasuredRuns(pipesim, pathlib.Path(folder) / "more.jsonl", [file], limit_s=0)
+        kept = [again(["a"], 1).rate, again.known(["bad"], 0)]
+        if rates != [100, 100, 100, None, None] or kept != [100, False] or len(calls) != 3 or again.rates() != {("a",): [100, 100]}:
+            wrong.append(f"measured runs: {rates}, {kept}, {calls}, {again.rates()}")
+        try:
+            again(["b"], 0)
+            wrong.append("a run began after the limit")
+        except measured_runs.OutOfTime:
+            pass
 
 
 def check_sections(wrong):
@@ -174,8 +234,8 @@ def check_descriptions(wrong):
 
 def main():
     wrong = []
-    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_sections,
-                  check_window, check_table, check_watched, check_descriptions]:
+    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_gpu_truth,
+                  check_measured_runs, check_sections, check_window, check_table, check_watched, check_descriptions]:
         check(wrong)
     for line in wrong:
         print(line)

@@ -61,14 +61,20 @@ class FakeClock final : public base::Clock {
   base::Instant now{};
 };
 
-/// Cubic: 1 us at 1, 1 s at 100; sizes above 500 do not fit.
+TEST(TimeLoop, RunsALongOperationTwice) {
+  FakeLoop loop(11, /*first_s=*/3);
+  EXPECT_NEAR(TimeLoop(loop, std::nullopt, 0.5, nullptr).median_s, 11, 1e-9);
+  EXPECT_EQ(loop.runs.size(), 2U);
+}
+
+/// Cubic: 1 us at 1, 1 s at 100, a thousandth of it on a GPU, whose launch takes 5 us; sizes above 500 do not fit.
 class Bench : public testing::Test {
  protected:
   BenchResult Run() {
     control.clock = &clock;
     control.make = [this](const engine::BenchRequest& request) -> std::unique_ptr<engine::BenchLoop> {
       made.push_back(request);
-      if (request.size > 500) throw engine::OutOfMemory("out of memory on cpu");
+      if (request.size > largest) throw engine::OutOfMemory("out of memory on cpu");
       class Cubic final : public engine::BenchLoop {
        public:
         Cubic(FakeClock& clock, double each_s) : clock_(clock), each_s_(each_s) {}
@@ -83,7 +89,8 @@ class Bench : public testing::Test {
         double each_s_;
       };
       const auto n = static_cast<double>(request.size);
-      return std::make_unique<Cubic>(clock, 1e-6 * n * n * n);
+      const double cpu_s = 1e-6 * n * n * n;
+      return std::make_unique<Cubic>(clock, request.device.IsCpu() ? call_s + cpu_s : 5e-6 + cpu_s / 1000);
     };
     return RunBench(plan, control);
   }
@@ -94,6 +101,8 @@ class Bench : public testing::Test {
     out.experiment.device.kind = spec::DeviceKind::kCpu;
     return out;
   }
+  std::int64_t largest = 500;
+  double call_s = 0;  ///< of each operation on the CPU, whatever its size
   FakeClock clock;
   BenchControl control;
   BenchPlan plan;
@@ -116,6 +125,41 @@ TEST_F(Bench, LeavesOutWhatTheTimeLimitDoesNotReach) {
   EXPECT_FALSE(result.series[0].points[3].time.has_value());
   EXPECT_THAT(result.series[0].points[3].why_not, HasSubstr("--max-time"));
   EXPECT_TRUE(result.out_of_time);
+}
+
+TEST_F(Bench, TheCpuIsLeftOutWhereItWouldTakeTooLongAndTheGpuGoesOn) {
+  plan = OnCpu({10, 100, 200, 400, 500});
+  plan.experiment.device.kind = spec::DeviceKind::kCuda;
+  plan.max_time = std::chrono::seconds(20);
+  const BenchResult result = Run();
+  const auto &cpu = result.series[0].points, &gpu = result.series[1].points;
+  for (const BenchPoint& point : gpu) EXPECT_TRUE(point.time.has_value()) << point.size;
+  EXPECT_TRUE(cpu[1].time.has_value());
+  EXPECT_FALSE(cpu[4].time.has_value());
+  EXPECT_THAT(cpu[4].why_not, HasSubstr("--max-time"));
+  EXPECT_NEAR(cpu[4].estimated_s.value(), 125, 1e-6);  // 500^3 us, by the work of the largest that was run
+  EXPECT_TRUE(result.out_of_time);
+  EXPECT_LE(result.wall_s, 20);
+}
+
+/// 21,000 rows alone: 9,261,000 s by the clock of this test, and no smaller size to learn that from.
+TEST_F(Bench, OneSizeThatIsTooLongIsEstimatedFromTrials) {
+  largest = 21'000;
+  plan = OnCpu({21'000});
+  plan.experiment.device.kind = spec::DeviceKind::kCuda;
+  plan.max_time = std::chrono::hours(10);
+  const BenchResult result = Run();
+  EXPECT_TRUE(result.series[1].points[0].time.has_value());
+  EXPECT_FALSE(result.series[0].points[0].time.has_value());
+  EXPECT_NEAR(result.series[0].points[0].estimated_s.value(), 9'261'000, 1);
+  EXPECT_LT(result.wall_s, 36'000);
+}
+
+TEST_F(Bench, ACallThatCostsMoreThanItsWorkIsNotTakenForWork) {
+  call_s = 1e-3;  // at size 1 a thousand times the work; at size 300 a 27,000th
+  plan = OnCpu({1, 300});
+  plan.max_time = std::chrono::seconds(60);
+  EXPECT_TRUE(Run().series[0].points[1].time.has_value());
 }
 
 TEST_F(Bench, ASizeThatDoesNotFitIsLeftOutWithTheReason) {

@@ -61,7 +61,7 @@ TEST(Profile, WithoutItsFiguresACpuHasNoRooflineAndPartsAreFree) {
   const spec::MachineProfile nothing;
   EXPECT_FALSE(CpuAsDevice(nothing, 4));
   Pipeline pipeline;
-  SetGpu(nothing, {}, pipeline);
+  SetGpu(nothing, {}, spec::DeviceId::Cuda(0), pipeline);
   EXPECT_EQ(pipeline.transfer, Transfer{});
   EXPECT_EQ(pipeline.step.launch, 0ns);
   EXPECT_FALSE(pipeline.step.device_memory);
@@ -121,15 +121,44 @@ TEST(Profile, OfAGpuGivesWhatIsNotTheStepItself) {
   experiment.dataset.shape = {1000};
   experiment.model.layers = {{.kind = spec::LayerKind::kLinear, .out = 10}};
   Pipeline pipeline;
-  SetGpu(WithAHostAndAGpu(), experiment, pipeline);
+  SetGpu(WithAHostAndAGpu(), experiment, spec::DeviceId::Cuda(0), pipeline);
   EXPECT_EQ(pipeline.step.device_name, "Big One");
   EXPECT_EQ(pipeline.step.device_memory, base::Bytes{std::int64_t{8} << 30});
   EXPECT_EQ(pipeline.step.launch,
             5us * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training));
   EXPECT_EQ(pipeline.transfer, (Transfer{.latency = 8us, .bandwidth = BytesPerSecond{16e9}}));
   experiment.training.cuda_graph = true;
-  SetGpu(WithAHostAndAGpu(), experiment, pipeline);
+  SetGpu(WithAHostAndAGpu(), experiment, spec::DeviceId::Cuda(0), pipeline);
   EXPECT_EQ(pipeline.step.launch, 5us);  // the whole graph at once
+}
+
+TEST(Profile, OfAGpuKnowsWhatLaunchingEachModelTakes) {
+  spec::Experiment experiment;
+  experiment.dataset.shape = {1000};
+  experiment.model.name = "mine";
+  experiment.model.layers = {{.kind = spec::LayerKind::kLinear, .out = 10}};
+  spec::MachineProfile profile = WithAHostAndAGpu();
+  const auto add = [&](const char* model, std::int64_t batch, std::optional<base::Duration> launch) {
+    profile.steps.push_back({.model = model, .shape = {1000}, .device = spec::DeviceId::Cuda(0), .batch = batch,
+                             .time = {100us, {}, "measured"}, .launch = launch});
+  };
+  add("other", 64, 1ms);
+  add("mine", 1, 200us);
+  add("mine", 64, 240us);
+  add("mine", 65, std::nullopt);
+  const auto launch = [&](std::int64_t batch) {
+    experiment.loader.batch_size = batch;
+    Pipeline pipeline;
+    SetGpu(profile, experiment, spec::DeviceId::Cuda(0), pipeline);
+    return pipeline.step.launch;
+  };
+  EXPECT_EQ(launch(7), 200us);
+  EXPECT_EQ(launch(9), 240us);  // 64 / 9 is less than 9 / 1
+  EXPECT_EQ(launch(1024), 240us);
+  experiment.training.precision = spec::Precision::kBf16;  // not measured: by the kernels
+  EXPECT_EQ(launch(64), 5us * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training));
+  experiment.training = {.cuda_graph = true};
+  EXPECT_EQ(launch(64), 5us);
 }
 
 }  // namespace

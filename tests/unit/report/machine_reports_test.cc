@@ -208,6 +208,18 @@ TEST(BenchReport, ListsTheSizesThatWereLeftOut) {
   EXPECT_THAT(ToText(document, {}), HasSubstr("Left out: cpu, the time limit (--max-time): 1,000"));
 }
 
+TEST(BenchReport, MarksWhatWasEstimatedInsteadOfTimed) {
+  report::BenchReport report = Matmul(true);
+  report.result.series[0].points[2] = {1000, std::nullopt, "the time limit (--max-time)", 71.2};
+  const Document document = ToJson(report);
+  EXPECT_TRUE(FitsSchema(document, "bench"));
+  EXPECT_TRUE(document["series"][0]["points"][2]["time_s"].is_null());
+  EXPECT_DOUBLE_EQ(document["series"][0]["points"][2]["estimated_s"], 71.2);
+  EXPECT_THAT(ToText(document, {}), AllOf(HasSubstr("~71 s"), HasSubstr("~ left out for --max-time; estimated")));
+  EXPECT_THAT(report::RenderHtml(document), HasSubstr("~ left out for --max-time; estimated"));
+  EXPECT_THAT(report::RenderMarkdown(document), HasSubstr("left out for --max-time; estimated"));
+}
+
 TEST(BenchReport, AsTensorBoardHasTheRunsOfAddScalars) {
   std::vector<std::string> paths;
   for (const report::ExportedFile& file : report::RenderTensorBoard(ToJson(Matmul(true))))
