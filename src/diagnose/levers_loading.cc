@@ -20,12 +20,22 @@ Lever SettingLever(Setting setting) {
           .feasible_here = true};
 }
 
+/// The model's own storage gives way as soon as any key of storage is set, so it must be named.
+void NameModelsStorage(const spec::Experiment& experiment, Lever& lever) {
+  constexpr const char* kPath = "storage.preset";
+  const auto preset = experiment.settings.find(kPath);
+  if (preset == experiment.settings.end() || preset->second.origin != spec::Origin::kModel) return;
+  lever.setting.set.insert(lever.setting.set.begin(), {kPath, experiment.storage.preset});
+}
+
 Lever StorageLever(std::string text, Takes takes, const Question& q, cost::Storage after) {
   Lever lever{.takes = takes, .acts = Acts::kOnData, .eases = Demand::kStorage};
   lever.only_helps = true;
   lever.setting.text = std::move(text);
-  if (q.experiment.storage.kind == spec::StorageKind::kEmulated)
+  if (q.experiment.storage.kind == spec::StorageKind::kEmulated) {
     lever.setting.set = cost::StatedChanges(q.now.pipeline.storage, after);
+    NameModelsStorage(q.experiment, lever);
+  }
   lever.setting.change = [after = std::move(after)](Variant v) {
     v.pipeline.storage = after;
     return v;
@@ -159,6 +169,7 @@ void AddPageCache(Levers& levers, const Question& q) {
     lever.setting.set = {{"storage.cache",
                           fmt::format("{{size: {}, warm: 1}}",
                                       spec::ToText(base::Bytes{std::llround(std::ceil(bytes))}))}};
+    NameModelsStorage(e, lever);
   } else if (e.storage.kind == spec::StorageKind::kFiles && !e.storage.direct) {
     if (e.storage.file_cache == spec::FileCacheState::kWarm) return;
     lever.setting.set = {{"storage.cache", "warm"}};

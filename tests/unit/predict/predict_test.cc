@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "diagnose/what_if.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "spec/read.h"
 
@@ -84,6 +85,21 @@ TEST(Prediction, LastsUntilThreadsThatShareCoresHaveFilledTheirWindows) {
     return *Predict(experiment, FreeMachine(""), nullptr).measurement.result.samples_per_s;
   };
   EXPECT_NEAR(rate(16) / rate(4), 1, 0.01);
+}
+
+// Any key of storage replaces the storage that a model brings along.
+TEST(Prediction, ARowThatChangesTheModelsStorageNamesItsPreset) {
+  const auto set_of = [](const std::string& storage) {
+    const auto prediction = Predict(
+        Read("model: resnet50\nprepare: none\nlimits: {cpus: 16}\nloader: {workers: 0}\n"
+             "device: {emulated: {preset: h200}}\n" + storage),
+        FreeMachine(""), nullptr);
+    const auto& rows = prediction.diagnosis.what_if;
+    return rows.at(diagnose::FindRow(rows, "storage x2").value()).set;
+  };
+  using testing::Contains, testing::Key, testing::Pair, testing::Not;
+  EXPECT_THAT(set_of(""), Contains(Pair("storage.preset", "sata-ssd")));
+  EXPECT_THAT(set_of("storage: sata-ssd\n"), Not(Contains(Key("storage.preset"))));
 }
 
 constexpr const char* kProcesses =
