@@ -165,7 +165,7 @@ TEST_F(CudaLimits, OverlapHides95PercentOfTheShorterOfCopyAndCompute) {
 TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
   // The bench runs the same step in a row, with no events, states, copies or waits.
   constexpr std::int64_t kSteps = 300;
-  for (const std::int64_t width : {1024, 4096}) {
+  for (const std::int64_t width : {16, 1024, 4096}) {
     auto experiment = Photos(64, {Flatten(), Linear(width), Relu(), Linear(4)});
     const PinnedBatch batch(experiment);
     const auto plain = Plugin().make_bench_loop({.operation = cost::Operation::kStep,
@@ -182,7 +182,7 @@ TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
     const double plain_step_s = *base::Quantile(plain_s, 0.5), step_s = *base::Quantile(trained_s, 0.5);
     Print("a plain step %.4f ms, measured %.4f ms: %+.2f %%", 1e3 * plain_step_s, 1e3 * step_s,
           100 * (step_s / plain_step_s - 1));
-    if (plain_step_s < 1e-3) continue;  // the aim is for steps of a millisecond
+    if (plain_step_s < 1e-3) continue;  // printed only: the aim is for steps of a millisecond
     EXPECT_LE(step_s, 1.01 * plain_step_s) << "width " << width;
   }
 }
