@@ -165,7 +165,7 @@ TEST_F(CudaLimits, OverlapHides95PercentOfTheShorterOfCopyAndCompute) {
 TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
   // The bench runs the same step in a row, with no events, states, copies or waits.
   constexpr std::int64_t kSteps = 300;
-  for (const std::int64_t width : {16, 1024, 4096}) {
+  for (const std::int64_t width : {16, 1024, 2048}) {
     auto experiment = Photos(64, {Flatten(), Linear(width), Relu(), Linear(4)});
     const PinnedBatch batch(experiment);
     const auto plain = Plugin().make_bench_loop({.operation = cost::Operation::kStep,
