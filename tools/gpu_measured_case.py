@@ -10,13 +10,14 @@ import collections
 import dataclasses
 import statistics
 
-from commands import changed
-from real_cases import COUNTS, UNCLEAR, Promise, Range, promises_of
+from commands import changed, recommended_settings
+from real_cases import COUNTS, Promise, Range
 
+NOT_HERE = ("limits.cpus", "device")
 FREE_DEVICE = {"device": "{emulated: {base: 1us}}"}
 DEVICE_SIDE = ("launch-bound", "h2d-bound", "sync-bound", "host-bound")
 MOST_TRUTHS = 2  # a configuration whose measured gains allow more classes decides nothing
-CLOSE = 0.10     # a later round repeats changes whose gain is this near to the best, or to what counts
+CLOSE = 0.10     # a later round repeats changes whose rate is this near to the best
 
 
 # Which class a recommended setting eases; others (batch size, another device) decide nothing.
@@ -31,6 +32,15 @@ EASES = {"loader.prefetch_factor": "loader-bound", "loader.dispatch": "loader-bo
 class Change:
     verdict: str   # "" where it decides nothing; "device" and "not the step": see device_truths
     settings: dict
+
+
+def promise_of(answer):
+    """What the report recommends, if this machine can make it: no other cores, no other device."""
+    settings, recommended = recommended_settings(answer), answer.diagnosis.get("recommendation")
+    if not settings or recommended["gain"] is None or any(key.startswith(NOT_HERE) for key in settings):
+        return None
+    return Promise(recommended["text"], settings, recommended["gain"], recommended["samples_per_s"],
+                   answer.diagnosis["confidence"], True)
 
 
 def class_of(settings, workers):
@@ -108,7 +118,7 @@ class Measuring:
         if self.first is None:
             return False
         self.case.said, self.case.confidence = self.first.verdict, self.first.diagnosis["confidence"]
-        self.case.promise = next((each for each in promises_of(self.first) if each.recommended), None)
+        self.case.promise = promise_of(self.first)
         return True
 
     def make_changes(self):
@@ -160,13 +170,14 @@ def settings_gain(case):
 
 
 def those_that_matter(case):
-    """The recommended change, and those whose gain is near to the best one or to what counts."""
+    """The recommended change, those whose gain is near to the best one, and those that may or may not count."""
     gains = {name: case.gain(name) for name, change in case.changes.items() if case.rates[name]}
     best = max(gains.values(), default=0)
     promised = case.promise and case.promise.settings
     for name, gain in gains.items():
-        near = (1 + gain) >= (1 + best) * (1 - CLOSE) or abs(gain - COUNTS) <= UNCLEAR + CLOSE / 2
-        if near or case.changes[name].settings == promised:
+        near = best >= COUNTS and (1 + gain) >= (1 + best) * (1 - CLOSE)
+        known = case.range(name)
+        if near or known.low < COUNTS <= known.high or case.changes[name].settings == promised:
             yield name
 
 

@@ -139,7 +139,7 @@ class Calibration {
   std::map<std::string, std::vector<double>> values_;
   std::map<std::string, std::string> hows_;
   std::map<StepKey, std::vector<double>> steps_;
-  std::map<StepKey, std::vector<double>> launches_;  ///< on a GPU, beside each of steps_
+  std::map<StepKey, std::vector<double>> launches_;  ///< on a GPU: host time, where it sets the pace
 };
 
 void Calibration::AddTogether(const std::string& what, const std::vector<Shown>& figures,
@@ -248,7 +248,9 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
     const auto step = runs_.StepOf(key.model, key.threads, key.batch, expected_s);
     if (!step) return;
     steps_[key].push_back(step->step_s);
-    if (!OnCpu()) launches_[key].push_back(step->host_s);
+    // Where the device is the slower one, launching may wait for room in its queue.
+    const bool launches_freely = key.batch == 1 || step->host_s >= step->step_s;
+    if (!OnCpu() && launches_freely) launches_[key].push_back(step->host_s);
     if (key.batch == 1) AddHost(key.model, step->host_s);
   };
   probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}", model, batch, threads,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "base/stats.h"
@@ -112,18 +113,23 @@ double RawCopySeconds(const void* from, std::int64_t bytes) {
   return *base::Quantile(each, 0.5);
 }
 
+/// As printf: fmt's library is not linked beside LibTorch's own.
+template <class... Values>
+std::string Text(const char* format, Values... values) {
+  char text[400];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
 class CudaLimits : public testing::Test {
  protected:
   void SetUp() override {
     if (Plugin().devices().empty()) GTEST_SKIP() << "no CUDA device on this machine";
   }
   /// Into the test's XML and its output: tools/gpu_tests collects these lines.
-  template <class... Values>
-  void Print(const char* format, Values... values) {
-    char text[400];
-    std::snprintf(text, sizeof text, format, values...);
-    std::printf("figure: %s\n", text);
-    RecordProperty("figure", text);
+  static void Print(const std::string& figures) {
+    std::printf("figure: %s\n", figures.c_str());
+    RecordProperty("figure", figures);
   }
 };
 
@@ -135,37 +141,53 @@ TEST_F(CudaLimits, PinnedBatchesMoveAtLeast95PercentAsFastAsPlainCopies) {
   const double plain_s = RawCopySeconds(batch.data(), batch.bytes());
   const double copy_s = Train(experiment, batch.batch(), 100).copy_s;
   const double bytes = static_cast<double>(batch.bytes());
-  Print("pinned transfer %.2f GB/s, a plain cudaMemcpyAsync loop %.2f GB/s: %.1f %%", bytes / copy_s * 1e-9,
-        bytes / plain_s * 1e-9, 100 * plain_s / copy_s);
+  Print(Text("pinned transfer %.2f GB/s, a plain cudaMemcpyAsync loop %.2f GB/s: %.1f %%", bytes / copy_s * 1e-9,
+             bytes / plain_s * 1e-9, 100 * plain_s / copy_s));
   EXPECT_GE(plain_s / copy_s, 0.95);
 }
 
+/// What overlapping hides of the shorter of copy and compute, and how long that is.
+struct Hidden {
+  double share = 0, shorter_s = 0;
+};
+Hidden HiddenByOverlap(spec::Experiment experiment, std::int64_t steps, std::string& figures) {
+  const PinnedBatch batch(experiment);
+  experiment.transfer.overlap = false;
+  const Trained turns = Train(experiment, batch.batch(), steps / 4);
+  experiment.transfer.overlap = true;
+  const Trained both = Train(experiment, batch.batch(), steps);
+  // In turns the cycle is copy and compute, the gaps between its launches included.
+  const double compute_s = turns.cycle_s - turns.copy_s, shorter_s = std::min(turns.copy_s, compute_s);
+  const double share = (turns.cycle_s - both.cycle_s) / shorter_s;
+  figures = Text(
+      "copy %.2f ms, compute %.2f ms (replayed %.2f), in turns %.2f ms, overlapped %.2f ms over %d steps: %.1f %% of "
+      "the shorter is hidden",
+      1e3 * turns.copy_s, 1e3 * compute_s, 1e3 * turns.alone_s, 1e3 * turns.cycle_s, 1e3 * both.cycle_s, static_cast<int>(steps), 100 * share);
+  return {share, shorter_s};
+}
+
 TEST_F(CudaLimits, OverlapHides95PercentOfTheShorterOfCopyAndCompute) {
-  constexpr std::int64_t kSteps = 200;
   constexpr double kLeast_s = 5e-3;
   // 301 and 602 MB a batch; the wider the first layer, the longer its products: once compute is longer, once the copy.
   for (const auto& [samples, width] : {std::pair<std::int64_t, std::int64_t>{2000, 512}, {4000, 64}}) {
-    auto experiment = Photos(samples, {Flatten(), Linear(width), Relu(), Linear(4)});
-    const PinnedBatch batch(experiment);
-    experiment.transfer.overlap = false;
-    const Trained turns = Train(experiment, batch.batch(), kSteps / 4);
-    experiment.transfer.overlap = true;
-    const Trained both = Train(experiment, batch.batch(), kSteps);
-    // In turns the cycle is copy and compute, the gaps between its launches included.
-    const double compute_s = turns.cycle_s - turns.copy_s, shorter_s = std::min(turns.copy_s, compute_s);
-    const double hidden = (turns.cycle_s - both.cycle_s) / shorter_s;
-    Print("copy %.2f ms, compute %.2f ms (replayed %.2f), in turns %.2f ms, overlapped %.2f ms over %d steps: %.1f %% of the "
-          "shorter is hidden", 1e3 * turns.copy_s, 1e3 * compute_s, 1e3 * turns.alone_s, 1e3 * turns.cycle_s,
-          1e3 * both.cycle_s, static_cast<int>(kSteps), 100 * hidden);
-    if (shorter_s < kLeast_s) continue;  // a faster link or device than this test was written for
-    EXPECT_GE(hidden, 0.95) << samples << " samples, width " << width;
+    std::string figures;
+    try {
+      const Hidden hidden = HiddenByOverlap(Photos(samples, {Flatten(), Linear(width), Relu(), Linear(4)}), 200, figures);
+      // A faster link or device than this test was written for has shorter ones.
+      if (hidden.shorter_s >= kLeast_s) {
+        EXPECT_GE(hidden.share, 0.95) << samples << " samples, width " << width;
+      }
+    } catch (const OutOfMemory& error) {
+      figures = Text("%d samples left out: %s", static_cast<int>(samples), error.what());
+    }
+    Print(figures);
   }
 }
 
 TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
   // The bench runs the same step in a row, with no events, states, copies or waits.
   constexpr std::int64_t kSteps = 300;
-  for (const std::int64_t width : {1024, 4096}) {
+  for (const std::int64_t width : {16, 1024, 2048}) {
     auto experiment = Photos(64, {Flatten(), Linear(width), Relu(), Linear(4)});
     const PinnedBatch batch(experiment);
     const auto plain = Plugin().make_bench_loop({.operation = cost::Operation::kStep,
@@ -180,9 +202,9 @@ TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
       trained_s.push_back(Train(experiment, batch.batch(), kSteps).cycle_s);
     }
     const double plain_step_s = *base::Quantile(plain_s, 0.5), step_s = *base::Quantile(trained_s, 0.5);
-    Print("a plain step %.4f ms, measured %.4f ms: %+.2f %%", 1e3 * plain_step_s, 1e3 * step_s,
-          100 * (step_s / plain_step_s - 1));
-    if (plain_step_s < 1e-3) continue;  // the aim is for steps of a millisecond
+    Print(Text("a plain step %.4f ms, measured %.4f ms: %+.2f %%", 1e3 * plain_step_s, 1e3 * step_s,
+                   100 * (step_s / plain_step_s - 1)));
+    if (plain_step_s < 1e-3) continue;  // printed only: the aim is for steps of a millisecond
     EXPECT_LE(step_s, 1.01 * plain_step_s) << "width " << width;
   }
 }

@@ -22,9 +22,10 @@
 namespace pipesim::engine {
 namespace {
 
-/// Timed replays of the captured step. PyTorch's notes on CUDA graphs require some eager steps
-/// before the capture, so that the libraries have allocated their memory.
-constexpr int kReplays = 50;
+/// Timed replays of the captured step: as many as half a second holds. PyTorch's notes on CUDA graphs require some eager
+/// steps before the capture, so that the libraries have allocated their memory.
+constexpr int kFewestReplays = 3, kMostReplays = 50;
+constexpr double kReplaying_s = 0.5;
 constexpr int kEagerSteps = 3;
 
 /// One of the `in_flight` input buffers, and the state of the step that used it last.
@@ -277,12 +278,19 @@ class CudaTrainer final : public Trainer {
 
   base::Duration TimeReplays(at::cuda::CUDAGraph& graph) {
     graph.replay();  // the first one uploads the graph
+    const double one_s = SecondsOfReplays(graph, 1);
+    const double fitting = kReplaying_s / std::max(one_s, 1e-9);
+    const int count = static_cast<int>(std::clamp<double>(fitting, kFewestReplays, kMostReplays));
+    return base::FromSeconds(SecondsOfReplays(graph, count) / count);
+  }
+
+  double SecondsOfReplays(at::cuda::CUDAGraph& graph, int count) {
     CudaEvent begin, end;
     begin.Record(compute_);
-    for (int i = 0; i < kReplays; ++i) graph.replay();
+    for (int i = 0; i < count; ++i) graph.replay();
     end.Record(compute_);
     end.Synchronize();
-    return base::FromSeconds(begin.MillisecondsTo(end) * 1e-3 / kReplays);
+    return begin.MillisecondsTo(end) * 1e-3;
   }
 
   spec::Dataset dataset_;
