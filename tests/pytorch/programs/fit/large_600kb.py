@@ -26,6 +26,6 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 100_000, "shape": [3, 224, 224], "dtype": "float32"},
+    "dataset": {"samples": 100_000, "shape": [3, 224, 224], "dtype": "float32", "numbers": 1},
     "loader": {"batch_size": 16},
 }

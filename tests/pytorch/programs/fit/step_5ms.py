@@ -28,7 +28,7 @@ def step():
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 100_000, "shape": [3, 64, 64], "dtype": "float32"},
+    "dataset": {"samples": 100_000, "shape": [3, 64, 64], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": "1ms"},
     "loader": {"batch_size": 16, "prefetch_factor": 1},
     "device": {"emulated": {"base": "5ms"}},

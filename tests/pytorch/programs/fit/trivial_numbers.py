@@ -22,6 +22,6 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 50_000_000, "shape": [1, 8], "dtype": "uint8", "tensors": 1},  # int64
+    "dataset": {"samples": 50_000_000, "shape": [1, 8], "dtype": "uint8", "tensors": 1, "numbers": 1},  # int64
     "loader": {"batch_size": 256, "shuffle": False},
 }

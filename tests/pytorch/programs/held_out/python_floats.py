@@ -22,6 +22,6 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 5_000_000, "shape": [7], "dtype": "float32", "tensors": 4},  # 3 doubles and an int64
+    "dataset": {"samples": 5_000_000, "shape": [7], "dtype": "float32", "tensors": 4, "numbers": 4},  # doubles, int64
     "loader": {"batch_size": 100, "shuffle": False},
 }

@@ -30,7 +30,7 @@ def step():
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 100_000, "shape": [3, 32, 32], "dtype": "float32"},
+    "dataset": {"samples": 100_000, "shape": [3, 32, 32], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": "3ms"},
     "loader": {"batch_size": 16, "persistent_workers": True},
     "device": {"name": "cpu", "step": "$step"},

@@ -26,6 +26,6 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 20_000_000, "shape": [16], "dtype": "float32"},
+    "dataset": {"samples": 20_000_000, "shape": [16], "dtype": "float32", "numbers": 1},
     "loader": {"batch_size": 128, "shuffle": False},
 }
