@@ -36,3 +36,6 @@ DESCRIPTION = {
     "device": {"name": "cpu", "step": "$step"},
     "limits": {"compute_threads": 1},
 }
+
+KNOWN_MISS = ("the recorded step (9.7 ms) is shorter than that in the loop at 0 workers (12.4); the stopwatch shows "
+              "16.4")
