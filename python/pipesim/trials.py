@@ -14,7 +14,7 @@ import pickle
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset
@@ -24,6 +24,7 @@ from .alone import collate_points, empty_call_s, fetch_loop_s
 from .apart import in_own_process
 from .batches import Layout, layout_of, touch
 from .errors import ConfigurationError, RecordingFailed
+from .order import Continued
 
 WORKERS = 2  # the smallest number that shows what several processes cost
 # Batches of a trial at least; a mean over fewer says little.
@@ -34,41 +35,6 @@ READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
 LONGEST_PAUSE_S = 0.3
 BUSY_PAUSE = 1.2  # of the time in which a batch is made
 STREAM_SEARCH = 3  # times the budget
-
-
-class Continued:
-    """The user's order, going on where the last trial stopped, so that each trial has fresh samples.
-    Yields `left` items, beginning anew as often as needed."""
-
-    def __init__(self, order: Iterable[Any]):
-        self.order = order
-        self.iterator = iter(order)
-        self.taken = 0
-        self.left = 0
-        # Drawn now, a shuffled order is the same in every process that is forked later.
-        self.ahead = next(self.iterator, None)
-
-    def __len__(self) -> int:
-        return self.left
-
-    def take(self) -> Any:
-        """The next item; None where the order has none."""
-        item, self.ahead = self.ahead, next(self.iterator, None)
-        if self.ahead is None:
-            self.iterator = iter(self.order)
-            self.ahead = next(self.iterator, None)
-        self.taken += 1
-        return item
-
-    def go_on_to(self, taken: int) -> None:
-        """As if `taken` items had been taken here."""
-        while self.taken < taken:
-            self.take()
-
-    def __iter__(self) -> Iterator[Any]:
-        while self.left > 0 and self.ahead is not None:
-            self.left -= 1
-            yield self.take()
 
 
 @dataclass

@@ -26,8 +26,9 @@ import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
+from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
-from pipesim.trials import Continued, Loop, Mixed, Recorder, Take, batch_sizes  # noqa: E402
+from pipesim.trials import Loop, Mixed, Recorder, Take, batch_sizes  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.1  # of a trial
