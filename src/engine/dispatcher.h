@@ -25,8 +25,8 @@ class Dispatcher {
   explicit Dispatcher(const spec::Loader& loader);
 
   // The consumer's side.
-  /// The process of `worker` has been launched for `epoch`, which BeginEpoch begins when all have been: until then
-  /// it makes itself ready.
+  /// The process of `worker` has been launched for `epoch`. It makes itself ready; BeginEpoch begins
+  /// the epoch when all have been launched.
   template <class Wake>
   void Launched(std::int64_t epoch, int worker, Wake&& wake);
   /// Deals the first window of `epoch`, which has `batches` batches like every other.
