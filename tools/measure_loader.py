@@ -7,6 +7,7 @@ with data sets that cost nothing.
 """
 
 import json
+import multiprocessing
 import os
 import statistics
 import sys
@@ -21,6 +22,10 @@ WINDOW = 24  # batches made ahead, so that taking them waits for nobody
 MANY = 8  # tensors of a batch, against one
 LARGE = 2 << 20  # elements of a float tensor: 8 MiB
 SAMPLES = 64
+# Whether the allocator maps a batch's memory anew depends on its size (glibc: on what was freed before, mallopt(3),
+# M_MMAP_THRESHOLD): the figure is the mean of several sizes.
+BATCHES_BYTES = (3 << 20, 8 << 20, 12 << 20, 16 << 20)
+BATCHES = 40  # of each size, after as many
 
 
 class Ready(Dataset):
@@ -120,6 +125,30 @@ def collate_time(samples, tensors, elements, repeats):
     return quiet_time(lambda: default_collate(made), repeats)
 
 
+def own_batch_time(size, sends):
+    """CPU seconds of a batch of 16 samples in a loop without workers, which holds a batch until it has the next,
+    beyond collating into the same memory again and again."""
+    elements = size // 4
+    loader = DataLoader(Ready(16 * 2 * BATCHES, 1, elements // 16), batch_size=16)
+    for number, _ in enumerate(loader):
+        if number == BATCHES - 1:
+            begin = time.process_time()
+    in_loop_s = (time.process_time() - begin) / BATCHES
+    sends.send(in_loop_s - collate_time(16, 1, elements // 16, 15))
+
+
+def in_fresh_process(work, *arguments):
+    """What work(*arguments, connection) sends: earlier allocations change how memory is mapped."""
+    context = multiprocessing.get_context("fork")
+    receives, sends = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(*arguments, sends))
+    process.start()
+    sends.close()
+    answer = receives.recv()
+    process.join()
+    return answer
+
+
 def start_times(method, workers):
     """Seconds: iter() of the loader, then until the first batch, then the workers' end after the last one."""
     batches = 4 * workers
@@ -189,6 +218,9 @@ def measure_python(figures):
     indices = list(range(1024))
     fetch_s = quiet_time(lambda: [ready[index] for index in indices], 30) / len(indices)
     figures.add("python_sample", fetch_s, "measured: a call of __getitem__ in the fetcher's loop")
+    rows = torch.zeros(len(indices), 8)
+    row_s = quiet_time(lambda: [rows[index] for index in indices], 30) / len(indices)
+    figures.add("python_tensor", row_s, "measured: indexing a tensor for a row of 8 floats")
     one = collate_time(1, 1, 1, 200)
     tensors = collate_time(1, MANY, 1, 200)
     samples = collate_time(SAMPLES, 1, 1, 100)
@@ -204,6 +236,15 @@ def measure_python(figures):
         "python_collate_bandwidth",
         4 * LARGE / max(large - small, 1e-9),
         how + ", 16 samples, 8 MiB against 64 bytes",
+    )
+
+
+def measure_fresh_memory(figures):
+    more_s = sum(in_fresh_process(own_batch_time, size) for size in BATCHES_BYTES)
+    figures.add(
+        "python_fault_bandwidth",
+        sum(BATCHES_BYTES) / max(more_s, 1e-9),
+        "measured: batches of 3 to 16 MiB in a loop without workers, beyond collating into the same memory",
     )
 
 
@@ -226,6 +267,8 @@ def measure_starts(figures):
 def main():
     torch.set_num_threads(1)
     figures = Figures()
+    for _ in range(ROUNDS):  # before anything else is allocated
+        measure_fresh_memory(figures)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(ROUNDS):
             print(f"\rround {number + 1} of {ROUNDS}", end="", file=sys.stderr, flush=True)

@@ -50,15 +50,53 @@ def where_raised(error: BaseException) -> str:
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
-def _child(connection: Any, work: Callable[[Report], Any]) -> None:
-    os.setpgid(0, 0)
+class FailedBelow(Exception):
+    """What a process of this process reported instead of a result."""
+
+    def __init__(self, kind: str, text: str):
+        super().__init__(text)
+        self.kind, self.text = kind, text
+
+
+def _answer(connection: Any, work: Callable[[], Any]) -> None:
+    """Sends ("done", result) or what went wrong."""
     _die_with_parent()
     try:
-        connection.send(("done", work(lambda kind, value: connection.send((kind, value)))))
+        connection.send(("done", work()))
+    except FailedBelow as error:
+        connection.send((error.kind, error.text))
     except PipesimError as error:
         connection.send((type(error).__name__, str(error)))
     except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
         connection.send(("raised", f"{type(error).__name__}: {error}{where_raised(error)}"))
+
+
+def _child(connection: Any, work: Callable[[Report], Any]) -> None:
+    os.setpgid(0, 0)
+    _answer(connection, lambda: work(lambda kind, value: connection.send((kind, value))))
+
+
+def in_own_process(work: Callable[[], Any]) -> Any:
+    """work() in a process forked from this one, which is one of run_apart: nothing that it allocates changes
+    this process's heap. Fails, or dies, as that process does."""
+    context = multiprocessing.get_context("fork")
+    mine, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(theirs, work))
+    process.start()
+    theirs.close()
+    try:
+        kind, result = mine.recv()
+    except EOFError:
+        process.join()
+        if (code := process.exitcode or 0) < 0:
+            if -code not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        os._exit(code)
+    process.join()
+    if kind != "done":
+        raise FailedBelow(kind, result)
+    return result
 
 
 def _end(process: multiprocessing.Process) -> None:

@@ -1,6 +1,7 @@
 """Trial epochs of a DataLoader, in a process of their own: what a batch costs where.
 
-Three trials, each on fresh batches of the user's own order:
+Three trials, each on fresh batches of the user's own order and in a process of its own: its workers are forked
+from a heap like the user's, not from one that the trials before have grown:
   samples  without workers, each sample timed: the distributions of CPU time and waiting;
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
@@ -13,15 +14,17 @@ import pickle
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from . import probes
 from .alone import collate_points, empty_call_s, fetch_loop_s
+from .apart import in_own_process
 from .batches import Layout, layout_of, touch
 from .errors import ConfigurationError, RecordingFailed
+from .order import Continued
 
 WORKERS = 2  # the smallest number that shows what several processes cost
 # Batches of a trial at least; a mean over fewer says little.
@@ -32,31 +35,6 @@ READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
 LONGEST_PAUSE_S = 0.3
 BUSY_PAUSE = 1.2  # of the time in which a batch is made
 STREAM_SEARCH = 3  # times the budget
-
-
-class Continued:
-    """The user's order, going on where the last trial stopped, so that each trial has fresh samples.
-    Yields `left` items, beginning anew as often as needed."""
-
-    def __init__(self, order: Iterable[Any]):
-        self.order = order
-        self.iterator = iter(order)
-        self.left = 0
-
-    def __len__(self) -> int:
-        return self.left
-
-    def __iter__(self) -> Iterator[Any]:
-        while self.left > 0:
-            try:
-                item = next(self.iterator)
-            except StopIteration:
-                self.iterator = iter(self.order)
-                item = next(self.iterator, None)
-                if item is None:
-                    return
-            self.left -= 1
-            yield item
 
 
 @dataclass
@@ -90,6 +68,17 @@ class Reading:
     read_bytes: int = 0  # by read calls, page cache included
     disk_bytes: int = 0  # from the device
     given_up: int = 0  # times that the thread gave up its core: a sample that waits does so at least once
+
+
+@dataclass
+class Samples:
+    """What the samples trial found, beside its figures."""
+
+    reading: Reading
+    loop: Loop
+    layout: Layout  # of the first batch
+    collate_points: list[tuple[int, float]]  # samples, CPU seconds, in isolation
+    sendable: bool  # a batch could be sent to the caller
 
 
 @dataclass
@@ -271,35 +260,40 @@ class Recorder:
         loops: dict[str, Loop] = {}
 
         report("phase", "samples: what each costs, without workers")
-        reading, collate, loops["samples"] = self.samples_trial(order)
-        rows = self.figures["samples"][0].batches.read()
-        if not rows:
-            raise RecordingFailed("the loader has no batch: the data set is empty or returns nothing")
-        sizes = [int(row[probes.SAMPLES]) for row in rows]
+        seen = self.trial(order, lambda: self.samples_trial(order, report, send_batch))
+        loops["samples"] = seen.loop
+        sizes = self.sizes_seen()
         # With a batch_size, only an epoch's last batch differs, and a worker's of a stream.
         plain = loader.batch_size is not None or loader.batch_sampler is None
         samples, mixed = (max(sizes), None) if plain else batch_sizes(sizes, batches_an_epoch(loader))
-        points = collate_points(collate.collate, collate.samples) if collate.samples else []
-        layout = layout_of(collate.batch, sizes[0])
-        sendable = send_batch and self.send(report, collate.batch)
-        collate.samples = collate.batch = None
 
         report("phase", "batches: what Python adds, without workers")
-        loops["batches"] = self.batches_trial(order)
+        loops["batches"] = self.trial(order, lambda: self.batches_trial(order))
         report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         batch_s = mean_period(loops["batches"])
-        loops["workers"] = self.workers_trial(order, batch_s)
+        loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
         if self.alone:
             report("phase", "loader alone, as it is")
-            loops["alone"] = self.alone_trial(order)
-        seen = sum(sizes)
+            loops["alone"] = self.trial(order, lambda: self.alone_trial(order))
         probe_s, inner_s = empty_call_s()
         return Trials(
-            layout=layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=reading, collate_points=points,
-            probe_s=probe_s, inner_probe_s=inner_s, python_sample_s=fetch_loop_s(), samples_seen=seen,
-            epoch_samples=seen if order is None and loops["samples"].ended else None,
-            loops=loops, start_method=self.start_method, sendable=sendable,
+            layout=seen.layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=seen.reading,
+            collate_points=seen.collate_points, probe_s=probe_s, inner_probe_s=inner_s,
+            python_sample_s=fetch_loop_s(), samples_seen=sum(sizes),
+            epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
+            loops=loops, start_method=self.start_method, sendable=seen.sendable,
         )  # fmt: skip
+
+    def trial(self, order: Continued | None, work: Callable[[], Any]) -> Any:
+        """work() in a process of its own. The order goes on after it."""
+        result, taken = in_own_process(lambda: (work(), order.taken if order is not None else 0))
+        if order is not None:
+            order.go_on_to(taken)
+        return result
+
+    def sizes_seen(self) -> list[int]:
+        """Of the samples trial."""
+        return [int(row[probes.SAMPLES]) for row in self.figures["samples"][0].batches.read()]
 
     def send(self, report: Callable[[str, Any], None], batch: Any) -> bool:
         try:
@@ -308,7 +302,7 @@ class Recorder:
             return False
         return True
 
-    def samples_trial(self, order: Continued | None) -> tuple[Reading, probes.TimedCollate, Loop]:
+    def samples_trial(self, order: Continued | None, report: Callable[[str, Any], None], send_batch: bool) -> Samples:
         figures = self.figures["samples"]
         probe = probes.Probe(figures, each_sample=True)
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
@@ -324,7 +318,14 @@ class Recorder:
         after, switches = io_counters(), probes.times_given_up() - switches
         change = {name: after[name] - before[name] for name in before}
         reading = Reading(opens.count, change.get("rchar", 0), change.get("read_bytes", 0), switches)
-        return reading, collate, loop
+        sizes = self.sizes_seen()
+        if not sizes:
+            raise RecordingFailed("the loader has no batch: the data set is empty or returns nothing")
+        return Samples(
+            reading, loop, layout_of(collate.batch, sizes[0]),
+            collate_points(collate.collate, collate.samples) if collate.samples else [],
+            send_batch and self.send(report, collate.batch),
+        )  # fmt: skip
 
     def batches_trial(self, order: Continued | None) -> Loop:
         probe = probes.Probe(self.figures["batches"], each_sample=False)

@@ -15,6 +15,26 @@ base::Drawn<Duration> Always(Duration time) {
   return {base::Distribution::Fixed(static_cast<double>(time.count()))};
 }
 
+/// Varies as much as the figure did: workers with the very same costs would stay in step for ever.
+base::Drawn<Duration> Varying(Duration time, Duration stdev) {
+  if (stdev <= Duration::zero()) return Always(time);
+  return {{.kind = base::DistributionKind::kLognormal,
+           .mean = static_cast<double>(time.count()),
+           .stdev = static_cast<double>(stdev.count())}};
+}
+
+Duration SpreadOf(const spec::MaybeFigure<Duration>& figure) {
+  return figure ? base::FromSeconds(base::ToSeconds(figure->value) * figure->spread.value_or(0))
+                : Duration::zero();
+}
+
+/// What a batch of `tensors` tensors costs at one end.
+base::Drawn<Duration> OfTensors(const spec::MaybeFigure<Duration>& batch,
+                                const spec::MaybeFigure<Duration>& tensor, std::int64_t tensors) {
+  return Varying(DurationOf(batch) + tensors * DurationOf(tensor),
+                 SpreadOf(batch) + tensors * SpreadOf(tensor));
+}
+
 Duration StartupOf(const spec::MachineFigures& figures, spec::StartMethod method) {
   switch (method) {
     case spec::StartMethod::kFork:
@@ -32,12 +52,12 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
   const spec::Loader& loader = experiment.loader;
   const std::int64_t tensors = experiment.dataset.tensors;
   if (!loader.send)
-    hand_over.send = {.batch = Always(DurationOf(figures.process_send_batch) +
-                                      tensors * DurationOf(figures.process_send_tensor)),
+    hand_over.send = {.batch = OfTensors(figures.process_send_batch,
+                                         figures.process_send_tensor, tensors),
                       .bandwidth = ValueOf(figures.process_send_bandwidth)};
   if (!loader.receive)
-    hand_over.receive = {.batch = Always(DurationOf(figures.process_receive_batch) +
-                                         tensors * DurationOf(figures.process_receive_tensor)),
+    hand_over.receive = {.batch = OfTensors(figures.process_receive_batch,
+                                            figures.process_receive_tensor, tensors),
                          .bandwidth = ValueOf(figures.process_receive_bandwidth)};
   hand_over.launch = DurationOf(figures.process_launch);
   if (!loader.worker_startup)
@@ -46,18 +66,30 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
     hand_over.worker_memory = figures.process_memory->value;
 }
 
-/// Python calls the data set for each sample, and stacks the samples of each tensor of a batch.
+/// The data set looks its samples up; else `prepare` states the CPU time of making their tensors.
+bool LooksUp(const spec::Prepare& prepare) {
+  return prepare.kind == spec::PrepareKind::kNone || prepare.kind == spec::PrepareKind::kWait;
+}
+
+/// Python calls the data set for each sample, which makes its tensors, and stacks the samples of each
+/// tensor of a batch.
 void SetPython(const spec::MachineFigures& figures, const spec::Experiment& experiment,
                Pipeline& pipeline) {
-  if (!experiment.loader.python_sample)
-    pipeline.prepare.python = DurationOf(figures.python_sample);
-  if (experiment.collate.IsStated()) return;
   const std::int64_t tensors = experiment.dataset.tensors;
+  const bool looks_up = LooksUp(experiment.prepare);
+  if (!experiment.loader.python_sample) {
+    const std::int64_t made = looks_up ? tensors - experiment.dataset.numbers : 0;
+    pipeline.prepare.python =
+        DurationOf(figures.python_sample) + made * DurationOf(figures.python_tensor);
+  }
+  if (experiment.collate.IsStated()) return;
   pipeline.collate = {.batch = DurationOf(figures.python_collate_batch) +
                                tensors * DurationOf(figures.python_collate_tensor),
                       .sample = tensors * DurationOf(figures.python_collate_sample),
                       .bandwidth = ValueOf(figures.python_collate_bandwidth),
                       .fault_bandwidth = {}};
+  // A data set that makes its samples leaves their memory to the batch.
+  if (looks_up) pipeline.collate.own_fault_bandwidth = ValueOf(figures.python_fault_bandwidth);
 }
 
 }  // namespace

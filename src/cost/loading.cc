@@ -52,6 +52,12 @@ Duration Collate::Time(Bytes bytes, std::int64_t samples, Duration varies) const
   return time;
 }
 
+Collate Collate::MadeBy(int workers) const {
+  Collate made = *this;
+  if (workers == 0 && own_fault_bandwidth) made.fault_bandwidth = own_fault_bandwidth;
+  return made;
+}
+
 Collate Collate::Scaled(double factor) const {
   Collate scaled = *this;
   Scale(scaled.batch, factor);
@@ -59,6 +65,7 @@ Collate Collate::Scaled(double factor) const {
   Scale(scaled.sample, factor);
   Scale(scaled.bandwidth, factor);
   Scale(scaled.fault_bandwidth, factor);
+  Scale(scaled.own_fault_bandwidth, factor);
   return scaled;
 }
 

@@ -49,8 +49,12 @@ struct Collate {
   base::Duration sample{};                               ///< of each sample
   std::optional<base::BytesPerSecond> bandwidth;         ///< absent: the copy is free
   std::optional<base::BytesPerSecond> fault_bandwidth;   ///< mapping fresh pages, on top
+  /// The same where the training loop collates (0 workers), if that differs.
+  std::optional<base::BytesPerSecond> own_fault_bandwidth = {};
 
   bool operator==(const Collate&) const = default;
+  /// With `workers` workers.
+  Collate MadeBy(int workers) const;
   /// `varies`: the draw of `varying`.
   base::Duration Time(base::Bytes bytes, std::int64_t samples, base::Duration varies) const;
   base::Duration Mean(base::Bytes bytes, std::int64_t samples) const {

@@ -85,7 +85,9 @@ class BatchCosts {
     return p().storage.CpuSeconds(reads_, hits * p().samples.stored.in_units.Mean());
   }
   double Collate() const {
-    return base::ToSeconds(p().collate.Mean(PreparedBytes(), v_.settings.loader.batch_size));
+    const spec::Loader& loader = v_.settings.loader;
+    return base::ToSeconds(
+        p().collate.MadeBy(loader.workers).Mean(PreparedBytes(), loader.batch_size));
   }
   bool HandsOver() const { return p().hand_over.processes && v_.settings.loader.workers > 0; }
   double Send() const {

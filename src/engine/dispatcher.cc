@@ -52,6 +52,8 @@ void Dispatcher::Visit(StateVisitor& visitor) {
   }
   for (Seat& seat : seats_) {
     visitor.Same(seat.waits);
+    visitor.Same(seat.launched_for >= 0);
+    if (seat.launched_for >= 0) visitor.Epoch(seat.launched_for);
     visitor.Time(seat.blocked_since);
     visitor.Same(seat.unfinished.size());
     for (std::size_t i = 0; i < seat.unfinished.size(); ++i) visitor.Index(seat.unfinished[i]);

@@ -25,6 +25,10 @@ class Dispatcher {
   explicit Dispatcher(const spec::Loader& loader);
 
   // The consumer's side.
+  /// The process of `worker` has been launched for `epoch`. It makes itself ready; BeginEpoch begins
+  /// the epoch when all have been launched.
+  template <class Wake>
+  void Launched(std::int64_t epoch, int worker, Wake&& wake);
   /// Deals the first window of `epoch`, which has `batches` batches like every other.
   template <class Wake>
   void BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wake);
@@ -47,7 +51,12 @@ class Dispatcher {
   /// The running number of a batch of the current epoch.
   std::int64_t NumberOf(const Deal& deal) const { return first_number_ + deal.index; }
 
-  // A worker's side. `account` is its own: it has state() and Enter(state, instant).
+  // A worker's side.
+  /// The epoch for which the worker is, or makes itself, ready.
+  std::int64_t EpochOf(int worker) const {
+    return std::max(epoch_, seats_[static_cast<std::size_t>(worker)].launched_for);
+  }
+  // `account` is its own: it has state() and Enter(state, instant).
   /// The next batch to make; nullopt if there is none now.
   std::optional<Deal> Take(int worker);
   /// Whether Take would return a batch.
@@ -74,6 +83,7 @@ class Dispatcher {
  private:
   struct Seat {
     bool waits = false;
+    std::int64_t launched_for = -1;              ///< an epoch that has not begun; -1: none
     std::optional<base::Instant> blocked_since;  ///< not yet settled
     Ring<std::int64_t> unfinished;               ///< indices taken and not arrived
   };
@@ -106,10 +116,17 @@ std::string NoBatchWithin(base::Duration timeout, const std::string& missing);
 template <class Wake>
 void Dispatcher::BeginEpoch(std::int64_t epoch, std::int64_t batches, Wake&& wake) {
   epoch_ = epoch;
+  for (Seat& seat : seats_) seat.launched_for = -1;
   first_number_ = epoch * batches;
   dealer_.BeginEpoch(batches);
   while (const std::optional<Deal> deal = dealer_.Next()) QueueOf(deal->worker).push_back(*deal);
   WakeAll(wake);
+}
+
+template <class Wake>
+void Dispatcher::Launched(std::int64_t epoch, int worker, Wake&& wake) {
+  SeatOf(worker).launched_for = epoch;
+  if (waits(worker)) WakeOne(worker, wake);
 }
 
 template <class Wake>

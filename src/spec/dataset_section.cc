@@ -45,6 +45,8 @@ constexpr auto kDatasetKeys = std::to_array<KeyRule>({
      [](const Experiment& e) { return FromData(e, e.dataset.classes); }},
     {{"dataset.tensors", "count", "2", "tensors of a batch, each handed over by processes"},
      [](const Experiment& e) { return CountText(e.dataset.tensors); }},
+    {{"dataset.numbers", "count", "0", "of these tensors, those that a sample has as Python numbers"},
+     [](const Experiment& e) { return CountText(e.dataset.numbers); }},
 });
 
 /// Drops entries set to `auto`, which means the same as leaving them out.
@@ -74,6 +76,10 @@ void ReadDataset(Reading& reading, const Node& section, const Node& natural, boo
   ReadWord(reader, "dtype", kDTypes, out.dtype);
   reader.Count("classes", out.classes, 1, kMostClasses);
   reader.Count("tensors", out.tensors, 1, kMostTensors);
+  if (reader.Count("numbers", out.numbers, 0, kMostTensors) && out.numbers > out.tensors) {
+    reading.Problem(reading.PlaceOf("dataset.numbers"),
+                    "dataset.numbers is larger than dataset.tensors, of which it is a part", "1");
+  }
   reader.Finish();
   const auto missing = [&](const char* key, const char* example) {
     if (reader.Has(key)) return;  // present but invalid: already reported

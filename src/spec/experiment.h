@@ -35,6 +35,7 @@ struct Dataset {
   DType dtype = DType::kUint8;
   std::int64_t classes = 0;
   int tensors = 2;  ///< in a collated batch, such as images and labels
+  int numbers = 0;  ///< of these, what a sample holds as a Python number; collate makes the tensor
 };
 /// Bytes of one prepared sample: elements(shape) × size(dtype).
 Bytes PreparedBytes(const Dataset& dataset);

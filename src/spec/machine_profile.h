@@ -69,10 +69,13 @@ struct MachineFigures {
   MaybeFigure<BytesPerSecond> process_receive_bandwidth;  ///< its bytes
   MaybeFigure<Bytes> process_memory;  ///< of a worker process
   MaybeFigure<Duration> python_sample;  ///< Python's own CPU time for a sample
+  MaybeFigure<Duration> python_tensor;  ///< CPU time of making one small tensor of a sample
   MaybeFigure<Duration> python_collate_batch;  ///< CPU time of default_collate: each batch
   MaybeFigure<Duration> python_collate_tensor;  ///< each of its tensors
   MaybeFigure<Duration> python_collate_sample;  ///< each sample of a tensor
   MaybeFigure<BytesPerSecond> python_collate_bandwidth;  ///< its bytes
+  /// Fresh memory of a batch that the training loop collates itself, on top.
+  MaybeFigure<BytesPerSecond> python_fault_bandwidth;
 
   MaybeFigure<Duration> h2d_latency;          ///< fixed part of a copy to the GPU
   MaybeFigure<BytesPerSecond> h2d_bandwidth;  ///< from page-locked memory
@@ -117,10 +120,12 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("process_receive_bandwidth", f.process_receive_bandwidth);
   visit("process_memory", f.process_memory);
   visit("python_sample", f.python_sample);
+  visit("python_tensor", f.python_tensor);
   visit("python_collate_batch", f.python_collate_batch);
   visit("python_collate_tensor", f.python_collate_tensor);
   visit("python_collate_sample", f.python_collate_sample);
   visit("python_collate_bandwidth", f.python_collate_bandwidth);
+  visit("python_fault_bandwidth", f.python_fault_bandwidth);
   visit("h2d_latency", f.h2d_latency);
   visit("h2d_bandwidth", f.h2d_bandwidth);
   visit("device_memory", f.device_memory);

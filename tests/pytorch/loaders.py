@@ -175,6 +175,18 @@ class Dies(Fails):
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class KnowsItsProcess(Numbers):
+    """Fails in a process forked from one that had loaded samples."""
+
+    process = None
+
+    def __getitem__(self, index):
+        if self.process not in (None, os.getpid()):
+            raise RuntimeError("samples were loaded before this process was forked")
+        self.process = os.getpid()
+        return super().__getitem__(index)
+
+
 class ReturnsNothing(Numbers):
     def __getitem__(self, index):
         pass

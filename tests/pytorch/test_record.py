@@ -26,6 +26,7 @@ import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
+from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
 from pipesim.trials import Loop, Mixed, Recorder, Take, batch_sizes  # noqa: E402
 
@@ -335,6 +336,24 @@ class LeavesAlone(unittest.TestCase):
             self.assertTrue(torch.equal(was, now) if isinstance(was, torch.Tensor) else was == now)
         self.assertEqual(dataset.seen, [])
         self.assertEqual(loader.num_workers, 0)
+
+
+class Trials(unittest.TestCase):
+    def test_no_trial_sees_what_another_left_in_memory(self):
+        record(loaders.KnowsItsProcess(), batch_size=8)
+
+    def test_each_goes_on_where_the_last_one_stopped(self):
+        order = Continued(range(10))
+        order.left = 4
+        self.assertEqual(list(order), [0, 1, 2, 3])
+        order.go_on_to(8)
+        order.left = 4
+        self.assertEqual(list(order), [8, 9, 0, 1])
+
+    def test_an_order_without_batches_ends(self):
+        order = Continued([])
+        order.left = 4
+        self.assertEqual(list(order), [])
 
 
 class Faults(unittest.TestCase):

@@ -14,6 +14,11 @@ void LockedDispatcher::BeginEpoch(std::int64_t epoch, std::int64_t batches) {
   dispatcher_.BeginEpoch(epoch, batches, Notify());
 }
 
+void LockedDispatcher::Launched(std::int64_t epoch, int worker) {
+  const std::lock_guard lock(mutex_);
+  dispatcher_.Launched(epoch, worker, Notify());
+}
+
 void LockedDispatcher::Arrived(int worker) {
   const std::lock_guard lock(mutex_);
   dispatcher_.Arrived(worker);
@@ -44,7 +49,7 @@ LockedDispatcher::Call LockedDispatcher::Next(int worker, std::int64_t& epoch, T
                                               ThreadTimer& timer) {
   std::unique_lock lock(mutex_);
   std::optional<Deal> deal;
-  while (!closed_ && dispatcher_.epoch() == epoch && !(deal = dispatcher_.Take(worker))) {
+  while (!closed_ && dispatcher_.EpochOf(worker) == epoch && !(deal = dispatcher_.Take(worker))) {
     WaitLocked(lock, worker, timer);
   }
   dispatcher_.Settle(worker, timer, timer.Now());
@@ -53,7 +58,7 @@ LockedDispatcher::Call LockedDispatcher::Next(int worker, std::int64_t& epoch, T
     return Call::kWork;
   }
   if (closed_) return Call::kOver;
-  epoch = dispatcher_.epoch();
+  epoch = dispatcher_.EpochOf(worker);
   return Call::kNewEpoch;
 }
 

@@ -27,6 +27,7 @@ class LockedDispatcher {
   explicit LockedDispatcher(const spec::Loader& loader);
 
   // The consumer's side: see Dispatcher.
+  void Launched(std::int64_t epoch, int worker);
   void BeginEpoch(std::int64_t epoch, std::int64_t batches);
   void Arrived(int worker);
   void Taken(const Deal& deal);

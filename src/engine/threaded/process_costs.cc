@@ -15,8 +15,11 @@ void ProcessCosts::Burn(State state, Duration cost) {
 
 void ProcessCosts::Launch(std::int64_t epoch) {
   const spec::Loader& loader = run_.experiment.loader;
-  if (epoch > 0 && loader.persistent_workers) return;
-  Burn(State::kStarved, run_.pipeline.hand_over.launch * loader.workers);
+  if (!present() || (epoch > 0 && loader.persistent_workers)) return;
+  for (int worker = 0; worker < loader.workers; ++worker) {
+    Burn(State::kStarved, run_.pipeline.hand_over.launch);
+    run_.dispatcher.Launched(epoch, worker);
+  }
 }
 
 void ProcessCosts::StartUp(Duration time) { Burn(State::kStartup, time); }

@@ -16,7 +16,7 @@ class ProcessCosts {
       : run_(run), timer_(timer), stop_(stop) {}
 
   bool present() const { return run_.pipeline.hand_over.processes; }
-  /// The consumer starts the workers of `epoch`.
+  /// The consumer starts the workers of `epoch`, one after another.
   void Launch(std::int64_t epoch);
   /// A worker makes itself ready.
   void StartUp(base::Duration time);

@@ -84,6 +84,7 @@ void Consumer::Visit(StateVisitor& visitor) {
   }
   visitor.Epoch(epoch_);
   visitor.Index(taken_);
+  visitor.Same(launched_);
   if (const std::int64_t every = run_.experiment.training.sync_every; every > 0)
     visitor.Same(steps_ % every);
   visitor.Number(steps_);
@@ -116,8 +117,8 @@ bool Consumer::Go() {
   switch (phase_) {
     case Phase::kBeginEpoch:
       return BeginEpoch();
-    case Phase::kDeal:
-      return DealBatches();
+    case Phase::kLaunched:
+      return Launched();
     case Phase::kLook:
       return Look();
     case Phase::kReceive:
@@ -155,15 +156,26 @@ bool Consumer::After(const Wait& wait, Phase next) {
   return !run_.Begin(*this, wait);
 }
 
-// Starting worker processes blocks the training loop; batches are dealt when all have started.
 bool Consumer::BeginEpoch() {
   ++epoch_;
   taken_ = 0;
+  launched_ = 0;
   const bool starts = epoch_ == 0 || !run_.experiment.loader.persistent_workers;
-  const Duration launches = run_.pipeline.hand_over.launch * (starts ? rank_.workers : 0);
-  if (launches <= Duration::zero()) return DealBatches();
+  if (!starts || run_.pipeline.hand_over.launch <= Duration::zero()) return DealBatches();
   account_.Enter(State::kStarved, run_.now);
-  return After(Wait::For({.each = launches}), Phase::kDeal);
+  return LaunchWorker();
+}
+
+// Launching worker processes blocks the training loop. Those that are launched make themselves ready
+// meanwhile; batches are dealt when all are launched.
+bool Consumer::LaunchWorker() {
+  if (launched_ == rank_.workers) return DealBatches();
+  return After(Wait::For({.each = run_.pipeline.hand_over.launch}), Phase::kLaunched);
+}
+
+bool Consumer::Launched() {
+  rank_.dispatcher.Launched(epoch_, launched_++, [this](int worker) { WakeWorker(worker); });
+  return LaunchWorker();
 }
 
 bool Consumer::DealBatches() {

@@ -28,7 +28,7 @@ class Consumer final : public Actor {
   /// The next phase. Each phase's function returns false when it must wait.
   enum class Phase {
     kBeginEpoch,
-    kDeal,
+    kLaunched,
     kLook,
     kReceive,
     kOpen,
@@ -46,6 +46,8 @@ class Consumer final : public Actor {
   };
   bool Go();
   bool BeginEpoch();
+  bool LaunchWorker();
+  bool Launched();
   bool DealBatches();
   void WakeWorker(int worker);
   bool Look();
@@ -91,6 +93,7 @@ class Consumer final : public Actor {
   base::Duration contended_{};  ///< of the work that has just ended
 
   std::int64_t epoch_ = -1, taken_ = 0;  ///< batches of this epoch
+  int launched_ = 0;                     ///< worker processes of this epoch
   std::int64_t steps_ = 0;
   std::optional<base::Instant> starved_since_, waits_since_;
   base::Duration starved_{};  ///< for the next batch, so far

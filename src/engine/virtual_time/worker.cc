@@ -39,9 +39,9 @@ bool Worker::Begin(const Wait& wait) {
 
 bool Worker::Look() {
   Dispatcher& dispatcher = rank_.dispatcher;
-  while (dispatcher.epoch() != epoch_) {
+  while (dispatcher.EpochOf(worker_) != epoch_) {
     dispatcher.Settle(worker_, account_, run_.now);
-    epoch_ = dispatcher.epoch();
+    epoch_ = dispatcher.EpochOf(worker_);
     if (StartUp()) return false;
   }
   const std::optional<Deal> deal = dispatcher.Take(worker_);

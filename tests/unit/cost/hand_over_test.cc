@@ -66,6 +66,45 @@ TEST(HandOver, CostsEachBatchEachTensorAndEachByte) {
   EXPECT_EQ(pipeline.machine.worker_startup, 0s) << "that of a thread";
 }
 
+TEST(HandOver, SamplesThatAreLookedUpPayForTheirTensors) {
+  spec::MachineFigures figures = Measured();
+  figures.python_tensor = {2us, {}, "test"};
+  auto experiment = TwoProcesses();
+  experiment.dataset.numbers = 1;
+  Pipeline pipeline = Stated(experiment);
+  SetHost(figures, experiment, pipeline);
+  EXPECT_EQ(pipeline.prepare.python, 1us + 2 * 2us) << "a number becomes a tensor in collate";
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(3us)};
+  pipeline = Stated(experiment);
+  SetHost(figures, experiment, pipeline);
+  EXPECT_EQ(pipeline.prepare.python, 1us) << "a stated cost is all of a sample's";
+}
+
+TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
+  spec::MachineFigures figures = Measured();
+  figures.python_fault_bandwidth = {{1e9}, {}, "test"};
+  const auto experiment = TwoProcesses();
+  Pipeline pipeline = Stated(experiment);
+  SetHost(figures, experiment, pipeline);
+  const Bytes batch{10'000'000};
+  const Duration with_workers = pipeline.collate.MadeBy(2).Mean(batch, 10);
+  EXPECT_EQ(with_workers, On(experiment).collate.Mean(batch, 10)) << "sending pays for shared memory";
+  EXPECT_EQ(pipeline.collate.MadeBy(0).Mean(batch, 10), with_workers + 10ms);
+  EXPECT_EQ(pipeline.collate.Scaled(0).MadeBy(0).Mean(batch, 10), 0s);
+}
+
+TEST(HandOver, VariesAsItsFiguresDid) {
+  spec::MachineFigures figures = Measured();
+  figures.process_send_batch->spread = 0.1;
+  figures.process_send_tensor->spread = 0.2;
+  Pipeline pipeline = Stated(TwoProcesses());
+  SetHost(figures, TwoProcesses(), pipeline);
+  const base::Drawn<Duration>& send = pipeline.hand_over.send.batch;
+  EXPECT_EQ(send.Mean(), 250us);
+  EXPECT_NEAR(send.in_units.Stdev(), 10e3 + 3 * 10e3, 1);
+  EXPECT_TRUE(pipeline.hand_over.receive.batch.IsFixed()) << "its spread is not known";
+}
+
 TEST(HandOver, IsFreeWhereWorkersAreThreads) {
   auto experiment = TwoProcesses();
   experiment.loader.kind = spec::LoaderKind::kThread;

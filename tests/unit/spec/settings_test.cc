@@ -78,7 +78,7 @@ model:
 
 TEST(Settings, ARecordedProgramReadsBack) {
   const Experiment e = Read(R"(
-dataset: {samples: 900, sample_bytes: 600kB, shape: [150000], dtype: float32, tensors: 3}
+dataset: {samples: 900, sample_bytes: 600kB, shape: [150000], dtype: float32, tensors: 3, numbers: 2}
 prepare: {cost: {distribution: empirical, values: [1ms, 2ms]}, wait: {distribution: exponential, mean: 4ms}}
 collate: {batch: {distribution: normal, mean: 200us, stdev: 10us}, sample: 3us}
 loader:
@@ -102,6 +102,7 @@ device: {name: cpu, step: {base: 2ms, per_sample: 10us}}
   EXPECT_EQ(e.prepare.wait.Mean(), std::chrono::milliseconds(4));
   EXPECT_EQ(e.collate.sample, std::chrono::microseconds(3));
   EXPECT_EQ(e.dataset.tensors, 3);
+  EXPECT_EQ(e.dataset.numbers, 2);
   EXPECT_EQ(e.device.step->per_sample.Mean(), std::chrono::microseconds(10));
 }
 

@@ -99,10 +99,23 @@ TEST(Processes, StartOneAfterAnotherInTheTrainer) {
   experiment.loader.worker_startup = Fixed(40ms);
   cost::Pipeline pipeline = cost::Stated(experiment);
   pipeline.hand_over.launch = 10ms;
-  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 10ms + 40ms + 5ms));
-  // Starting up is work: three processes on one core take three times as long.
+  // The first worker makes itself ready while the others are launched.
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(10ms + 40ms + 5ms));
+  // Batches are dealt when all have been launched.
+  experiment.loader.worker_startup = Fixed(1ms);
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 10ms + 5ms));
+}
+
+TEST(Processes, ShareTheCoresWhileTheyStart) {
+  auto experiment = Processes(3, 5ms, 0s, 0s, 1ms, 1);
+  experiment.loader.worker_startup = Fixed(40ms);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.hand_over.launch = 10ms;
   pipeline.machine.cores = 1;
-  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 10ms + 3 * (40ms + 5ms)));
+  // Launches take 10, 2 * 10 and 3 * 10 ms, since the workers that are launched have work, too. Then the
+  // first worker has 20 ms of its start-up and its batch left, and two others beside it.
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch,
+            Instant((1 + 2 + 3) * 10ms + 3 * (20ms + 5ms)));
 }
 
 TEST(Processes, StartAgainInEachEpochUnlessPersistent) {

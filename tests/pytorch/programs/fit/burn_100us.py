@@ -28,3 +28,5 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "100us"},
     "loader": {"batch_size": 128, "prefetch_factor": 4},
 }
+
+KNOWN_MISS = "by description: a sample takes 104 us of CPU time, not 100; the rest is not explained"

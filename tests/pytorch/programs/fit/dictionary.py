@@ -29,3 +29,7 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "$sample"},
     "loader": {"batch_size": 32, "shuffle": False},
 }
+
+KNOWN_MISS = ("with 1 worker a batch takes 4.25 ms, its worker alone 2.92 and the trainer 2.37: in the model they "
+              "overlap more; by description at 0 workers: the stopwatch shows 31 us a sample, the loop takes 25 in "
+              "all")

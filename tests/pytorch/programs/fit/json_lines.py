@@ -45,3 +45,6 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "$sample"},
     "loader": {"batch_size": 32},
 }
+
+KNOWN_MISS = ("by description at 0 workers: the stopwatch shows 46 us a sample, the loop takes 37 in all; 4 workers "
+              "were slower than 3 and 6, which the model does not have")

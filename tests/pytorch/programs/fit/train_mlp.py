@@ -35,3 +35,6 @@ DESCRIPTION = {
     "device": {"name": "cpu", "step": "$step"},
     "limits": {"compute_threads": 1},
 }
+
+KNOWN_MISS = ("both cores together spend 10.4 to 11.7 ms a batch, where the recording's parts and the step at 0 "
+              "workers sum to 9.5; which part grows was not measured")

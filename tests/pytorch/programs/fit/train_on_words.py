@@ -42,3 +42,6 @@ DESCRIPTION = {
     "device": {"name": "cpu", "step": "$step"},
     "limits": {"compute_threads": 1},
 }
+
+KNOWN_MISS = ("the recorded step (1.5 ms) is shorter than that in the loop at 0 workers (2.0); by description at 0 "
+              "workers: the stopwatch shows 21 us a sample, the recording 14")

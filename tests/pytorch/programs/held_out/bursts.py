@@ -28,7 +28,7 @@ def step():
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 1_000_000, "shape": [300], "dtype": "float32"},
+    "dataset": {"samples": 1_000_000, "shape": [300], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": {"distribution": "empirical", "values": ["200us", "3ms"]}},
     "loader": {"batch_size": 8, "prefetch_factor": 8, "shuffle": False},
     "device": {"emulated": {"base": "6ms"}},

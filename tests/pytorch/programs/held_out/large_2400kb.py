@@ -31,3 +31,6 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "500us"},
     "loader": {"batch_size": 4},
 }
+
+KNOWN_MISS = ("by description: workers that map shared memory side by side sent 1.35 GB/s in the recording, the "
+              "profile's single one 1.64")

@@ -39,3 +39,5 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "$sample"},
     "loader": {"batch_size": 64, "shuffle": False},
 }
+
+KNOWN_MISS = "by description at 0 workers: the stopwatch shows 43 us a sample, the loop takes 30 in all"

@@ -24,7 +24,7 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 100_000, "shape": [3, 100, 100], "dtype": "float32"},
+    "dataset": {"samples": 100_000, "shape": [3, 100, 100], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": "10ms"},
     "loader": {"batch_size": 4, "prefetch_factor": 8},
 }

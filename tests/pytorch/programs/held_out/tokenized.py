@@ -34,3 +34,7 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "$sample"},
     "loader": {"batch_size": 64},
 }
+
+KNOWN_MISS = ("with 3 and more workers both cores spend 6.5 to 7.2 ms a batch, where the recording's parts sum to "
+              "5.5; which part grows was not measured; by description at 0 workers: the stopwatch shows 68 us a "
+              "sample, the loop takes 49 in all")

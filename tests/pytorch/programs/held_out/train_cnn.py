@@ -30,9 +30,12 @@ def step():
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 100_000, "shape": [3, 32, 32], "dtype": "float32"},
+    "dataset": {"samples": 100_000, "shape": [3, 32, 32], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": "3ms"},
     "loader": {"batch_size": 16, "persistent_workers": True},
     "device": {"name": "cpu", "step": "$step"},
     "limits": {"compute_threads": 1},
 }
+
+KNOWN_MISS = ("the recorded step (9.7 ms) is shorter than that in the loop at 0 workers (12.4); the stopwatch shows "
+              "16.4")

@@ -27,7 +27,7 @@ def loader(num_workers, **overrides):
 
 
 DESCRIPTION = {
-    "dataset": {"samples": 20_000, "shape": [512], "dtype": "float32"},
+    "dataset": {"samples": 20_000, "shape": [512], "dtype": "float32", "numbers": 1},
     "prepare": {"kind": "wait", "cost": {"distribution": "exponential", "mean": "2ms"}},
     "loader": {"batch_size": 16},
 }
