@@ -78,13 +78,9 @@ Pin Pin::Scaled(double factor) const {
 }
 
 Duration Transfer::Time(Bytes bytes, bool pinned) const {
-  // The driver copies pageable memory through a pinned buffer of its own: every byte crosses the
-  // host's memory once more, at about the link's speed (CUDA C++ Best Practices Guide, "Pinned
-  // memory"; 26 against 53 GB/s measured over PCIe 5 with an H200).
-  constexpr int kPageableFactor = 2;
   if (!bandwidth) return latency;
   const Duration time = bytes / *bandwidth;
-  return latency + (pinned ? time : time * kPageableFactor);
+  return latency + (pinned ? time : Duration(std::llround(static_cast<double>(time.count()) * pageable_factor)));
 }
 
 Transfer Transfer::Scaled(double factor) const {

@@ -79,6 +79,11 @@ struct Pin {
 struct Transfer {
   base::Duration latency{};                       ///< of each copy
   std::optional<base::BytesPerSecond> bandwidth;  ///< from page-locked memory; absent: free
+  /// How many times as long a copy from pageable memory takes. The driver copies it through a pinned
+  /// buffer of its own, so that every byte crosses the host's memory once more, at about the link's
+  /// speed (CUDA C++ Best Practices Guide, "Pinned memory"; 26 against 53 GB/s measured over PCIe 5
+  /// with an H200). A run measures its own.
+  double pageable_factor = 2;
 
   bool operator==(const Transfer&) const = default;
   base::Duration Time(base::Bytes bytes, bool pinned) const;

@@ -51,6 +51,8 @@ struct StepAlone {
   base::Duration time{};                        ///< on the device
   std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
   std::optional<base::Duration> on_one_thread;  ///< several threads: CPU time on one
+  /// A GPU: copying a full batch from page-locked memory.
+  std::optional<base::Duration> pinned_copy = {};
 };
 
 /// The model or a batch does not fit. The message gives the requested and the free amount.

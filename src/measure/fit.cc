@@ -109,9 +109,20 @@ class Fitting {
       out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
     out_.pin.bandwidth = Rate(d_.pin_s);
     if (m_.effective.device.IsEmulated()) return;
-    out_.transfer = {.bandwidth = Rate(d_.h2d_s)};
-    // cost::Transfer takes half of the pinned rate from pageable memory.
-    if (out_.transfer.bandwidth && !m_.effective.pinned) out_.transfer.bandwidth->per_s *= 2;
+    FitTransfer();
+  }
+
+  void FitTransfer() {
+    cost::Transfer& transfer = out_.transfer;
+    transfer = {.latency = {}, .bandwidth = Rate(d_.h2d_s)};
+    if (!transfer.bandwidth || m_.effective.pinned) return;
+    if (const auto& copy = m_.effective.pinned_copy; copy && *copy > base::Duration::zero()) {
+      const double pinned_per_s = static_cast<double>(experiment_.loader.batch_size *
+                                                      out_.samples.prepared.count) /
+                                  base::ToSeconds(*copy);
+      transfer.pageable_factor = std::max(1.0, pinned_per_s / transfer.bandwidth->per_s);
+    }
+    transfer.bandwidth->per_s *= transfer.pageable_factor;
   }
 
   void FitStep() {

@@ -183,6 +183,7 @@ class ThreadedExecutor final : public Executor {
     trace.effective.device_step = alone->time;
     trace.effective.step_cpu = alone->cpu;
     trace.effective.step_on_one_thread = alone->on_one_thread;
+    trace.effective.pinned_copy = alone->pinned_copy;
   }
 
   ThreadedParts parts_;

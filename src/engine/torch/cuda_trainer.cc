@@ -26,6 +26,7 @@ namespace {
 /// steps before the capture, so that the libraries have allocated their memory.
 constexpr int kFewestReplays = 3, kMostReplays = 50;
 constexpr double kReplaying_s = 0.5;
+constexpr int kPinnedCopies = 5;
 constexpr int kEagerSteps = 3;
 
 /// One of the `in_flight` input buffers, and the state of the step that used it last.
@@ -174,7 +175,10 @@ class CudaTrainer final : public Trainer {
       compute_.synchronize();
       at::cuda::CUDAGraph graph;
       if (!Capture(graph, *slots_.front())) return std::nullopt;
-      return StepAlone{TimeReplays(graph), std::nullopt, std::nullopt};
+      return StepAlone{.time = TimeReplays(graph),
+                       .cpu = std::nullopt,
+                       .on_one_thread = std::nullopt,
+                       .pinned_copy = TimePinnedCopy()};
     } catch (const c10::Error&) {
       return std::nullopt;
     }
@@ -282,6 +286,29 @@ class CudaTrainer final : public Trainer {
     const double fitting = kReplaying_s / std::max(one_s, 1e-9);
     const int count = static_cast<int>(std::clamp<double>(fitting, kFewestReplays, kMostReplays));
     return base::FromSeconds(SecondsOfReplays(graph, count) / count);
+  }
+
+  /// Of the data of a full batch; nullopt where so much memory cannot be locked.
+  std::optional<base::Duration> TimePinnedCopy() {
+    torch::Tensor& target = slots_.front()->data;
+    torch::Tensor source;
+    try {
+      source = torch::empty(target.sizes(), target.options().device(torch::kCPU).pinned_memory(true));
+    } catch (const c10::Error&) {
+      return std::nullopt;
+    }
+    const auto copy = [&](int times) {
+      CudaEvent begin, end;
+      begin.Record(compute_);
+      for (int i = 0; i < times; ++i)
+        C10_CUDA_CHECK(cudaMemcpyAsync(target.data_ptr(), source.data_ptr(), source.nbytes(),
+                                       cudaMemcpyHostToDevice, compute_));
+      end.Record(compute_);
+      end.Synchronize();
+      return base::FromSeconds(begin.MillisecondsTo(end) * 1e-3 / times);
+    };
+    (void)copy(1);  // the first one touches the memory
+    return copy(kPinnedCopies);
   }
 
   double SecondsOfReplays(at::cuda::CUDAGraph& graph, int count) {

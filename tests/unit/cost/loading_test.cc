@@ -65,6 +65,8 @@ TEST(TransferTest, CrossesTheLinkOnceAndFromPageableMemoryTakesTwice) {
   const Transfer transfer{.bandwidth = BytesPerSecond{1e9}};
   EXPECT_EQ(transfer.Time(Bytes{1'000'000}, true), 1ms);
   EXPECT_EQ(transfer.Time(Bytes{1'000'000}, false), 2ms);
+  const Transfer measured{.bandwidth = BytesPerSecond{1e9}, .pageable_factor = 9};
+  EXPECT_EQ(measured.Time(Bytes{1'000'000}, false), 9ms);
 }
 
 TEST(TransferTest, PaysItsLatencyOnceWhateverTheMemory) {

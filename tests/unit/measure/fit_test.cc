@@ -159,6 +159,10 @@ TEST(Fit, TurnsCopiesIntoRates) {
   EXPECT_EQ(pinned.transfer.Time(kBatch, true), Ms(4));
   measurement.effective.pinned = false;
   EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, false), Ms(4));
+  EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, true), Ms(2));  // not measured
+  measurement.effective.pinned_copy = Ms(0.5);
+  EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, false), Ms(4));
+  EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, true), Ms(0.5));
 }
 
 TEST(Fit, LeavesFreeWhatWasNotMeasured) {
