@@ -9,13 +9,28 @@ using base::Duration;
 using base::Instant;
 using trace::State;
 
+namespace {
+
+/// What others share with a worker is asked for at its own event, and spans of single batches are not
+/// put together. Who asks whether the run may end looks at the trace at any time.
+bool GoesAhead(const VirtualRun& run) {
+  return !run.pipeline.hand_over.processes && !run.transfers && !run.cache &&
+         run.sampler.AllAlike() && !run.is_asked && !run.builder.keeps_spans();
+}
+
+}  // namespace
+
 BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker)
     : run_(run),
       rank_(rank),
       account_(account),
       chunk_samples_(std::max<std::int64_t>(cost::ChunkSamples(run.experiment, run.pipeline), 1)),
       burn_threads_(run.pipeline.prepare.Threads(run.experiment.limits.worker_threads)),
-      handover_(burn_threads_ > 1 ? run.pipeline.machine.burn_handover : Duration::zero()) {
+      handover_(burn_threads_ > 1 ? run.pipeline.machine.burn_handover : Duration::zero()),
+      works_alone_(run.cores_suffice && handover_ == Duration::zero()),
+      stretch_(GoesAhead(run) && !rank.stretches.empty()
+                   ? &rank.stretches[static_cast<std::size_t>(worker)]
+                   : nullptr) {
   record_.worker = static_cast<std::uint16_t>(worker);
   batch_.maker = worker;
 }
@@ -61,6 +76,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
 }
 
 Wait BatchMaker::Next(Duration contended) {
+  if (stretch_ != nullptr && stretch_->chunks > 0) EndStretch();
   record_.contended += contended;
   switch (stage_) {
     case Stage::kRead:
@@ -112,7 +128,7 @@ Wait BatchMaker::Read() {
 
 Wait BatchMaker::Ask() {
   stage_ = Stage::kWaitInPrepare;
-  if (demand_.reads == 0) return WaitInPrepare();
+  if (demand_.reads == 0) return BeginsStretch() ? Ahead(run_.now) : WaitInPrepare();
   account_.Enter(State::kRead, run_.now);
   asked_ = run_.now;
   if (!run_.transfers) return Transferred();
@@ -128,7 +144,7 @@ Wait BatchMaker::Transferred() {
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - asked_;
-  return Wait::Until(done);
+  return BeginsStretch() ? Ahead(done) : Wait::Until(done);
 }
 
 Wait BatchMaker::WaitInPrepare() {

@@ -384,7 +384,7 @@ bool Consumer::EndStep() {
   account_.Enter(State::kHost, run_.now);
   account_.SetBatch(-1, 0);
   record_.done = run_.now;
-  record_.loaded = rank_.loaded;
+  record_.loaded = rank_.Loaded();
   rank_.Record(record_);
   ++steps_;
   phase_ = Phase::kLook;

@@ -99,7 +99,7 @@ void Recurrence::BeginEpoch() {
   looks_in_epoch_ = 0;
   if (within_.phase == Cycle::Phase::kNoting) {
     run_.builder.EndPeriod();
-    noting_ = nullptr;
+    StopNoting();
     within_.phase = Cycle::Phase::kSearching;
   }
   if (within_.phase == Cycle::Phase::kSearching) within_.search = {};
@@ -206,22 +206,40 @@ void Recurrence::BeginNoting(Cycle& cycle) {
   cycle.counters.clear();
   if (run_.is_asked) return;
   noting_ = &cycle;
+  NoteStretchesThatRun(cycle);
   NoteCounters();
+}
+
+void Recurrence::NoteStretchesThatRun(Cycle& cycle) {
+  Rank& rank = run_.ranks.front();
+  cycle.stretches.clear();
+  for (const Stretch& stretch : rank.stretches)
+    if (stretch.chunks > 0) cycle.stretches.push_back(stretch);
+  std::sort(cycle.stretches.begin(), cycle.stretches.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  rank.begun_stretches = &cycle.stretches;
+}
+
+void Recurrence::StopNoting() {
+  noting_ = nullptr;
+  run_.ranks.front().begun_stretches = nullptr;
 }
 
 void Recurrence::NoteCounters() {
   std::vector<CountersAt>& noted = noting_->counters;
   if (noted.size() < kMostNoted) {
-    noted.push_back({run_.now.time_since_epoch() - noting_->begin.time, run_.Counters()});
+    noted.push_back({run_.now.time_since_epoch() - noting_->begin.time, run_.CountersBeforeStretches()});
   } else {
     noted.clear();
-    noting_ = nullptr;
+    StopNoting();
   }
 }
 
 bool Recurrence::EndNoting(Cycle& cycle) {
-  noting_ = nullptr;
-  cycle.end_counters = run_.Counters();
+  StopNoting();
+  for (const Stretch& stretch : cycle.stretches)
+    cycle.longest = std::max(cycle.longest, stretch.end - stretch.begin);
+  cycle.end_counters = run_.CountersBeforeStretches();
   cycle.records = run_.builder.EndPeriod();
   StateVisitor state = StateNow();
   if (state.TakeNotes() != cycle.state || !cycle.records.whole) return false;
@@ -234,7 +252,7 @@ bool Recurrence::EndNoting(Cycle& cycle) {
 void Recurrence::Skip(const Cycle& cycle, std::int64_t times) {
   if (times <= 0) return;
   const Instant begin = run_.now;
-  const ResourceCounters at_begin = run_.Counters();
+  const ResourceCounters at_begin = run_.CountersBeforeStretches();
   StateVisitor visitor(cycle.length, cycle.totals, times);
   run_.Visit(visitor);
   run_.builder.Repeat(cycle.records, times);
@@ -254,11 +272,24 @@ void Recurrence::SampleSkipped(const Cycle& cycle, Instant begin,
         cycle.counters.begin(), cycle.counters.end(), since,
         [](Duration time, const CountersAt& each) { return time < each.since; });
     ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
+    AddStretches(cycle, since, counters);
     counters = Grown(counters, noted, cycle.end_counters, periods);
     counters.cpu.updated += at - since - Instant(cycle.begin.time);
     run_.builder.Record(run_.SampleOf(counters, at));
   }
   run_.events.Delay(run_.monitor(), (at - first).count());
+}
+
+void Recurrence::AddStretches(const Cycle& cycle, Duration since, ResourceCounters& counters) {
+  const Instant at = Instant(cycle.begin.time) + since;
+  auto stretch = std::upper_bound(
+      cycle.stretches.begin(), cycle.stretches.end(), at,
+      [](Instant time, const Stretch& each) { return time < each.begin; });
+  while (stretch != cycle.stretches.begin() && at - (--stretch)->begin < cycle.longest) {
+    if (!stretch->Runs(at)) continue;
+    counters.loaded += stretch->LoadedBy(at);
+    counters.cpu_of_free_cores += stretch->CpuBy(at);
+  }
 }
 
 std::int64_t Recurrence::TimesBeforeWatchers(const Cycle& cycle) const {

@@ -67,8 +67,10 @@ class Recurrence {
     std::vector<std::int64_t> state;   ///< at a period's begin
     std::vector<std::int64_t> totals;  ///< at the begin; once known, what a period adds
     trace::Period records;
-    /// After each of its events, the latest last; empty: not noted.
+    /// After each of its events, the latest last, without what stretches add; empty: not noted.
     std::vector<CountersAt> counters;
+    std::vector<Stretch> stretches;  ///< that ran in it, in the order in which they began
+    base::Duration longest{};        ///< of them
     ResourceCounters end_counters;
   };
 
@@ -82,6 +84,9 @@ class Recurrence {
   void BeginNoting(Cycle& cycle);
   bool EndNoting(Cycle& cycle);
   void NoteCounters();
+  void NoteStretchesThatRun(Cycle& cycle);
+  void StopNoting();
+  static void AddStretches(const Cycle& cycle, base::Duration since, ResourceCounters& counters);
   void Skip(const Cycle& cycle, std::int64_t times);
   void SampleSkipped(const Cycle& cycle, base::Instant begin, const ResourceCounters& at_begin);
   std::int64_t TimesWithinEpoch() const;

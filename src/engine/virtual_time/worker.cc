@@ -126,6 +126,7 @@ void Worker::Visit(StateVisitor& visitor) {
 }
 
 void Worker::Finish() {
+  maker_.Finish();
   rank_.dispatcher.Settle(worker_, account_, run_.now);
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));

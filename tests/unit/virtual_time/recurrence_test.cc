@@ -136,6 +136,34 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
   RC_ASSERT(FirstDifference(EverythingOf(any, true), EverythingOf(any, false)) == "");
 }
 
+// Where somebody asks for an end, every task of a worker is an event of its own; else a stretch of tasks
+// is one, and their moments are looked up where a step or a sample asks.
+RC_GTEST_PROP(Stretches, ChangeNothing, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto everything = [&](bool by_stretches) {
+    RunControl control;
+    if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
+    return Print(Predict(any.experiment, any.pipeline, control));
+  };
+  RC_ASSERT(FirstDifference(everything(true), everything(false)) == "");
+}
+
+// Their effort decides how many changes are simulated at length.
+RC_GTEST_PROP(Stretches, CountAsTheEventsThatTheySpare, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto events = [&](bool by_stretches) {
+    const auto executor = MakeVirtualExecutor();
+    RunControl control;
+    control.skip_periods = false;
+    if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
+    executor->Run(any.experiment, any.pipeline, control);
+    return executor->Events();
+  };
+  RC_ASSERT(events(true) == events(false));
+}
+
 // Then what the monitor would sample in between is known from the period.
 RC_GTEST_PROP(SkippingPeriods, ChangesNothingWhereNobodyAsksForAnEnd, ()) {
   const Case any = AnyCase();
