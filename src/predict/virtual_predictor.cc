@@ -177,7 +177,7 @@ class VirtualPredictor {
     experiment.run.steps = steps;
     engine::RunControl control;
     control.stop = stop_;
-    control.coarse = true;
+    control.only_rate = true;
     const std::int64_t before = executor_->Events();
     trace::RunTrace trace = executor_->Run(experiment, pipeline, control);
     // What it took, not what its steps could have taken: most variants soon repeat themselves.

@@ -111,9 +111,9 @@ Period TraceBuilder::EndPeriod() {
 
 void TraceBuilder::Repeat(const Period& period, std::int64_t times) {
   const Repetition repetition{period.length, Mark() - period.begin, times};
-  RepeatTimes(period, repetition);
+  if (!period.spans.empty()) RepeatTimes(period, repetition);
   RepeatOffers(period, repetition);
-  epochs_.Repeat(trace_.epochs, period.epochs, repetition);
+  if (!trace_.epochs.empty()) epochs_.Repeat(trace_.epochs, period.epochs, repetition);
   RepeatSteps(period, repetition);
 }
 

@@ -440,6 +440,7 @@ bool Consumer::Finish() {
   if (!FinishDownTo(0)) return false;
   account_.SetBatch(-1, 0);
   account_.Enter(State::kHost, run_.now);
+  account_.Finish(run_.now);
   if (timeline_) timeline_->Finish(run_.now, State::kHost);
   if (rank_.is_first()) run_.over = true;
   return false;

@@ -204,7 +204,7 @@ void Recurrence::BeginNoting(Cycle& cycle) {
   cycle.totals = state.TakeTotals();
   run_.builder.BeginPeriod();
   cycle.counters.clear();
-  if (run_.is_asked) return;
+  if (run_.is_asked || run_.builder.only_rate()) return;
   noting_ = &cycle;
   NoteStretchesThatRun(cycle);
   NoteCounters();
@@ -256,28 +256,33 @@ void Recurrence::Skip(const Cycle& cycle, std::int64_t times) {
   StateVisitor visitor(cycle.length, cycle.totals, times);
   run_.Visit(visitor);
   run_.builder.Repeat(cycle.records, times);
-  if (!cycle.counters.empty()) SampleSkipped(cycle, begin, at_begin);
+  if (MonitorIsSkipped(cycle)) SampleSkipped(cycle, begin, at_begin);
 }
 
-/// At each time at which the monitor would have looked. Of equal times it comes after all others.
+/// At each time at which the monitor would have looked.
 void Recurrence::SampleSkipped(const Cycle& cycle, Instant begin,
                                const ResourceCounters& at_begin) {
-  const ResourceCounters& noted = cycle.counters.front().counters;
   const Instant first{Duration(run_.events.TimeOf(run_.monitor()))};
   Instant at = first;
-  for (; at < run_.now; at += Monitor::Interval(at)) {
-    const std::int64_t periods = (at - begin) / cycle.length.time;
-    const Duration since = (at - begin) % cycle.length.time;
-    const auto after = std::upper_bound(
-        cycle.counters.begin(), cycle.counters.end(), since,
-        [](Duration time, const CountersAt& each) { return time < each.since; });
-    ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
-    AddStretches(cycle, since, counters);
-    counters = Grown(counters, noted, cycle.end_counters, periods);
-    counters.cpu.updated += at - since - Instant(cycle.begin.time);
-    run_.builder.Record(run_.SampleOf(counters, at));
-  }
+  for (; at < run_.now; at += Monitor::Interval(at))
+    if (!cycle.counters.empty()) run_.builder.Record(SampleIn(cycle, begin, at_begin, at));
   run_.events.Delay(run_.monitor(), (at - first).count());
+}
+
+/// Of equal times the monitor comes after all others.
+trace::ResourceSample Recurrence::SampleIn(const Cycle& cycle, Instant begin,
+                                           const ResourceCounters& at_begin, Instant at) const {
+  const ResourceCounters& noted = cycle.counters.front().counters;
+  const std::int64_t periods = (at - begin) / cycle.length.time;
+  const Duration since = (at - begin) % cycle.length.time;
+  const auto after = std::upper_bound(
+      cycle.counters.begin(), cycle.counters.end(), since,
+      [](Duration time, const CountersAt& each) { return time < each.since; });
+  ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
+  AddStretches(cycle, since, counters);
+  counters = Grown(counters, noted, cycle.end_counters, periods);
+  counters.cpu.updated += at - since - Instant(cycle.begin.time);
+  return run_.SampleOf(counters, at);
 }
 
 void Recurrence::AddStretches(const Cycle& cycle, Duration since, ResourceCounters& counters) {
@@ -296,8 +301,8 @@ std::int64_t Recurrence::TimesBeforeWatchers(const Cycle& cycle) const {
   std::int64_t next = TimeTree::kNever;
   const auto actors = static_cast<int>(run_.actors.size());
   for (int actor = 0; actor < actors; ++actor) {
-    const bool samples = actor == run_.monitor() && !cycle.counters.empty();
-    if (run_.Watches(actor) && !samples) next = std::min(next, run_.events.TimeOf(actor));
+    const bool skipped = actor == run_.monitor() && MonitorIsSkipped(cycle);
+    if (run_.Watches(actor) && !skipped) next = std::min(next, run_.events.TimeOf(actor));
   }
   return (next - 1 - run_.now.time_since_epoch().count()) / cycle.length.time.count();
 }

@@ -88,7 +88,13 @@ class Recurrence {
   void StopNoting();
   static void AddStretches(const Cycle& cycle, base::Duration since, ResourceCounters& counters);
   void Skip(const Cycle& cycle, std::int64_t times);
+  /// What it would do within a skipped period is known.
+  bool MonitorIsSkipped(const Cycle& cycle) const {
+    return !cycle.counters.empty() || (run_.builder.only_rate() && !run_.is_asked);
+  }
   void SampleSkipped(const Cycle& cycle, base::Instant begin, const ResourceCounters& at_begin);
+  trace::ResourceSample SampleIn(const Cycle& cycle, base::Instant begin,
+                                 const ResourceCounters& at_begin, base::Instant at) const;
   std::int64_t TimesWithinEpoch() const;
   std::int64_t TimesOfEpochs() const;
   std::int64_t TimesBeforeWatchers(const Cycle& cycle) const;

@@ -131,7 +131,7 @@ void Worker::Finish() {
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }
-  account_.Close(run_.now);
+  account_.Finish(run_.now);
 }
 
 }  // namespace pipesim::engine::virtual_time

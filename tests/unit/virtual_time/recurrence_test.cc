@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "pipeline.h"
 #include "print_trace.h"
@@ -144,7 +145,12 @@ RC_GTEST_PROP(Stretches, ChangeNothing, ()) {
   const auto everything = [&](bool by_stretches) {
     RunControl control;
     if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
-    return Print(Predict(any.experiment, any.pipeline, control));
+    trace::RunTrace trace = Predict(any.experiment, any.pipeline, control);
+    // They come in the order of their first spans, which does not matter.
+    std::sort(trace.threads.begin(), trace.threads.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.role, a.index) < std::pair(b.role, b.index);
+    });
+    return Print(trace);
   };
   RC_ASSERT(FirstDifference(everything(true), everything(false)) == "");
 }
@@ -162,6 +168,32 @@ RC_GTEST_PROP(Stretches, CountAsTheEventsThatTheySpare, ()) {
     return executor->Events();
   };
   RC_ASSERT(events(true) == events(false));
+}
+
+/// What the throughput is found from (measure::SteadySamplesPerSecond), whatever the buckets.
+std::string RateOf(const trace::RunTrace& trace) {
+  std::string text = fmt::format("{} steps until {}\n", trace.steps, Ns(trace.end));
+  for (const auto& mark : trace.progress) text += Print(mark);
+  for (const auto& other : trace.others)
+    for (const auto& mark : other.kept) text += Print(mark);
+  for (const auto& step : trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)].kept)
+    text += fmt::format("{} {} {}\n", step.key, Ns(step.at), step.value);
+  for (const Role role : {Role::kConsumer, Role::kWorker, Role::kDevice})
+    for (const State state : {State::kStarved, State::kBlockedOnConsumer, State::kIdle, State::kBusy,
+                              State::kDeviceStarved})
+      text += fmt::format("{}\n", TotalIn(trace, role, state).count());
+  return text;
+}
+
+RC_GTEST_PROP(OnlyTheRate, IsThatOfAWholeTrace, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto rate = [&](bool only_rate) {
+    RunControl control;
+    control.only_rate = only_rate;
+    return RateOf(Predict(any.experiment, any.pipeline, control));
+  };
+  RC_ASSERT(FirstDifference(rate(true), rate(false)) == "");
 }
 
 // Then what the monitor would sample in between is known from the period.
