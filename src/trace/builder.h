@@ -141,10 +141,11 @@ class TraceBuilder final : public SpanSink {
   template <class MaybeConstPeriod, class Visit>
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatBySlices(const Period& period, base::Duration later);
-  void AddTimes(const PeriodSlice& slice, base::Duration later, std::int64_t times);
+  void RepeatByBuckets(const PeriodThread& thread, base::Duration later);
+  void AddTimes(const PeriodThread& thread, std::size_t begin, std::size_t end,
+                base::Duration later, std::int64_t times);
   /// How much later it could still be in the same bucket; nullopt: it is not in one.
-  std::optional<base::Duration> RoomInBucket(const PeriodSlice& slice, base::Duration later) const;
+  std::optional<base::Duration> RoomInBucket(const Period& period, base::Duration later) const;
   void RepeatOffers(const Period& period, const Repetition& repetition);
   void RepeatSteps(const Period& period, const Repetition& repetition);
 
