@@ -23,6 +23,7 @@ Wait BatchMaker::Ahead(Instant read) {
   stretch.begin = run_.now;
   stretch.chunks_begin = read;
   PrepareAhead(stretch);
+  if (demand_.reads == 0 && left_ > 0) PrepareRestAhead(stretch);
   stage_ = Stage::kRead;
   stretch.collates = left_ == 0 && works_alone_;
   stretch.end = stretch.chunks_end;
@@ -31,23 +32,30 @@ Wait BatchMaker::Ahead(Instant read) {
   return Wait::Until(stretch.end);
 }
 
+/// The present chunk.
 void BatchMaker::PrepareAhead(Stretch& stretch) {
-  const auto work_of = [&](Duration prepare) { return run_.PrepareWork(prepare, burn_threads_); };
-  const std::int64_t present = batch_.samples - loaded_ - left_;  // already taken from left_
-  const std::int64_t more = demand_.reads == 0 ? std::exchange(left_, 0) : 0;
-  const std::int64_t full = more / chunk_samples_;
-  const ChunkDemand rest = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, 0, more % chunk_samples_);
-  const Work work = work_of(demand_.prepare), last = work_of(rest.prepare);
+  const Work work = run_.PrepareWork(demand_.prepare, burn_threads_);
   stretch.each = demand_.prepare_wait + work.each;
-  stretch.chunks = 1 + full + (more % chunk_samples_ > 0 ? 1 : 0);
-  stretch.samples = present + more;
-  stretch.chunk_samples = present;
-  stretch.chunks_end =
-      stretch.chunks_begin + (1 + full) * stretch.each + rest.prepare_wait + last.each;
-  stretch.cpu_of_chunk = work.each * work.threads;
-  stretch.cpu_of_all = (1 + full) * stretch.cpu_of_chunk + last.each * last.threads;
-  record_.prepare_wait += (1 + full) * demand_.prepare_wait + rest.prepare_wait;
-  record_.prepare += (1 + full) * demand_.prepare + rest.prepare;
+  stretch.chunks = 1;
+  stretch.samples = stretch.chunk_samples = demanded_;
+  stretch.chunks_end = stretch.chunks_begin + stretch.each;
+  stretch.cpu_of_all = stretch.cpu_of_chunk = work.each * work.threads;
+  record_.prepare_wait += demand_.prepare_wait;
+  record_.prepare += demand_.prepare;
+}
+
+/// The other chunks of the batch: full ones, then perhaps a smaller one.
+void BatchMaker::PrepareRestAhead(Stretch& stretch) {
+  const std::int64_t samples = std::exchange(left_, 0);
+  const std::int64_t full = samples / demanded_, more = samples % demanded_;
+  const ChunkDemand last = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, 0, more);
+  const Work work = run_.PrepareWork(last.prepare, burn_threads_);
+  stretch.chunks += full + (more > 0 ? 1 : 0);
+  stretch.samples += samples;
+  stretch.chunks_end += full * stretch.each + last.prepare_wait + work.each;
+  stretch.cpu_of_all += full * stretch.cpu_of_chunk + work.each * work.threads;
+  record_.prepare_wait += full * demand_.prepare_wait + last.prepare_wait;
+  record_.prepare += full * demand_.prepare + last.prepare;
 }
 
 void BatchMaker::CollateAhead(Stretch& stretch) {

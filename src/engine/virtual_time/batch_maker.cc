@@ -108,13 +108,19 @@ void BatchMaker::CountLoaded() {
   rank_.loaded += loaded - std::exchange(loaded_, loaded);
 }
 
-Wait BatchMaker::Read() {
-  CountLoaded();
-  const std::int64_t samples = std::min(chunk_samples_, left_);
+/// Where all samples are alike, chunks of equal size need it once.
+void BatchMaker::Demand(std::int64_t samples) {
   const std::int64_t position =
       batch_.deal.index * run_.experiment.loader.batch_size + batch_.samples - left_;
   demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position, samples,
                                 run_.cache ? &*run_.cache : nullptr);
+  demanded_ = samples;
+}
+
+Wait BatchMaker::Read() {
+  CountLoaded();
+  const std::int64_t samples = std::min(chunk_samples_, left_);
+  if (stretch_ == nullptr || samples != demanded_) Demand(samples);
   left_ -= samples;
   record_.cache_hits += static_cast<std::int32_t>(demand_.hits);
   if (demand_.read_cpu == Duration::zero()) return Ask();

@@ -45,10 +45,12 @@ class BatchMaker {
   Wait HandedOver();
   Wait Collate();
   void CountLoaded();
+  void Demand(std::int64_t samples);
   /// Whether the chunk that has been read begins a stretch.
   bool BeginsStretch() const;
   Wait Ahead(base::Instant read);
   void PrepareAhead(Stretch& stretch);
+  void PrepareRestAhead(Stretch& stretch);
   void CollateAhead(Stretch& stretch);
   void EnterAhead(const Stretch& stretch, base::Instant until);
   void EndStretch();
@@ -65,7 +67,8 @@ class BatchMaker {
   std::int64_t left_ = 0;                 ///< samples not yet read
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
-  ChunkDemand demand_;  ///< of the present chunk
+  ChunkDemand demand_;          ///< of the present chunk
+  std::int64_t demanded_ = 0;   ///< its samples
   base::Instant asked_;  ///< when its transfer began, where the storage shares its bandwidth
   trace::BatchRecord record_;
 };
