@@ -31,23 +31,10 @@ Moment Difference(const Moment& a, const Moment& b) {
   return {a.time - b.time, a.steps - b.steps, a.index - b.index, a.epochs - b.epochs};
 }
 
-/// The rounds of splitmix64 (Steele et al., OOPSLA 2014), over all values.
-std::uint64_t HashOf(const std::vector<std::int64_t>& state) {
-  std::uint64_t hash = 0;
-  for (const std::int64_t value : state) {
-    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    hash ^= hash >> 31;
-  }
-  return hash;
-}
-
 }  // namespace
 
-std::optional<Moment> StateSearch::Look(const Moment& now, const std::vector<std::int64_t>& state) {
+std::optional<Moment> StateSearch::Look(const Moment& now, std::uint64_t hash) {
   looks_ += 1 + std::exchange(pause_, 0);
-  const std::uint64_t hash = HashOf(state);
   std::optional<Moment> since;
   for (const Seen& seen : seen_) {
     if (seen.hash != hash) continue;
@@ -189,7 +176,9 @@ StateVisitor Recurrence::StateNow() {
 }
 
 bool Recurrence::Search(Cycle& cycle) {
-  const auto length = cycle.search.Look(Now(), StateNow().TakeNotes());
+  StateVisitor visitor = StateVisitor::Hashing(Now());
+  run_.Visit(visitor);
+  const auto length = cycle.search.Look(Now(), visitor.hash());
   // A period that takes no time would hide that virtual time stands still.
   if (!length || length->time == base::Duration::zero()) return false;
   cycle.length = *length;

@@ -22,8 +22,8 @@ namespace pipesim::engine::virtual_time {
 /// States are known by a hash of 64 bits: whoever skips periods compares their states once more.
 class StateSearch {
  public:
-  /// What the run has done since an equal state, the last one of several; nullopt: none was seen.
-  std::optional<Moment> Look(const Moment& now, const std::vector<std::int64_t>& state);
+  /// What the run has done since a state of the same hash, the last one of several; nullopt: none was seen.
+  std::optional<Moment> Look(const Moment& now, std::uint64_t hash);
   /// How many looks may be left out from here on.
   std::int64_t Pause() const { return pause_; }
 

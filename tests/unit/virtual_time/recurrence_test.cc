@@ -263,12 +263,12 @@ TEST(SkippingPeriods, SkipsWholeEpochs) {
 
 TEST(SkippingPeriods, FindsAPeriodAfterTheStart) {
   virtual_time::StateSearch search;
-  const auto look = [&](std::int64_t step, std::int64_t state) {
-    const auto found = search.Look({.time = Duration(10 * step), .steps = step}, {state});
+  const auto look = [&](std::int64_t step, std::uint64_t state) {
+    const auto found = search.Look({.time = Duration(10 * step), .steps = step}, state);
     return found ? found->steps : 0;
   };
   // 1 2 3 4 5 6, and round again from 4 on.
-  for (std::int64_t step = 1; step <= 6; ++step) EXPECT_EQ(look(step, step), 0);
+  for (std::int64_t step = 1; step <= 6; ++step) EXPECT_EQ(look(step, static_cast<std::uint64_t>(step)), 0);
   EXPECT_EQ(look(7, 4), 3);
 }
 
