@@ -141,9 +141,13 @@ class TraceBuilder final : public SpanSink {
   template <class MaybeConstPeriod, class Visit>
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatByBuckets(const PeriodThread& thread, base::Duration later);
-  void AddTimes(const PeriodThread& thread, std::size_t begin, std::size_t end,
-                base::Duration later, std::int64_t times);
+  void RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread, base::Duration later);
+  void AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
+                std::size_t begin, std::size_t end, std::int64_t times);
+  /// Of a moment no earlier than the buckets' origin.
+  std::size_t BucketOf(base::Instant at) const {
+    return static_cast<std::size_t>((at - trace_.bucket_origin) / trace_.bucket_width);
+  }
   /// How much later it could still be in the same bucket; nullopt: it is not in one.
   std::optional<base::Duration> RoomInBucket(const Period& period, base::Duration later) const;
   void RepeatOffers(const Period& period, const Repetition& repetition);

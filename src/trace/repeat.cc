@@ -136,10 +136,11 @@ void TraceBuilder::RepeatTimes(const Period& period, const Repetition& repetitio
     const std::int64_t within =
         room ? std::min(*room / repetition.length.done + 1, repetition.times - time) : 1;
     for (const PeriodThread& thread : period.threads) {
+      ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
       if (room)
-        AddTimes(thread, 0, thread.spans.size(), later, within);
+        AddTimes(totals, BucketOf(period.first + later), thread, 0, thread.spans.size(), within);
       else
-        RepeatByBuckets(thread, later);
+        RepeatByBuckets(totals, thread, later);
     }
     time += within;
   }
@@ -158,11 +159,8 @@ std::optional<Duration> TraceBuilder::RoomInBucket(const Period& period, Duratio
 }
 
 /// Of the spans [begin, end), which lie in one bucket.
-void TraceBuilder::AddTimes(const PeriodThread& thread, std::size_t begin, std::size_t end,
-                            Duration later, std::int64_t times) {
-  const Instant first = thread.spans[begin].begin + later;
-  const auto bucket = static_cast<std::size_t>((first - trace_.bucket_origin) / trace_.bucket_width);
-  ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
+void TraceBuilder::AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
+                            std::size_t begin, std::size_t end, std::int64_t times) {
   for (std::size_t state = 0; state < thread.states.size(); ++state) {
     const Duration time = thread.TimeIn(state, begin, end);
     if (time > Duration::zero()) TimeAt(totals, bucket, thread.states[state]) += time * times;
@@ -170,29 +168,31 @@ void TraceBuilder::AddTimes(const PeriodThread& thread, std::size_t begin, std::
 }
 
 // Only spans that cross the border of a bucket are added one by one.
-void TraceBuilder::RepeatByBuckets(const PeriodThread& thread, Duration later) {
+void TraceBuilder::RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread,
+                                   Duration later) {
   const std::vector<Span>& spans = thread.spans;
   const Duration width = trace_.bucket_width;
+  auto bucket = BucketOf(spans.front().begin + later);
+  Instant border = trace_.bucket_origin + width * (static_cast<std::int64_t>(bucket) + 1);
   for (std::size_t at = 0; at < spans.size();) {
-    const Duration begin = spans[at].begin + later - trace_.bucket_origin;
+    for (; spans[at].begin + later >= border; border += width) ++bucket;
     std::size_t end = at;
-    if (begin >= Duration::zero()) {
-      const Instant border = trace_.bucket_origin + width * (begin / width + 1) - later;
-      const auto crosses = std::partition_point(
-          spans.begin() + static_cast<std::ptrdiff_t>(at), spans.end(),
-          [&](const Span& span) { return span.end <= border; });
-      end = static_cast<std::size_t>(crosses - spans.begin());
-      if (end > at) AddTimes(thread, at, end, later, 1);
-      if (end == spans.size() || spans[end].begin >= border) {
-        at = end;
-        continue;
-      }
-    }
-    Span span = spans[end];
+    while (end < spans.size() && spans[end].end + later <= border) ++end;
+    AddTimes(totals, bucket, thread, at, end, 1);
+    at = end;
+    if (at == spans.size() || spans[at].begin + later >= border) continue;
+    Span span = spans[at++];
     span.begin += later;
     span.end += later;
-    AddToThread(span);
-    at = end + 1;
+    if (span.contended > Duration::zero()) {
+      AddToThread(span);
+      continue;
+    }
+    TimeAt(totals, bucket, span.state) += border - span.begin;
+    for (++bucket; border + width < span.end; border += width)
+      TimeAt(totals, bucket++, span.state) += width;
+    TimeAt(totals, bucket, span.state) += span.end - border;
+    border += width;
   }
 }
 
