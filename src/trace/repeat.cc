@@ -176,8 +176,10 @@ void TraceBuilder::RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thr
   Instant border = trace_.bucket_origin + width * (static_cast<std::int64_t>(bucket) + 1);
   for (std::size_t at = 0; at < spans.size();) {
     for (; spans[at].begin + later >= border; border += width) ++bucket;
-    std::size_t end = at;
-    while (end < spans.size() && spans[end].end + later <= border) ++end;
+    const auto crosses = std::partition_point(
+        spans.begin() + static_cast<std::ptrdiff_t>(at), spans.end(),
+        [&](const Span& span) { return span.end + later <= border; });
+    const auto end = static_cast<std::size_t>(crosses - spans.begin());
     AddTimes(totals, bucket, thread, at, end, 1);
     at = end;
     if (at == spans.size() || spans[at].begin + later >= border) continue;
