@@ -139,20 +139,43 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
 
 // Where somebody asks for an end, every task of a worker is an event of its own; else a stretch of tasks
 // is one, and their moments are looked up where a step or a sample asks.
+/// The trace, with or without stretches.
+std::string TraceOf(const Case& of, bool by_stretches) {
+  RunControl control;
+  if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
+  trace::RunTrace trace = Predict(of.experiment, of.pipeline, control);
+  // They come in the order of their first spans, which does not matter.
+  std::sort(trace.threads.begin(), trace.threads.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.role, a.index) < std::pair(b.role, b.index);
+  });
+  return Print(trace);
+}
+
 RC_GTEST_PROP(Stretches, ChangeNothing, ()) {
   const Case any = AnyCase();
   RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
-  const auto everything = [&](bool by_stretches) {
-    RunControl control;
-    if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
-    trace::RunTrace trace = Predict(any.experiment, any.pipeline, control);
-    // They come in the order of their first spans, which does not matter.
-    std::sort(trace.threads.begin(), trace.threads.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.role, a.index) < std::pair(b.role, b.index);
-    });
-    return Print(trace);
-  };
-  RC_ASSERT(FirstDifference(everything(true), everything(false)) == "");
+  RC_ASSERT(FirstDifference(TraceOf(any, true), TraceOf(any, false)) == "");
+}
+
+// All costs are whole milliseconds, so that tasks of a stretch end at the moments of other events, and
+// at the run's end. Of equal times the lower thread comes first.
+RC_GTEST_PROP(Stretches, ChangeNothingAtEqualMoments, ()) {
+  Case any;
+  auto& e = any.experiment = Stages(static_cast<int>(In(1, 4)), 1ms * In(1, 3), 1ms * In(1, 4), In(1, 60));
+  e.loader.batch_size = In(2, 6);
+  e.loader.prefetch_factor = static_cast<int>(In(1, 3));
+  e.loader.dispatch = Yes() ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin;
+  e.loader.in_order = Yes();
+  if (Yes()) e.prepare.kind = spec::PrepareKind::kBurn;
+  e.training.sync_every = In(0, 1);
+  if (Yes()) {
+    e.storage.kind = spec::StorageKind::kEmulated;
+    e.storage.latency = Fixed(1ms * In(1, 3));
+    e.storage.queue_depth = static_cast<int>(In(1, 3));
+  }
+  any.pipeline = cost::Stated(e);
+  if (Yes()) any.pipeline.collate.batch = 1ms;
+  RC_ASSERT(FirstDifference(TraceOf(any, true), TraceOf(any, false)) == "");
 }
 
 // Their effort decides how many changes are simulated at length.
