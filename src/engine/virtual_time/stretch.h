@@ -1,6 +1,6 @@
-// What a worker will do until its next event without asking for anything that it shares: the rest of a
-// read, chunks to prepare, and perhaps the collating of its batch. Its tasks need no event each, and what
-// others may see of it until then is known from the times. Formulas only.
+// What a worker will do until its next event without asking for anything that it shares: the rest
+// of a read, chunks to prepare, and perhaps the collating of its batch. Its tasks need no event
+// each, and what others may see of it until then is known from the times. Formulas only.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace pipesim::engine::virtual_time {
 
-/// Of one worker; its tasks wait or have a core. Until `chunks_begin` it reads; then it prepares equal
-/// chunks, the last of which may be smaller; from `chunks_end` to `end` it collates.
+/// Of one worker; its tasks wait or have a core. Until `chunks_begin` it reads; then it prepares
+/// equal chunks, the last of which may be smaller; from `chunks_end` to `end` it collates.
 struct Stretch {
   base::Instant begin, chunks_begin, chunks_end, end;
-  base::Duration each{};      ///< to prepare a full chunk; > 0
-  std::int64_t chunks = 0;    ///< 0: no stretch
-  std::int64_t samples = 0;   ///< of all chunks
+  base::Duration each{};     ///< to prepare a full chunk; > 0
+  std::int64_t chunks = 0;   ///< 0: no stretch
+  std::int64_t samples = 0;  ///< of all chunks
   std::int64_t chunk_samples = 0;
   base::Duration cpu_of_chunk{}, cpu_of_all{}, cpu_of_collate{};
   bool collates = false;
