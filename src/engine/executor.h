@@ -32,8 +32,9 @@ struct RunControl {
   /// Called about ten times a second with the trace so far. Returns why the run may end, or nullopt
   /// to go on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
-  /// Only the rate is asked for: the virtual engine keeps times in states by coarser buckets.
-  bool coarse = false;
+  /// Only measure::SteadySamplesPerSecond is asked for: the virtual engine records no more than it reads
+  /// (TraceOptions::only_rate), by coarser buckets.
+  bool only_rate = false;
   /// Called once when the measured part is over, with its trace, while loading is parked; the
   /// consumer's thread waits for the answer. What the plan names is then tried before the run ends
   /// (RunTrace::probes); nullopt: nothing. Empty: the run ends at once. Not of predictions.

@@ -25,13 +25,20 @@ struct Moment {
 
 /// Each part of the state has a method Visit(StateVisitor&) that passes every variable on which the
 /// future depends, once, in a fixed order, by what it means. Either notes them, so that two moments
-/// with equal notes have equal futures, or moves the state on by some whole periods. A variable
+/// with equal notes have equal futures, or only hashes what would be noted, or moves the state on by some
+/// whole periods. A variable
 /// that a part forgets makes a run with skipped periods differ from one without
 /// (tests/unit/virtual_time/recurrence_test.cc).
 class StateVisitor {
  public:
   /// Notes the state at `now`.
   explicit StateVisitor(const Moment& now) : now_(now) {}
+  /// Hashes the state at `now`.
+  static StateVisitor Hashing(const Moment& now) {
+    StateVisitor visitor(now);
+    visitor.hashes_ = true;
+    return visitor;
+  }
   /// Moves the state on by `times` periods, each of which adds `period` and `totals`.
   StateVisitor(const Moment& period, const std::vector<std::int64_t>& totals, std::int64_t times)
       : moved_{period.time * times, period.steps * times, period.index * times,
@@ -87,7 +94,7 @@ class StateVisitor {
   void Total(std::int64_t& total) {
     if (moves()) {
       total += (*period_totals_)[next_total_++] * times_;
-    } else {
+    } else if (!hashes_) {
       totals_.push_back(total);
     }
   }
@@ -98,6 +105,7 @@ class StateVisitor {
   }
   void Total(base::Bytes& total) { Total(total.count); }
 
+  std::uint64_t hash() const { return hash_; }
   std::vector<std::int64_t> TakeNotes() { return std::move(notes_); }
   std::vector<std::int64_t> TakeTotals() { return std::move(totals_); }
 
@@ -116,7 +124,13 @@ class StateVisitor {
       return static_cast<std::int64_t>(value);
     }
   }
-  void Note(std::int64_t value) { notes_.push_back(value); }
+  void Note(std::int64_t value) {
+    if (!hashes_) return notes_.push_back(value);
+    // A multiplication carries each bit up, the shift brings the upper half back (as the finalizer of
+    // splitmix64 does twice, whose constant this is).
+    hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 0xbf58476d1ce4e5b9;
+    hash_ ^= hash_ >> 32;
+  }
   void Relative(std::int64_t& value, std::int64_t origin, std::int64_t moved) {
     if (moves()) {
       value += moved;
@@ -128,6 +142,8 @@ class StateVisitor {
   Moment now_, moved_;
   const std::vector<std::int64_t>* period_totals_ = nullptr;  ///< nullptr: notes
   std::int64_t times_ = 0;
+  bool hashes_ = false;
+  std::uint64_t hash_ = 1;
   std::size_t next_total_ = 0;
   std::vector<std::int64_t> notes_, totals_;
 };

@@ -123,11 +123,11 @@ class VirtualPredictor {
     // Whole epochs are exact where the run saw their borders, so they may take somewhat longer.
     const bool short_epochs = epoch > 0 && epoch <= (saw_borders_ ? kEpochsWorth : 1) * wanted;
     if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline))
-      return RateOfEpochs(experiment, variant.pipeline, epoch);
+      return RateOfEpochs(variant, experiment, epoch);
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
     // Whole cycles: within one, workers that began together have made nothing, or all.
     const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
-    const auto trace = RunSteps(experiment, variant.pipeline, start + 2 * cycle,
+    const auto trace = RunSteps(variant, experiment, start + 2 * cycle,
                                 epoch > 0 ? std::min(epoch, wanted) : wanted);
     if (!trace) return std::nullopt;
     const double rate = measure::SteadySamplesPerSecond(*trace, experiment, start, cycle);
@@ -144,11 +144,11 @@ class VirtualPredictor {
   }
 
   /// Each epoch begins like the first, with nothing loaded.
-  std::optional<double> RateOfEpochs(const Experiment& experiment, const cost::Pipeline& pipeline,
+  std::optional<double> RateOfEpochs(const Variant& variant, const Experiment& experiment,
                                      std::int64_t epoch) {
     const std::int64_t least = FewestOfEpochs(experiment, epoch);
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
-    const auto trace = RunSteps(experiment, pipeline, least, std::max(least, wanted), epoch);
+    const auto trace = RunSteps(variant, experiment, least, std::max(least, wanted), epoch);
     if (!trace || trace->progress.empty()) return std::nullopt;
     if (IsCached(experiment))
       return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
@@ -165,23 +165,34 @@ class VirtualPredictor {
   }
 
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
-  /// than `least`.
-  std::optional<trace::RunTrace> RunSteps(Experiment experiment, const cost::Pipeline& pipeline,
-                                          std::int64_t least, std::int64_t wanted,
-                                          std::int64_t unit = 1) {
+  /// than `least`. `experiment`: that of the variant.
+  std::shared_ptr<const trace::RunTrace> RunSteps(const Variant& variant, Experiment experiment,
+                                                  std::int64_t least, std::int64_t wanted,
+                                                  std::int64_t unit = 1) {
+    const cost::Pipeline& pipeline = variant.pipeline;
     const double step_s = SecondsOfStep(experiment, pipeline);
     const double left_s = kLongest_s - spent_s_;
     const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s) / unit * unit;
     const std::int64_t steps = std::max(least, std::min(wanted, affordable));
-    if (steps > Most(experiment, pipeline)) return std::nullopt;
+    if (steps > Most(experiment, pipeline)) return nullptr;
     experiment.run.steps = steps;
+    const bool is_now = variant == now_;
+    for (const RunOfNow& known : runs_of_now_) {
+      if (!is_now || known.steps != steps) continue;
+      spent_s_ += known.took_s;
+      return known.trace;
+    }
     engine::RunControl control;
     control.stop = stop_;
-    control.coarse = true;
+    control.only_rate = true;
     const std::int64_t before = executor_->Events();
-    trace::RunTrace trace = executor_->Run(experiment, pipeline, control);
+    const auto trace = std::make_shared<const trace::RunTrace>(
+        executor_->Run(experiment, pipeline, control));
     // What it took, not what its steps could have taken: most variants soon repeat themselves.
-    spent_s_ += SecondsOfRun(experiment, pipeline, trace.steps, executor_->Events() - before);
+    const double took_s =
+        SecondsOfRun(experiment, pipeline, trace->steps, executor_->Events() - before);
+    spent_s_ += took_s;
+    if (is_now) runs_of_now_.push_back({steps, trace, took_s});
     return trace;
   }
 
@@ -219,10 +230,18 @@ class VirtualPredictor {
   static constexpr double kVariants = 40;
   static constexpr double kMostOfOne = 0.1;
 
+  /// Of the run as it is, whose steps are found by trying several lengths.
+  struct RunOfNow {
+    std::int64_t steps = 0;
+    std::shared_ptr<const trace::RunTrace> trace;
+    double took_s = 0;  ///< by SecondsOfRun; counted each time, so that the results stay the same
+  };
+
   Experiment experiment_;
   const base::StopFlag* stop_;
   std::unique_ptr<engine::VirtualExecutor> executor_;  ///< one for all variants and their draws
   Variant now_;
+  std::vector<RunOfNow> runs_of_now_;
   double least_;
   std::int64_t stretch_ = 1;  ///< of all steps
   bool settled_ = false;

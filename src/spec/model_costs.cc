@@ -222,15 +222,17 @@ Shape WalkResidual(const Layer& layer, const Shape& in, const std::string& where
 Shape Walk(const std::vector<Layer>& layers, Shape shape, const std::string& where, Costs& costs) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i];
-    const std::string here = where + std::to_string(i + 1) + " (" + DescribeLayer(layer) + ")";
+    const auto here = [&] {
+      return where + std::to_string(i + 1) + " (" + DescribeLayer(layer) + ")";
+    };
     if (layer.kind == LayerKind::kResidual) {
-      shape = WalkResidual(layer, shape, here, costs);
+      shape = WalkResidual(layer, shape, here(), costs);
       continue;
     }
     try {
       costs.push_back(PlainCost(layer, shape));
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(here + " " + error.what());
+      throw std::invalid_argument(here() + " " + error.what());
     }
     shape = costs.back().out;
   }

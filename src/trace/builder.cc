@@ -23,6 +23,7 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions& options)
     : max_buckets_(options.max_buckets),
       keep_spans_(options.keep_spans),
+      only_rate_(options.only_rate),
       rank_(seed),
       last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
@@ -43,9 +44,9 @@ bool TraceBuilder::AddDeviceOrTransfer(const Span& span) {
   return false;
 }
 
-void TraceBuilder::Record(const StepRecord& step) {
+/// To the series and the epochs.
+void TraceBuilder::AddStep(const StepRecord& step) {
   const std::uint64_t rank = rank_(step.step);
-  if (!trace_.first_batch) trace_.first_batch = step.taken;
   if (trace_.steps > 0) {
     step_times_.Offer(rank, step.step, step.done, Count(step.done - last_done_));
   }
@@ -57,6 +58,11 @@ void TraceBuilder::Record(const StepRecord& step) {
   }
   consumer_transfer_ = Duration::zero();
   epochs_.Add(trace_.epochs, step, last_done_);
+}
+
+void TraceBuilder::Record(const StepRecord& step) {
+  if (!trace_.first_batch) trace_.first_batch = step.taken;
+  if (!only_rate_) AddStep(step);
   ++trace_.steps;
   trace_.samples += step.samples;
   last_done_ = step.done;
@@ -75,6 +81,7 @@ void TraceBuilder::Record(const StepRecord& step) {
 }
 
 void TraceBuilder::Record(const BatchRecord& batch) {
+  if (only_rate_) return;
   epochs_.Add(trace_.epochs, batch);
   // The batch was done when the last span before its record ended; without workers the consumer
   // made it.
@@ -86,13 +93,21 @@ void TraceBuilder::Record(const BatchRecord& batch) {
 }
 
 void TraceBuilder::Record(const ResourceSample& sample) {
-  if (resource_readings_++ % resource_stride_ != 0) return;
+  if (only_rate_ || resource_readings_++ % resource_stride_ != 0) return;
   std::vector<ResourceSample>& kept = trace_.resources;
   kept.push_back(sample);
   if (kept.size() < kMaxResourceSamples) return;
   for (std::size_t i = 0; 2 * i < kept.size(); ++i) kept[i] = kept[2 * i];
   kept.resize((kept.size() + 1) / 2);
   resource_stride_ *= 2;
+}
+
+void TraceBuilder::RecordPresence(Role role, std::uint16_t thread, Instant begin, Instant end) {
+  if (begin >= end) return;
+  MakeBucketsFor(end);
+  ThreadTotals& totals = trace_.threads[SlotOf(role, thread).place];
+  totals.begin = std::min(totals.begin, std::max(begin, trace_.bucket_origin));
+  totals.end = std::max(totals.end, end);
 }
 
 void TraceBuilder::RecordBadSample(DataFault fault) {
@@ -220,6 +235,7 @@ void TraceBuilder::DoubleBuckets() {
 }
 
 void TraceBuilder::AddTransfer(const Span& span) {
+  if (only_rate_) return;
   // The device's clock is the better witness: what the consumer spent in kTransfer so far goes.
   if (!device_tells_transfers_) {
     transfers_ = {};

@@ -21,7 +21,15 @@ struct TraceOptions {
   std::size_t max_buckets = kMaxBuckets;
   /// Fill RunTrace::first_spans and last_spans. Costs 5 to 25 % of a prediction's time.
   bool keep_spans = false;
+  /// Record no more than the throughput needs: the progress, the waits of threads, the device's time and
+  /// its steps. All else stays empty.
+  bool only_rate = false;
 };
+
+/// Whether the throughput depends on how long a thread is in `state`.
+inline bool CountsForRate(State state) {
+  return state == State::kStarved || state == State::kBlockedOnConsumer || state == State::kIdle;
+}
 
 /// Steps must arrive in order, and a thread's spans in order and before their step or batch.
 /// Records of different threads may interleave in any way.
@@ -30,6 +38,7 @@ class TraceBuilder final : public SpanSink {
   /// `seed` keys the reservoirs.
   TraceBuilder(base::Instant begin, std::uint64_t seed, const TraceOptions& options = {});
 
+  /// Threads may leave out spans that are not needed (only_rate).
   void Record(const Span& span) override {
     const bool is_step = span.state == State::kTransfer || span.state == State::kBusy;
     if (!is_step || !AddDeviceOrTransfer(span)) AddToThread(span);
@@ -42,6 +51,8 @@ class TraceBuilder final : public SpanSink {
   void Record(const BatchRecord& batch) override;
   /// Keeps at most 4,096: when full, drops every second one and halves the sampling rate.
   void Record(const ResourceSample& sample);
+  /// A thread whose spans were left out was there from `begin` to `end`.
+  void RecordPresence(Role role, std::uint16_t thread, base::Instant begin, base::Instant end);
   void RecordBadSample(DataFault fault);
   /// After each step of an epoch, which replaces the record after the step before.
   void Record(const MetEpoch& epoch);
@@ -55,6 +66,7 @@ class TraceBuilder final : public SpanSink {
   void Repeat(const Period& period, std::int64_t times);
 
   bool keeps_spans() const { return keep_spans_; }
+  bool only_rate() const { return only_rate_; }
   /// The trace so far with its series, as a copy.
   RunTrace Snapshot(base::Instant end, EndReason reason) const;
   /// The trace so far, without its series and last spans, which Finish adds.
@@ -119,6 +131,7 @@ class TraceBuilder final : public SpanSink {
   void MakeBucketsFor(base::Instant end);
   void DoubleBuckets();
   void AddTransfer(const Span& span);
+  void AddStep(const StepRecord& step);
 
   StepMark Mark() const {
     return {last_done_.time_since_epoch(), trace_.steps, trace_.samples, last_loaded_, last_epoch_};
@@ -128,15 +141,20 @@ class TraceBuilder final : public SpanSink {
   template <class MaybeConstPeriod, class Visit>
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatBySlices(const Period& period, base::Duration later);
-  void AddTimes(const PeriodSlice& slice, base::Duration later, std::int64_t times);
+  void RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread, base::Duration later);
+  void AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
+                std::size_t begin, std::size_t end, std::int64_t times);
+  /// Of a moment no earlier than the buckets' origin.
+  std::size_t BucketOf(base::Instant at) const {
+    return static_cast<std::size_t>((at - trace_.bucket_origin) / trace_.bucket_width);
+  }
   /// How much later it could still be in the same bucket; nullopt: it is not in one.
-  std::optional<base::Duration> RoomInBucket(const PeriodSlice& slice, base::Duration later) const;
+  std::optional<base::Duration> RoomInBucket(const Period& period, base::Duration later) const;
   void RepeatOffers(const Period& period, const Repetition& repetition);
   void RepeatSteps(const Period& period, const Repetition& repetition);
 
   std::size_t max_buckets_;
-  bool keep_spans_;
+  bool keep_spans_, only_rate_;
   RunTrace trace_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;

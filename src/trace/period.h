@@ -79,35 +79,26 @@ struct PeriodEpochs {
   std::vector<EpochRecord> begun;  ///< else
 };
 
-/// When a thread's last span of a period ended.
-struct PeriodEnd {
+/// The spans of one thread, in order, and its time in each state until each of them.
+struct PeriodThread {
   Role role{};
   std::uint16_t thread = 0;
-  base::Instant end;
-};
+  std::vector<Span> spans;
+  std::vector<State> states;           ///< in which it is, kContended among them
+  std::vector<base::Duration> so_far;  ///< of each state before each span, and after the last one
 
-/// Time of one thread in one state.
-struct PeriodTime {
-  Role role{};
-  std::uint16_t thread = 0;
-  State state{};
-  base::Duration time{};
-};
-
-/// Some consecutive spans.
-struct PeriodSlice {
-  std::size_t begin = 0, end = 0;  ///< of their places
-  base::Instant first, last;       ///< the earliest begin and the latest end
-  std::vector<PeriodTime> times;   ///< their sums
+  /// In states[state], in the spans [begin, end).
+  base::Duration TimeIn(std::size_t state, std::size_t begin, std::size_t end) const {
+    return so_far[end * states.size() + state] - so_far[begin * states.size() + state];
+  }
 };
 
 struct Period {
   bool whole = true;  ///< false: it had too many records
   StepMark begin, length;
-  std::vector<Span> spans;  ///< of the threads' times
-  PeriodSlice all;          ///< of the spans
-  std::vector<PeriodSlice> slices;
-  std::vector<PeriodEnd> ends;  ///< of each thread with spans
+  std::vector<Span> spans;  ///< as they came; once noted, those of `threads`
+  std::vector<PeriodThread> threads;
+  base::Instant first, last;    ///< the earliest begin and the latest end of a span
   std::vector<StepMark> steps;  ///< since `begin`
   std::size_t epochs_before = 0;
   EpochRecord epoch_before;

@@ -2,8 +2,7 @@
 // ones all at once. Everything kept is a sum of integers, or is kept by the key of its step or
 // batch alone, so the result is the same as from single records.
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <array>
 #include <utility>
 
 #include "trace/builder.h"
@@ -17,34 +16,49 @@ namespace {
 // 16 MiB of spans: some ten thousand batches. A longer period is hardly ever repeated.
 constexpr std::size_t kMostNotedSpans = std::size_t{1} << 18;
 
-// Much longer than the number of threads and states of most runs.
-constexpr std::size_t kSpansOfSlice = 256;
-
-PeriodSlice SliceOf(const std::vector<Span>& spans, std::size_t begin, std::size_t end) {
-  PeriodSlice slice{begin, end, Instant::max(), Instant::min(), {}};
-  std::map<std::tuple<Role, std::uint16_t, State>, Duration> sums;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Span& span = spans[i];
-    slice.first = std::min(slice.first, span.begin);
-    slice.last = std::max(slice.last, span.end);
-    sums[{span.role, span.thread, span.state}] += span.end - span.begin - span.contended;
-    if (span.contended > Duration::zero())
-      sums[{span.role, span.thread, State::kContended}] += span.contended;
+void AddSums(PeriodThread& thread) {
+  std::array<std::size_t, kStateCount> column{};
+  std::array<bool, kStateCount> seen{};
+  const auto see = [&](State state) {
+    const auto index = static_cast<std::size_t>(state);
+    if (std::exchange(seen[index], true)) return;
+    column[index] = thread.states.size();
+    thread.states.push_back(state);
+  };
+  for (const Span& span : thread.spans) {
+    see(span.state);
+    if (span.contended > Duration::zero()) see(State::kContended);
   }
-  for (const auto& [which, time] : sums)
-    slice.times.push_back({std::get<0>(which), std::get<1>(which), std::get<2>(which), time});
-  return slice;
+  const std::size_t states = thread.states.size();
+  thread.so_far.assign((thread.spans.size() + 1) * states, Duration::zero());
+  for (std::size_t i = 0; i < thread.spans.size(); ++i) {
+    const Span& span = thread.spans[i];
+    const auto before = thread.so_far.begin() + static_cast<std::ptrdiff_t>(i * states);
+    std::copy_n(before, states, before + static_cast<std::ptrdiff_t>(states));
+    const auto add = [&](State state, Duration time) {
+      thread.so_far[(i + 1) * states + column[static_cast<std::size_t>(state)]] += time;
+    };
+    add(span.state, span.end - span.begin - span.contended);
+    if (span.contended > Duration::zero()) add(State::kContended, span.contended);
+  }
 }
 
-std::vector<PeriodEnd> EndsOf(const std::vector<Span>& spans) {
-  std::map<std::pair<Role, std::uint16_t>, Instant> latest;
+void SortByThread(Period& period) {
+  std::vector<Span> spans = std::exchange(period.spans, {});
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::pair(a.role, a.thread) < std::pair(b.role, b.thread);
+  });
   for (const Span& span : spans) {
-    Instant& end = latest.try_emplace({span.role, span.thread}, span.end).first->second;
-    end = std::max(end, span.end);
+    const bool first = period.threads.empty();
+    if (first || period.threads.back().role != span.role ||
+        period.threads.back().thread != span.thread)
+      period.threads.push_back(
+          {.role = span.role, .thread = span.thread, .spans = {}, .states = {}, .so_far = {}});
+    period.threads.back().spans.push_back(span);
+    period.first = first ? span.begin : std::min(period.first, span.begin);
+    period.last = first ? span.end : std::max(period.last, span.end);
   }
-  std::vector<PeriodEnd> ends;
-  for (const auto& [thread, end] : latest) ends.push_back({thread.first, thread.second, end});
-  return ends;
+  for (PeriodThread& thread : period.threads) AddSums(thread);
 }
 
 EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
@@ -93,12 +107,7 @@ Period TraceBuilder::EndPeriod() {
   period.length = Mark() - period.begin;
   ForEachReservoir(
       period, [&](auto&, auto& of) { of.FindPlaces(period.begin.steps, period.length.steps); });
-  period.all = SliceOf(period.spans, 0, period.spans.size());
-  for (std::size_t at = 0; at < period.spans.size(); at += kSpansOfSlice) {
-    period.slices.push_back(
-        SliceOf(period.spans, at, std::min(at + kSpansOfSlice, period.spans.size())));
-  }
-  period.ends = EndsOf(period.spans);
+  SortByThread(period);
   if (trace_.epochs.size() == period.epochs_before && !trace_.epochs.empty()) {
     period.epochs.added = Difference(trace_.epochs.back(), period.epoch_before);
   } else {
@@ -111,65 +120,81 @@ Period TraceBuilder::EndPeriod() {
 
 void TraceBuilder::Repeat(const Period& period, std::int64_t times) {
   const Repetition repetition{period.length, Mark() - period.begin, times};
-  RepeatTimes(period, repetition);
+  if (!period.threads.empty()) RepeatTimes(period, repetition);
   RepeatOffers(period, repetition);
-  epochs_.Repeat(trace_.epochs, period.epochs, repetition);
+  if (!trace_.epochs.empty()) epochs_.Repeat(trace_.epochs, period.epochs, repetition);
   RepeatSteps(period, repetition);
 }
 
 // Periods that lie within a bucket are added all at once.
 void TraceBuilder::RepeatTimes(const Period& period, const Repetition& repetition) {
   const Duration last = repetition.Later(repetition.times - 1);
-  MakeBucketsFor(period.all.last + last);
+  MakeBucketsFor(period.last + last);
   for (std::int64_t time = 0; time < repetition.times;) {
     const Duration later = repetition.Later(time);
-    const std::optional<Duration> room = RoomInBucket(period.all, later);
-    if (!room) {
-      RepeatBySlices(period, later);
-      ++time;
-      continue;
-    }
+    const std::optional<Duration> room = RoomInBucket(period, later);
     const std::int64_t within =
-        std::min(*room / repetition.length.done + 1, repetition.times - time);
-    AddTimes(period.all, later, within);
+        room ? std::min(*room / repetition.length.done + 1, repetition.times - time) : 1;
+    for (const PeriodThread& thread : period.threads) {
+      ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
+      if (room)
+        AddTimes(totals, BucketOf(period.first + later), thread, 0, thread.spans.size(), within);
+      else
+        RepeatByBuckets(totals, thread, later);
+    }
     time += within;
   }
-  for (const PeriodEnd& one : period.ends) {
-    ThreadTotals& totals = trace_.threads[SlotOf(one.role, one.thread).place];
-    totals.end = std::max(totals.end, one.end + last);
+  for (const PeriodThread& thread : period.threads) {
+    ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
+    totals.end = std::max(totals.end, thread.spans.back().end + last);
   }
 }
 
-std::optional<Duration> TraceBuilder::RoomInBucket(const PeriodSlice& slice, Duration later) const {
+std::optional<Duration> TraceBuilder::RoomInBucket(const Period& period, Duration later) const {
   const Duration width = trace_.bucket_width;
-  const Duration begin = slice.first + later - trace_.bucket_origin;
-  const Duration room = width * (begin / width + 1) - (slice.last + later - trace_.bucket_origin);
+  const Duration begin = period.first + later - trace_.bucket_origin;
+  const Duration room = width * (begin / width + 1) - (period.last + later - trace_.bucket_origin);
   if (begin < Duration::zero() || room < Duration::zero()) return std::nullopt;
   return room;
 }
 
-void TraceBuilder::AddTimes(const PeriodSlice& slice, Duration later, std::int64_t times) {
-  const auto bucket =
-      static_cast<std::size_t>((slice.first + later - trace_.bucket_origin) / trace_.bucket_width);
-  for (const PeriodTime& one : slice.times) {
-    ThreadTotals& totals = trace_.threads[SlotOf(one.role, one.thread).place];
-    TimeAt(totals, bucket, one.state) += one.time * times;
+/// Of the spans [begin, end), which lie in one bucket.
+void TraceBuilder::AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
+                            std::size_t begin, std::size_t end, std::int64_t times) {
+  for (std::size_t state = 0; state < thread.states.size(); ++state) {
+    const Duration time = thread.TimeIn(state, begin, end);
+    if (time > Duration::zero()) TimeAt(totals, bucket, thread.states[state]) += time * times;
   }
 }
 
-// What lies at the border of a bucket is added span by span.
-void TraceBuilder::RepeatBySlices(const Period& period, Duration later) {
-  for (const PeriodSlice& slice : period.slices) {
-    if (RoomInBucket(slice, later)) {
-      AddTimes(slice, later, 1);
+// Only spans that cross the border of a bucket are added one by one.
+void TraceBuilder::RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread,
+                                   Duration later) {
+  const std::vector<Span>& spans = thread.spans;
+  const Duration width = trace_.bucket_width;
+  auto bucket = BucketOf(spans.front().begin + later);
+  Instant border = trace_.bucket_origin + width * (static_cast<std::int64_t>(bucket) + 1);
+  for (std::size_t at = 0; at < spans.size();) {
+    for (; spans[at].begin + later >= border; border += width) ++bucket;
+    const auto crosses = std::partition_point(
+        spans.begin() + static_cast<std::ptrdiff_t>(at), spans.end(),
+        [&](const Span& span) { return span.end + later <= border; });
+    const auto end = static_cast<std::size_t>(crosses - spans.begin());
+    AddTimes(totals, bucket, thread, at, end, 1);
+    at = end;
+    if (at == spans.size() || spans[at].begin + later >= border) continue;
+    Span span = spans[at++];
+    span.begin += later;
+    span.end += later;
+    if (span.contended > Duration::zero()) {
+      AddToThread(span);
       continue;
     }
-    for (std::size_t i = slice.begin; i < slice.end; ++i) {
-      Span span = period.spans[i];
-      span.begin += later;
-      span.end += later;
-      AddToThread(span);
-    }
+    TimeAt(totals, bucket, span.state) += border - span.begin;
+    for (++bucket; border + width < span.end; border += width)
+      TimeAt(totals, bucket++, span.state) += width;
+    TimeAt(totals, bucket, span.state) += span.end - border;
+    border += width;
   }
 }
 

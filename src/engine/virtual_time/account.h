@@ -18,7 +18,9 @@ class Account {
           base::Instant begin, DeviceTimeline* device = nullptr)
       : recorder_(recorder),
         device_(device),
-        merges_(recorder == nullptr || !recorder->keeps_spans()) {
+        merges_(recorder == nullptr || !recorder->keeps_spans()),
+        only_rate_(recorder != nullptr && recorder->only_rate()),
+        first_(begin) {
     span_.begin = begin;
     span_.role = role;
     span_.thread = static_cast<std::uint16_t>(thread);
@@ -48,6 +50,12 @@ class Account {
     if (now != span_.begin) RecordUntil(now);
   }
 
+  /// Records the last span.
+  void Finish(base::Instant now) {
+    Close(now);
+    if (only_rate_) recorder_->RecordPresence(span_.role, span_.thread, first_, now);
+  }
+
   trace::State state() const { return span_.state; }
   base::Instant begun() const { return span_.begin; }
   void Visit(StateVisitor& visitor) {
@@ -62,7 +70,8 @@ class Account {
   void RecordUntil(base::Instant now) {
     span_.end = now;
     if (device_ != nullptr) device_->HostWas(span_.state, span_.begin, now);
-    if (recorder_ != nullptr) recorder_->Record(span_);
+    if (recorder_ != nullptr && (!only_rate_ || trace::CountsForRate(span_.state)))
+      recorder_->Record(span_);
     span_.begin = now;
     span_.contended = base::Duration::zero();
   }
@@ -70,6 +79,8 @@ class Account {
   trace::TraceBuilder* recorder_;
   DeviceTimeline* device_;
   bool merges_;  ///< nobody asks for single spans
+  bool only_rate_;
+  base::Instant first_;
   trace::Span span_;
 };
 

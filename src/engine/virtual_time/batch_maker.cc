@@ -9,13 +9,28 @@ using base::Duration;
 using base::Instant;
 using trace::State;
 
+namespace {
+
+/// What others share with a worker is asked for at its own event, and spans of single batches are not
+/// put together. Who asks whether the run may end looks at the trace at any time.
+bool GoesAhead(const VirtualRun& run) {
+  return !run.pipeline.hand_over.processes && !run.transfers && !run.cache &&
+         run.sampler.AllAlike() && !run.is_asked && !run.builder.keeps_spans();
+}
+
+}  // namespace
+
 BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker)
     : run_(run),
       rank_(rank),
       account_(account),
       chunk_samples_(std::max<std::int64_t>(cost::ChunkSamples(run.experiment, run.pipeline), 1)),
       burn_threads_(run.pipeline.prepare.Threads(run.experiment.limits.worker_threads)),
-      handover_(burn_threads_ > 1 ? run.pipeline.machine.burn_handover : Duration::zero()) {
+      handover_(burn_threads_ > 1 ? run.pipeline.machine.burn_handover : Duration::zero()),
+      works_alone_(run.cores_suffice && handover_ == Duration::zero()),
+      stretch_(GoesAhead(run) && !rank.stretches.empty()
+                   ? &rank.stretches[static_cast<std::size_t>(worker)]
+                   : nullptr) {
   record_.worker = static_cast<std::uint16_t>(worker);
   batch_.maker = worker;
 }
@@ -61,6 +76,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
 }
 
 Wait BatchMaker::Next(Duration contended) {
+  if (stretch_ != nullptr && stretch_->chunks > 0) EndStretch();
   record_.contended += contended;
   switch (stage_) {
     case Stage::kRead:
@@ -92,13 +108,19 @@ void BatchMaker::CountLoaded() {
   rank_.loaded += loaded - std::exchange(loaded_, loaded);
 }
 
-Wait BatchMaker::Read() {
-  CountLoaded();
-  const std::int64_t samples = std::min(chunk_samples_, left_);
+/// Where all samples are alike, chunks of equal size need it once.
+void BatchMaker::Demand(std::int64_t samples) {
   const std::int64_t position =
       batch_.deal.index * run_.experiment.loader.batch_size + batch_.samples - left_;
   demand_ = run_.sampler.Demand(rank_.dispatcher.epoch(), *rank_.order, position, samples,
                                 run_.cache ? &*run_.cache : nullptr);
+  demanded_ = samples;
+}
+
+Wait BatchMaker::Read() {
+  CountLoaded();
+  const std::int64_t samples = std::min(chunk_samples_, left_);
+  if (stretch_ == nullptr || samples != demanded_) Demand(samples);
   left_ -= samples;
   record_.cache_hits += static_cast<std::int32_t>(demand_.hits);
   if (demand_.read_cpu == Duration::zero()) return Ask();
@@ -112,7 +134,7 @@ Wait BatchMaker::Read() {
 
 Wait BatchMaker::Ask() {
   stage_ = Stage::kWaitInPrepare;
-  if (demand_.reads == 0) return WaitInPrepare();
+  if (demand_.reads == 0) return BeginsStretch() ? Ahead(run_.now) : WaitInPrepare();
   account_.Enter(State::kRead, run_.now);
   asked_ = run_.now;
   if (!run_.transfers) return Transferred();
@@ -128,7 +150,7 @@ Wait BatchMaker::Transferred() {
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - asked_;
-  return Wait::Until(done);
+  return BeginsStretch() ? Ahead(done) : Wait::Until(done);
 }
 
 Wait BatchMaker::WaitInPrepare() {

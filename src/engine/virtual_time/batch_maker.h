@@ -1,5 +1,6 @@
 // Makes one batch in virtual time: reads and prepares its samples chunk by chunk, then collates. A
-// worker does it, or the consumer itself at 0 workers. Returns each wait; its owner waits.
+// worker does it, or the consumer itself at 0 workers. Returns each wait; its owner waits. Tasks of a
+// worker that concern nobody else make one wait (stretch.h).
 #pragma once
 
 #include "engine/virtual_time/account.h"
@@ -18,6 +19,8 @@ class BatchMaker {
   /// the account is left in kCollate.
   Wait Next(base::Duration contended);
   const MadeBatch& batch() const { return batch_; }
+  /// Call when the run is over: ends a stretch as far as it has come.
+  void Finish();
   /// The wait that Next() returned is for the storage or a stated wait, not for a core.
   bool idles() const { return stage_ == Stage::kWaitInPrepare || stage_ == Stage::kPrepare; }
   void Visit(StateVisitor& visitor);
@@ -42,6 +45,15 @@ class BatchMaker {
   Wait HandedOver();
   Wait Collate();
   void CountLoaded();
+  void Demand(std::int64_t samples);
+  /// Whether the chunk that has been read begins a stretch.
+  bool BeginsStretch() const;
+  Wait Ahead(base::Instant read);
+  void PrepareAhead(Stretch& stretch);
+  void PrepareRestAhead(Stretch& stretch);
+  void CollateAhead(Stretch& stretch);
+  void EnterAhead(const Stretch& stretch, base::Instant until);
+  void EndStretch();
 
   VirtualRun& run_;
   Rank& rank_;
@@ -49,11 +61,14 @@ class BatchMaker {
   std::int64_t chunk_samples_;
   int burn_threads_;
   base::Duration handover_;  ///< between them, each time they burn
+  bool works_alone_;  ///< nobody else wants its cores
+  Stretch* stretch_;  ///< nullptr: it goes through no stretches
   MadeBatch batch_;
   std::int64_t left_ = 0;                 ///< samples not yet read
   std::int64_t loaded_ = 0;               ///< of this batch, counted by the rank
   Stage stage_ = Stage::kMade;
-  ChunkDemand demand_;  ///< of the present chunk
+  ChunkDemand demand_;          ///< of the present chunk
+  std::int64_t demanded_ = 0;   ///< its samples
   base::Instant asked_;  ///< when its transfer began, where the storage shares its bandwidth
   trace::BatchRecord record_;
 };

@@ -396,7 +396,7 @@ bool Consumer::EndStep() {
   account_.Enter(State::kHost, run_.now);
   account_.SetBatch(-1, 0);
   record_.done = run_.now;
-  record_.loaded = rank_.loaded;
+  record_.loaded = rank_.Loaded();
   rank_.Record(record_);
   ++steps_;
   phase_ = Phase::kLook;
@@ -452,6 +452,7 @@ bool Consumer::Finish() {
   if (!FinishDownTo(0)) return false;
   account_.SetBatch(-1, 0);
   account_.Enter(State::kHost, run_.now);
+  account_.Finish(run_.now);
   if (timeline_) timeline_->Finish(run_.now, State::kHost);
   if (rank_.is_first()) run_.over = true;
   return false;

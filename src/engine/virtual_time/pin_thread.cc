@@ -75,7 +75,7 @@ void PinThread::Finish() {
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }
-  account_.Close(run_.now);
+  account_.Finish(run_.now);
 }
 
 }  // namespace pipesim::engine::virtual_time

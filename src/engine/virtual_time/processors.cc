@@ -28,14 +28,19 @@ std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
 void Processors::Advance(Instant now) {
   if (now == updated_) return;
   core_.attained = AttainedAt(core_, now);
-  memory_.attained = AttainedAt(memory_, now);
+  if (!memory_.ends.empty()) memory_.attained = AttainedAt(memory_, now);
   for (Pool& pool : pools_) {
     pool.left -= static_cast<double>((now - updated_).count() * kTicksPerNs) * pool.rate;
   }
-  const double used_ns = static_cast<double>((now - updated_).count() * threads_) * core_.rate;
-  const double whole_ns = std::floor(used_ns);
-  used_ns_ += static_cast<std::int64_t>(whole_ns);
-  used_parts_ += std::llround((used_ns - whole_ns) * kPartsOfNs);
+  const std::int64_t wanted_ns = (now - updated_).count() * threads_;
+  if (core_.rate == 1) {
+    used_ns_ += wanted_ns;
+  } else {
+    const double used_ns = static_cast<double>(wanted_ns) * core_.rate;
+    const double whole_ns = std::floor(used_ns);
+    used_ns_ += static_cast<std::int64_t>(whole_ns);
+    used_parts_ += std::llround((used_ns - whole_ns) * kPartsOfNs);
+  }
   updated_ = now;
 }
 
@@ -49,9 +54,16 @@ void Processors::Change(const Work& work, int sign) {
   SetRates();
 }
 
+double Processors::RateOfEach() {
+  const auto threads = static_cast<std::size_t>(threads_);
+  while (rates_.size() <= threads)
+    rates_.push_back(sharing_.RateOfEach(static_cast<double>(rates_.size())));
+  return rates_[threads];
+}
+
 void Processors::SetRates() {
   const auto threads = static_cast<double>(threads_);
-  core_.rate = sharing_.RateOfEach(threads);
+  core_.rate = RateOfEach();
   memory_.rate = core_.rate;
   if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
     memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);

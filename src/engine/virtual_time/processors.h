@@ -95,6 +95,7 @@ class Processors {
   void Advance(base::Instant now);
   void Change(const Work& work, int sign);
   void SetRates();
+  double RateOfEach();
   bool MeetsAtBarriers(const Work& work) const { return work.meets && sharing_.HasSlices(); }
   void FindNext();
   base::Instant EndOfFirstPool() const;
@@ -103,6 +104,7 @@ class Processors {
   Clock& ClockOf(const Work& work) { return work.bytes_per_s > 0 ? memory_ : core_; }
 
   CoreSharing sharing_;
+  std::vector<double> rates_;  ///< of each thread, by the number of threads, as far as known
   double memory_bytes_per_s_;
   Clock core_, memory_;
   std::vector<Task> tasks_;  ///< by actor

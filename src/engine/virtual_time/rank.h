@@ -8,6 +8,7 @@
 #include "engine/dispatcher.h"
 #include "engine/sampler.h"
 #include "engine/virtual_time/channel.h"
+#include "engine/virtual_time/stretch.h"
 #include "trace/builder.h"
 
 namespace pipesim::engine::virtual_time {
@@ -26,6 +27,11 @@ struct Rank {
     return batch.deal.index * accelerators + number;
   }
   bool is_first() const { return number == 0; }
+  /// The last moment of a worker's stretch that has passed. Of equal times the lower actor's event comes
+  /// first; what has begun has begun.
+  base::Instant PassedIn(const Stretch& stretch, std::size_t worker) const;
+  /// Samples read and prepared so far.
+  std::int64_t Loaded() const;
   void Record(const trace::StepRecord& step);
   /// With a recorder.
   void Visit(StateVisitor& visitor);
@@ -38,7 +44,10 @@ struct Rank {
   /// (nullptr) only produce load and keep their progress.
   trace::TraceBuilder* const recorder;
   trace::Progress progress;             ///< without a recorder
-  std::int64_t loaded = 0;              ///< samples read and prepared so far
+  std::int64_t loaded = 0;            ///< samples read and prepared before the present stretches
+  std::vector<Stretch> stretches;     ///< of each worker; those that are over have no chunks
+  /// Where each stretch is noted as it begins; nullptr: nowhere.
+  std::vector<Stretch>* begun_stretches = nullptr;
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
   Dispatcher dispatcher;
   /// Of each worker, whether it has work for a core at present. Follows from its state.
@@ -47,6 +56,7 @@ struct Rank {
   std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
 
  private:
+  const VirtualRun& run_;
   std::int64_t steps_ = 0, samples_ = 0;  ///< without a recorder
 };
 

@@ -31,23 +31,10 @@ Moment Difference(const Moment& a, const Moment& b) {
   return {a.time - b.time, a.steps - b.steps, a.index - b.index, a.epochs - b.epochs};
 }
 
-/// The rounds of splitmix64 (Steele et al., OOPSLA 2014), over all values.
-std::uint64_t HashOf(const std::vector<std::int64_t>& state) {
-  std::uint64_t hash = 0;
-  for (const std::int64_t value : state) {
-    hash = (hash ^ static_cast<std::uint64_t>(value)) + 0x9e3779b97f4a7c15;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    hash ^= hash >> 31;
-  }
-  return hash;
-}
-
 }  // namespace
 
-std::optional<Moment> StateSearch::Look(const Moment& now, const std::vector<std::int64_t>& state) {
+std::optional<Moment> StateSearch::Look(const Moment& now, std::uint64_t hash) {
   looks_ += 1 + std::exchange(pause_, 0);
-  const std::uint64_t hash = HashOf(state);
   std::optional<Moment> since;
   for (const Seen& seen : seen_) {
     if (seen.hash != hash) continue;
@@ -99,7 +86,7 @@ void Recurrence::BeginEpoch() {
   looks_in_epoch_ = 0;
   if (within_.phase == Cycle::Phase::kNoting) {
     run_.builder.EndPeriod();
-    noting_ = nullptr;
+    StopNoting();
     within_.phase = Cycle::Phase::kSearching;
   }
   if (within_.phase == Cycle::Phase::kSearching) within_.search = {};
@@ -189,7 +176,9 @@ StateVisitor Recurrence::StateNow() {
 }
 
 bool Recurrence::Search(Cycle& cycle) {
-  const auto length = cycle.search.Look(Now(), StateNow().TakeNotes());
+  StateVisitor visitor = StateVisitor::Hashing(Now());
+  run_.Visit(visitor);
+  const auto length = cycle.search.Look(Now(), visitor.hash());
   // A period that takes no time would hide that virtual time stands still.
   if (!length || length->time == base::Duration::zero()) return false;
   cycle.length = *length;
@@ -204,24 +193,42 @@ void Recurrence::BeginNoting(Cycle& cycle) {
   cycle.totals = state.TakeTotals();
   run_.builder.BeginPeriod();
   cycle.counters.clear();
-  if (run_.is_asked) return;
+  if (run_.is_asked || run_.builder.only_rate()) return;
   noting_ = &cycle;
+  NoteStretchesThatRun(cycle);
   NoteCounters();
+}
+
+void Recurrence::NoteStretchesThatRun(Cycle& cycle) {
+  Rank& rank = run_.ranks.front();
+  cycle.stretches.clear();
+  for (const Stretch& stretch : rank.stretches)
+    if (stretch.chunks > 0) cycle.stretches.push_back(stretch);
+  std::sort(cycle.stretches.begin(), cycle.stretches.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  rank.begun_stretches = &cycle.stretches;
+}
+
+void Recurrence::StopNoting() {
+  noting_ = nullptr;
+  run_.ranks.front().begun_stretches = nullptr;
 }
 
 void Recurrence::NoteCounters() {
   std::vector<CountersAt>& noted = noting_->counters;
   if (noted.size() < kMostNoted) {
-    noted.push_back({run_.now.time_since_epoch() - noting_->begin.time, run_.Counters()});
+    noted.push_back({run_.now.time_since_epoch() - noting_->begin.time, run_.CountersBeforeStretches()});
   } else {
     noted.clear();
-    noting_ = nullptr;
+    StopNoting();
   }
 }
 
 bool Recurrence::EndNoting(Cycle& cycle) {
-  noting_ = nullptr;
-  cycle.end_counters = run_.Counters();
+  StopNoting();
+  for (const Stretch& stretch : cycle.stretches)
+    cycle.longest = std::max(cycle.longest, stretch.end - stretch.begin);
+  cycle.end_counters = run_.CountersBeforeStretches();
   cycle.records = run_.builder.EndPeriod();
   StateVisitor state = StateNow();
   if (state.TakeNotes() != cycle.state || !cycle.records.whole) return false;
@@ -234,39 +241,57 @@ bool Recurrence::EndNoting(Cycle& cycle) {
 void Recurrence::Skip(const Cycle& cycle, std::int64_t times) {
   if (times <= 0) return;
   const Instant begin = run_.now;
-  const ResourceCounters at_begin = run_.Counters();
+  const ResourceCounters at_begin = run_.CountersBeforeStretches();
   StateVisitor visitor(cycle.length, cycle.totals, times);
   run_.Visit(visitor);
   run_.builder.Repeat(cycle.records, times);
-  if (!cycle.counters.empty()) SampleSkipped(cycle, begin, at_begin);
+  if (MonitorIsSkipped(cycle)) SampleSkipped(cycle, begin, at_begin);
 }
 
-/// At each time at which the monitor would have looked. Of equal times it comes after all others.
+/// At each time at which the monitor would have looked.
 void Recurrence::SampleSkipped(const Cycle& cycle, Instant begin,
                                const ResourceCounters& at_begin) {
-  const ResourceCounters& noted = cycle.counters.front().counters;
   const Instant first{Duration(run_.events.TimeOf(run_.monitor()))};
   Instant at = first;
-  for (; at < run_.now; at += Monitor::Interval(at)) {
-    const std::int64_t periods = (at - begin) / cycle.length.time;
-    const Duration since = (at - begin) % cycle.length.time;
-    const auto after = std::upper_bound(
-        cycle.counters.begin(), cycle.counters.end(), since,
-        [](Duration time, const CountersAt& each) { return time < each.since; });
-    ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
-    counters = Grown(counters, noted, cycle.end_counters, periods);
-    counters.cpu.updated += at - since - Instant(cycle.begin.time);
-    run_.builder.Record(run_.SampleOf(counters, at));
-  }
+  for (; at < run_.now; at += Monitor::Interval(at))
+    if (!cycle.counters.empty()) run_.builder.Record(SampleIn(cycle, begin, at_begin, at));
   run_.events.Delay(run_.monitor(), (at - first).count());
+}
+
+/// Of equal times the monitor comes after all others.
+trace::ResourceSample Recurrence::SampleIn(const Cycle& cycle, Instant begin,
+                                           const ResourceCounters& at_begin, Instant at) const {
+  const ResourceCounters& noted = cycle.counters.front().counters;
+  const std::int64_t periods = (at - begin) / cycle.length.time;
+  const Duration since = (at - begin) % cycle.length.time;
+  const auto after = std::upper_bound(
+      cycle.counters.begin(), cycle.counters.end(), since,
+      [](Duration time, const CountersAt& each) { return time < each.since; });
+  ResourceCounters counters = Grown(std::prev(after)->counters, noted, at_begin, 1);
+  AddStretches(cycle, since, counters);
+  counters = Grown(counters, noted, cycle.end_counters, periods);
+  counters.cpu.updated += at - since - Instant(cycle.begin.time);
+  return run_.SampleOf(counters, at);
+}
+
+void Recurrence::AddStretches(const Cycle& cycle, Duration since, ResourceCounters& counters) {
+  const Instant at = Instant(cycle.begin.time) + since;
+  auto stretch = std::upper_bound(
+      cycle.stretches.begin(), cycle.stretches.end(), at,
+      [](Instant time, const Stretch& each) { return time < each.begin; });
+  while (stretch != cycle.stretches.begin() && at - (--stretch)->begin < cycle.longest) {
+    if (!stretch->Runs(at)) continue;
+    counters.loaded += stretch->LoadedBy(at);
+    counters.cpu_of_free_cores += stretch->CpuBy(at);
+  }
 }
 
 std::int64_t Recurrence::TimesBeforeWatchers(const Cycle& cycle) const {
   std::int64_t next = TimeTree::kNever;
   const auto actors = static_cast<int>(run_.actors.size());
   for (int actor = 0; actor < actors; ++actor) {
-    const bool samples = actor == run_.monitor() && !cycle.counters.empty();
-    if (run_.Watches(actor) && !samples) next = std::min(next, run_.events.TimeOf(actor));
+    const bool skipped = actor == run_.monitor() && MonitorIsSkipped(cycle);
+    if (run_.Watches(actor) && !skipped) next = std::min(next, run_.events.TimeOf(actor));
   }
   return (next - 1 - run_.now.time_since_epoch().count()) / cycle.length.time.count();
 }

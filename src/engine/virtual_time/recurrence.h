@@ -22,8 +22,8 @@ namespace pipesim::engine::virtual_time {
 /// States are known by a hash of 64 bits: whoever skips periods compares their states once more.
 class StateSearch {
  public:
-  /// What the run has done since an equal state, the last one of several; nullopt: none was seen.
-  std::optional<Moment> Look(const Moment& now, const std::vector<std::int64_t>& state);
+  /// What the run has done since a state of the same hash, the last one of several; nullopt: none was seen.
+  std::optional<Moment> Look(const Moment& now, std::uint64_t hash);
   /// How many looks may be left out from here on.
   std::int64_t Pause() const { return pause_; }
 
@@ -67,8 +67,10 @@ class Recurrence {
     std::vector<std::int64_t> state;   ///< at a period's begin
     std::vector<std::int64_t> totals;  ///< at the begin; once known, what a period adds
     trace::Period records;
-    /// After each of its events, the latest last; empty: not noted.
+    /// After each of its events, the latest last, without what stretches add; empty: not noted.
     std::vector<CountersAt> counters;
+    std::vector<Stretch> stretches;  ///< that ran in it, in the order in which they began
+    base::Duration longest{};        ///< of them
     ResourceCounters end_counters;
   };
 
@@ -82,8 +84,17 @@ class Recurrence {
   void BeginNoting(Cycle& cycle);
   bool EndNoting(Cycle& cycle);
   void NoteCounters();
+  void NoteStretchesThatRun(Cycle& cycle);
+  void StopNoting();
+  static void AddStretches(const Cycle& cycle, base::Duration since, ResourceCounters& counters);
   void Skip(const Cycle& cycle, std::int64_t times);
+  /// What it would do within a skipped period is known.
+  bool MonitorIsSkipped(const Cycle& cycle) const {
+    return !cycle.counters.empty() || (run_.builder.only_rate() && !run_.is_asked);
+  }
   void SampleSkipped(const Cycle& cycle, base::Instant begin, const ResourceCounters& at_begin);
+  trace::ResourceSample SampleIn(const Cycle& cycle, base::Instant begin,
+                                 const ResourceCounters& at_begin, base::Instant at) const;
   std::int64_t TimesWithinEpoch() const;
   std::int64_t TimesOfEpochs() const;
   std::int64_t TimesBeforeWatchers(const Cycle& cycle) const;

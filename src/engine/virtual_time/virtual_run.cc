@@ -94,8 +94,9 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       cache(cost::SampleCache::Of(of, costs)),
       skips_periods(RepeatsItself(of, costs, control)),
       is_asked(control.enough != nullptr),
-      builder(now, of.run.seed, {.max_buckets = control.coarse ? kCoarseBuckets : kBuckets,
-                                  .keep_spans = control.keep_spans}) {
+      builder(now, of.run.seed, {.max_buckets = control.only_rate ? kCoarseBuckets : kBuckets,
+                                  .keep_spans = control.keep_spans,
+                                  .only_rate = control.only_rate}) {
   if (costs.storage.SharesBandwidth())
     transfers.emplace(CoreSharing(1), 0, of.run.accelerators * threads_of_rank);
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
@@ -130,6 +131,19 @@ void VirtualRun::Wake(Actor& actor) {
 }
 
 ResourceCounters VirtualRun::Counters() const {
+  ResourceCounters counters = CountersBeforeStretches();
+  const Rank& first = ranks.front();
+  counters.loaded = first.Loaded();
+  for (const Rank& rank : ranks)
+    for (std::size_t worker = 0; worker < rank.stretches.size(); ++worker) {
+      const Stretch& stretch = rank.stretches[worker];
+      if (stretch.chunks > 0)
+        counters.cpu_of_free_cores += stretch.CpuBy(rank.PassedIn(stretch, worker));
+    }
+  return counters;
+}
+
+ResourceCounters VirtualRun::CountersBeforeStretches() const {
   const cost::StorageUse use = storage.use();
   return {.cpu_of_free_cores = cpu_used,
           .cpu = processors.usage(),
@@ -175,14 +189,17 @@ void VirtualRun::Loop() {
     const Instant event{Duration(events.first_time())};
     if (transfers && transfers->next() <= std::min(event, processors.next())) {
       now = transfers->next();
+      resumed = -1;
       actors[static_cast<std::size_t>(transfers->Finish().actor)]->Resume(Duration::zero());
     } else if (processors.next() <= event) {
       now = processors.next();
       const Processors::Finished done = processors.Finish();
+      resumed = -1;
       actors[static_cast<std::size_t>(done.actor)]->Resume(done.contended);
     } else {
       now = event;
-      actors[static_cast<std::size_t>(events.Pop().actor)]->Resume(Duration::zero());
+      resumed = static_cast<int>(events.Pop().actor);
+      actors[static_cast<std::size_t>(resumed)]->Resume(Duration::zero());
     }
     recurrence.AfterEvent();
   }

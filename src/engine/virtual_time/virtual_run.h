@@ -78,6 +78,8 @@ struct VirtualRun {
   Work PinWork(std::int64_t samples) const;
   /// What was used so far. With cores_suffice a task is counted when it begins.
   ResourceCounters Counters() const;
+  /// The same before the present stretches.
+  ResourceCounters CountersBeforeStretches() const;
   /// With the counters at `at`.
   trace::ResourceSample SampleOf(const ResourceCounters& counters, base::Instant at) const;
 
@@ -116,6 +118,8 @@ struct VirtualRun {
   std::deque<Rank> ranks;
   std::optional<Barrier> barrier;          ///< after each step of all ranks (run.barrier)
 
+  /// The thread whose event it is. At the end of work: -1, since of equal times these come first.
+  int resumed = 0;
   std::int64_t simulated = 0;  ///< events
   std::optional<Ending> ended;
   bool over = false;

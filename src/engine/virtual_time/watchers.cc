@@ -30,6 +30,7 @@ Duration Monitor::Interval(Instant now) {
 }
 
 void Monitor::SampleResources() {
+  if (run_.builder.only_rate()) return;
   run_.builder.Record(run_.SampleOf(run_.Counters(), run_.now));
 }
 

@@ -126,11 +126,12 @@ void Worker::Visit(StateVisitor& visitor) {
 }
 
 void Worker::Finish() {
+  maker_.Finish();
   rank_.dispatcher.Settle(worker_, account_, run_.now);
   if (!run_.cores_suffice) {
     account_.Contended(run_.processors.ContendedSoFar(id(), run_.now));
   }
-  account_.Close(run_.now);
+  account_.Finish(run_.now);
 }
 
 }  // namespace pipesim::engine::virtual_time

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "pipeline.h"
 #include "print_trace.h"
@@ -136,6 +137,88 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
   RC_ASSERT(FirstDifference(EverythingOf(any, true), EverythingOf(any, false)) == "");
 }
 
+// Where somebody asks for an end, every task of a worker is an event of its own; else a stretch of tasks
+// is one, and their moments are looked up where a step or a sample asks.
+/// The trace, with or without stretches.
+std::string TraceOf(const Case& of, bool by_stretches) {
+  RunControl control;
+  if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
+  trace::RunTrace trace = Predict(of.experiment, of.pipeline, control);
+  // They come in the order of their first spans, which does not matter.
+  std::sort(trace.threads.begin(), trace.threads.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.role, a.index) < std::pair(b.role, b.index);
+  });
+  return Print(trace);
+}
+
+RC_GTEST_PROP(Stretches, ChangeNothing, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  RC_ASSERT(FirstDifference(TraceOf(any, true), TraceOf(any, false)) == "");
+}
+
+// All costs are whole milliseconds, so that tasks of a stretch end at the moments of other events, and
+// at the run's end. Of equal times the lower thread comes first.
+RC_GTEST_PROP(Stretches, ChangeNothingAtEqualMoments, ()) {
+  Case any;
+  auto& e = any.experiment = Stages(static_cast<int>(In(1, 4)), 1ms * In(1, 3), 1ms * In(1, 4), In(1, 60));
+  e.loader.batch_size = In(2, 6);
+  e.loader.prefetch_factor = static_cast<int>(In(1, 3));
+  e.loader.dispatch = Yes() ? spec::Dispatch::kShared : spec::Dispatch::kRoundRobin;
+  e.loader.in_order = Yes();
+  if (Yes()) e.prepare.kind = spec::PrepareKind::kBurn;
+  e.training.sync_every = In(0, 1);
+  if (Yes()) {
+    e.storage.kind = spec::StorageKind::kEmulated;
+    e.storage.latency = Fixed(1ms * In(1, 3));
+    e.storage.queue_depth = static_cast<int>(In(1, 3));
+  }
+  any.pipeline = cost::Stated(e);
+  if (Yes()) any.pipeline.collate.batch = 1ms;
+  RC_ASSERT(FirstDifference(TraceOf(any, true), TraceOf(any, false)) == "");
+}
+
+// Their effort decides how many changes are simulated at length.
+RC_GTEST_PROP(Stretches, CountAsTheEventsThatTheySpare, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto events = [&](bool by_stretches) {
+    const auto executor = MakeVirtualExecutor();
+    RunControl control;
+    control.skip_periods = false;
+    if (!by_stretches) control.enough = [](const auto&, Instant) { return std::nullopt; };
+    executor->Run(any.experiment, any.pipeline, control);
+    return executor->Events();
+  };
+  RC_ASSERT(events(true) == events(false));
+}
+
+/// What the throughput is found from (measure::SteadySamplesPerSecond), whatever the buckets.
+std::string RateOf(const trace::RunTrace& trace) {
+  std::string text = fmt::format("{} steps until {}\n", trace.steps, Ns(trace.end));
+  for (const auto& mark : trace.progress) text += Print(mark);
+  for (const auto& other : trace.others)
+    for (const auto& mark : other.kept) text += Print(mark);
+  for (const auto& step : trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)].kept)
+    text += fmt::format("{} {} {}\n", step.key, Ns(step.at), step.value);
+  for (const Role role : {Role::kConsumer, Role::kWorker, Role::kDevice})
+    for (const State state : {State::kStarved, State::kBlockedOnConsumer, State::kIdle, State::kBusy,
+                              State::kDeviceStarved})
+      text += fmt::format("{}\n", TotalIn(trace, role, state).count());
+  return text;
+}
+
+RC_GTEST_PROP(OnlyTheRate, IsThatOfAWholeTrace, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  const auto rate = [&](bool only_rate) {
+    RunControl control;
+    control.only_rate = only_rate;
+    return RateOf(Predict(any.experiment, any.pipeline, control));
+  };
+  RC_ASSERT(FirstDifference(rate(true), rate(false)) == "");
+}
+
 // Then what the monitor would sample in between is known from the period.
 RC_GTEST_PROP(SkippingPeriods, ChangesNothingWhereNobodyAsksForAnEnd, ()) {
   const Case any = AnyCase();
@@ -203,12 +286,12 @@ TEST(SkippingPeriods, SkipsWholeEpochs) {
 
 TEST(SkippingPeriods, FindsAPeriodAfterTheStart) {
   virtual_time::StateSearch search;
-  const auto look = [&](std::int64_t step, std::int64_t state) {
-    const auto found = search.Look({.time = Duration(10 * step), .steps = step}, {state});
+  const auto look = [&](std::int64_t step, std::uint64_t state) {
+    const auto found = search.Look({.time = Duration(10 * step), .steps = step}, state);
     return found ? found->steps : 0;
   };
   // 1 2 3 4 5 6, and round again from 4 on.
-  for (std::int64_t step = 1; step <= 6; ++step) EXPECT_EQ(look(step, step), 0);
+  for (std::int64_t step = 1; step <= 6; ++step) EXPECT_EQ(look(step, static_cast<std::uint64_t>(step)), 0);
   EXPECT_EQ(look(7, 4), 3);
 }
 
