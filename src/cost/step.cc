@@ -28,7 +28,7 @@ bool Step::Varies() const {
 Duration Step::Mean(std::int64_t samples) const {
   if (const auto* stated = std::get_if<StatedStep>(&cost))
     return stated->base.Mean() + stated->per_sample.Mean() * samples;
-  if (const auto* table = std::get_if<StepTable>(&cost)) return table->At(samples);
+  if (const auto* table = std::get_if<StepTable>(&cost)) return table->At(samples) + gap;
   const StepEstimate step = std::get<std::shared_ptr<const Roofline>>(cost)->Estimate(samples);
   // A CPU launches and computes in turn.
   return Times(on_cpu() ? step.device + step.host : step.device, factor);

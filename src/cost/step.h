@@ -48,6 +48,9 @@ struct Step {
   int barriers = 1;
   /// Host time to launch one step on an asynchronous device.
   base::Duration launch{};
+  /// Of each step on an asynchronous device: its kernels wait for their launches, although the host
+  /// launches the step faster than the device computes it. A table's times are without it.
+  base::Duration gap{};
   // The device, apart from its speed:
   std::string device_name;
   std::optional<base::Bytes> device_memory;
@@ -62,7 +65,7 @@ struct Step {
   /// `threads` take at most threads / on_threads times as long, and no longer than one; more gain
   /// nothing.
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;
-  /// Every step takes `factor` times as long; launches do not change.
+  /// Every step takes `factor` times as long; launches and the wait for them do not change.
   Step Scaled(double factor) const;
   /// The step of a pool whose threads sleep at barriers instead of spinning, for steps of `samples`:
   /// each parallel loop wakes the pool, and its end the training thread.

@@ -51,6 +51,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       if (v.on_cpu()) break;
       cost::Scale(p.host.step, factor);
       cost::Scale(p.step.launch, factor);
+      cost::Scale(p.step.gap, factor);
       break;
     case Demand::kSync:
       if (factor == 0) v.settings.sync_every = 0;

@@ -109,7 +109,10 @@ void AddGraph(Levers& levers, const Question& q) {
   const int launches = std::max(
       1, cost::LaunchesOfStep(q.experiment.model, q.experiment.dataset.shape, q.experiment.training));
   levers.push_back(FlagLever(std::string(kCudaGraph), "model.cuda_graph", "true", Demand::kLaunch,
-                             [launches](Variant& v) { v.pipeline.step.launch /= launches; }));
+                             [launches](Variant& v) {
+                               v.pipeline.step.launch /= launches;
+                               v.pipeline.step.gap /= launches;
+                             }));
 }
 
 void AddReadBacks(Levers& levers, const Question& q) {

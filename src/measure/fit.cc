@@ -136,6 +136,7 @@ class Fitting {
     if (!d_.step_s) return;
     step.source = cost::Source::kRun;
     const double step_s = StepWithoutOthers();
+    step.gap = base::FromSeconds(GapSeconds(step_s));
     // The optimizer's part does not grow with the batch.
     const Consumer& consumer = m_.consumer;
     double fixed = 0;
@@ -152,6 +153,19 @@ class Fitting {
     if (d_.step_one_thread_s)
       step.one_thread = cost::StepTable(std::vector<spec::StepPoint>{
           {d_.batch_samples, base::FromSeconds(*d_.step_one_thread_s)}});
+  }
+
+  /// What a step on the device takes beyond computing and beyond its launches. Only where the device
+  /// hardly starves and reads no results: a step that it waited for also waits for its first launch.
+  double GapSeconds(double step_s) const {
+    constexpr double kHardly = 0.1;
+    const std::optional<Device>& device = m_.device;
+    if (!m_.effective.device_asynchronous || !device || !device->launch_s || !d_.host_s) return 0;
+    if (experiment_.training.sync_every > 0 || m_.result.steps == 0) return 0;
+    if (device->starved_s > kHardly * device->wall_s) return 0;
+    const double on_device_s =
+        (device->busy_s + *device->launch_s) / static_cast<double>(m_.result.steps);
+    return std::max(0.0, on_device_s - std::max(*d_.host_s, step_s));
   }
 
   /// The measured step, alone or in the run, had other programs beside it. A pool that spins gets on

@@ -165,6 +165,26 @@ TEST(Fit, TurnsCopiesIntoRates) {
   EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, true), Ms(0.5));
 }
 
+// A transformer on an H200: 6.03 ms of kernels, launched in 5.84 ms, took 6.34 ms; as a graph 6.03 ms.
+TEST(Fit, KnowsWhatKernelsWaitForTheirLaunches) {
+  Demands demands;
+  demands.host_s = 0.00584;
+  demands.step_s = 0.00603;
+  Measurement measurement = OfBatches(demands);
+  measurement.result.steps = 100;
+  measurement.device = {.clock = "cuda events", .wall_s = 0.634, .launch_s = 0.031, .busy_s = 0.603};
+  const auto gap = [&] { return base::ToSeconds(Fitted(measurement).step.gap); };
+  EXPECT_NEAR(gap(), 0.00031, 1e-6);
+  EXPECT_NEAR(base::ToSeconds(Fitted(measurement).step.Mean(64)), 0.00634, 1e-6);
+  EXPECT_NEAR(base::ToSeconds(Fitted(measurement).step.Scaled(0.5).Mean(64)), 0.00603 / 2 + 0.00031,
+              1e-6);
+  measurement.device->wall_s += measurement.device->starved_s = 0.3;
+  EXPECT_EQ(gap(), 0);  // a step that was waited for begins with its first launch
+  measurement.device->starved_s = 0;
+  measurement.demands.host_s = 0.0065;
+  EXPECT_EQ(gap(), 0);  // the host launches too slowly: that is its own demand
+}
+
 TEST(Fit, LeavesFreeWhatWasNotMeasured) {
   const cost::Pipeline fitted = Fitted(OfBatches({}));
   EXPECT_EQ(fitted.collate, cost::Collate{});
