@@ -27,11 +27,9 @@ std::optional<Setting> OtherCpus(const Variant& now) {
   const cost::Machine& machine = now.pipeline.machine;
   const auto count = static_cast<std::size_t>(machine.Processors());
   if (!SharesCores(machine) || count == 0 || machine.idle_cpus.size() < count) return std::nullopt;
-  spec::Limits limits;
-  limits.cpu_list.assign(machine.idle_cpus.begin(),
-                         machine.idle_cpus.begin() + static_cast<std::ptrdiff_t>(count));
-  std::string cpus = spec::CpusText(limits);
-  std::erase(cpus, '"');
+  std::vector<int> chosen = machine.idle_cpus;
+  chosen.resize(count);
+  const std::string cpus = spec::CpuRangesText(chosen);
   return Setting{.text = "to the idle cpus " + cpus, .set = {{"limits.cpus", cpus}}, .change = Alone};
 }
 

@@ -62,18 +62,20 @@ void ReadCpus(MapReader& reader, Reading& reading, Limits& out) {
 std::string CpusText(const Limits& limits) {
   if (limits.cpu_count) return std::to_string(*limits.cpu_count);
   if (limits.cpu_list.empty()) return "auto";
+  return "\"" + CpuRangesText(limits.cpu_list) + "\"";
+}
+
+std::string CpuRangesText(const std::vector<int>& cpus) {
   std::string text;
-  const std::vector<int>& cpus = limits.cpu_list;
   for (std::size_t i = 0; i < cpus.size();) {
     std::size_t last = i;
     while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
     if (!text.empty()) text += ',';
     text += std::to_string(cpus[i]);
-    // A list of one processor is written as a range, because a bare number is a count.
     if (last > i || cpus.size() == 1) text += "-" + std::to_string(cpus[last]);
     i = last + 1;
   }
-  return "\"" + text + "\"";
+  return text;
 }
 
 }  // namespace pipesim::spec

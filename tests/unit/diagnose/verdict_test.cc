@@ -237,8 +237,8 @@ double SpinningCosts(const Variant& v) {
   return PredictByBounds(v) * (spins ? 0.1 : 1);
 }
 
-TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
-  // Steps of 20 ms, 2 ms alone, 4 ms on one thread.
+/// Steps of 20 ms, 2 ms alone, 4 ms on one thread.
+MadeRun APoolBesideAnotherProgram() {
   MadeRun run = RunBuilder::OnCpu(2 * kMs, 2)
                     .Cores(2)
                     .Workers(1)
@@ -246,6 +246,11 @@ TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
                     .Efficiency(0.1)
                     .Build();
   run.measurement.resources.foreign_cores = 0.97;
+  return run;
+}
+
+TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
+  const MadeRun run = APoolBesideAnotherProgram();
   cost::Pipeline pipeline = run.Pipeline();
   EXPECT_DOUBLE_EQ(pipeline.machine.others.held, 0.97);
   pipeline.machine.barrier_slice = std::chrono::milliseconds(4);
@@ -263,13 +268,7 @@ TEST(Verdict, APoolThatOtherProgramsSlowIsContentionAndTheyAreNamedFirst) {
 
 TEST(Verdict, IdleProcessorsAreAWayOutOfContention) {
   const auto beside_others = [](std::vector<int> idle) {
-    MadeRun run = RunBuilder::OnCpu(2 * kMs, 2)
-                      .Cores(2)
-                      .Workers(1)
-                      .StepBesideWorkers(20 * kMs, 4 * kMs)
-                      .Efficiency(0.1)
-                      .Build();
-    run.measurement.resources.foreign_cores = 0.97;
+    MadeRun run = APoolBesideAnotherProgram();
     run.measurement.effective.cpus = {0, 1};
     run.measurement.effective.idle_cpus = std::move(idle);
     return Diagnose(run.experiment, run.measurement, run.Pipeline(), [](const Variant& v) {
