@@ -154,6 +154,8 @@ def run_all(pipesim, case, arguments, device):
     case.words += device
     base = ["run", *case.words, *length]
     commands, kinds = {"base": base, "no probes": changed(base, {"run.probes": "off"})}, {}
+    if arguments.promises_only:
+        case.changes = {}
     for verdict, changes in case.changes.items():
         for words in changes:
             commands[shell(words)] = ["run", *case.words, *words, *length]
@@ -297,6 +299,9 @@ def measure(arguments):
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
     print(probes_line(done))
     print(alone_line([case.alone[0] / case.alone[1] for case in done if case.alone]))
+    promises = [promise for case in done for promise in case.promises]
+    if arguments.promises_only:
+        return judged_promises(promises)
     decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
     right = sum(case.said in case.truths for case in decided)
     wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
@@ -304,7 +309,7 @@ def measure(arguments):
           f"{len(wrong_high)} of the wrong ones with high confidence")
     missed = ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(decided) else []
     missed += ["wrong with high confidence"] if wrong_high else []
-    return missed + judged_promises([promise for case in done for promise in case.promises])
+    return missed + judged_promises(promises)
 
 
 def probes_line(done):
@@ -343,10 +348,14 @@ def judged_promises(promises):
 
 
 def line(case):
-    mark = ("undecided" if len(case.truths) > MOST_TRUTHS else "right" if case.said in case.truths else "WRONG")
-    text = f"{mark} {case.said} ({case.confidence}), true: {' or '.join(case.truths)}; {case.name}\n  {shell(case.words)}"
+    said = f"{case.said} ({case.confidence})"
+    if case.changes:
+        mark = ("undecided" if len(case.truths) > MOST_TRUTHS else "right" if case.said in case.truths else "WRONG")
+        said = f"{mark} {said}, true: {' or '.join(case.truths)}"
+    text = f"{said}; {case.name}\n  {shell(case.words)}"
+    text += f"\n    as it is: {', '.join(f'{rate:.5g}' for rate in case.rates)} samples/s"
     made = ", ".join(f"{shell(words)[8:]} {case.gains[shell(words)]:+.1%}" for each in case.changes.values() for words in each)
-    text += f"\n    as it is: {', '.join(f'{rate:.5g}' for rate in case.rates)} samples/s; measured: {made}"
+    text += f"; measured: {made}" if made else ""
     if case.alone:
         text += f"\n    without the stranger: predicted {case.alone[0]:.5g}, measured {case.alone[1]:.5g} samples/s"
     for promise in case.promises:
