@@ -82,22 +82,35 @@ StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pip
 
 /// Workers still fill their windows. Where cores are shared, training gets more of them once they
 /// are full.
-bool StockGrows(const trace::RunTrace& trace, const Experiment& experiment) {
+bool StockGrows(const measure::Window& window) {
   constexpr double kGrows = 0.01;  // of what is delivered
+  return !window.epochs && static_cast<double>(window.loaded - window.samples) >
+                               kGrows * static_cast<double>(window.samples);
+}
+
+/// What ends a prediction of automatic length, besides its precision.
+struct Goal {
+  StepRange steps;
+  bool shares_cores = false;
+  double most_per_s = 0;  ///< samples/s that no pipeline of these mean costs exceeds
+};
+
+/// The rate so far cannot last: windows still fill, or training lives on what the start built up in
+/// them. A little more than the parts allow is no more than rounding and luck with drawn costs.
+bool IsStillStart(const trace::RunTrace& trace, const Experiment& experiment, const Goal& goal) {
   const auto window = measure::MeasuredWindow(trace, experiment);
-  return window && !window->epochs &&
-         static_cast<double>(window->loaded - window->samples) >
-             kGrows * static_cast<double>(window->samples);
+  if (!window) return false;
+  const double rate = measure::SamplesPerSecondOfAll(trace, *window, experiment);
+  return (goal.shares_cores && StockGrows(*window)) || rate > (1 + kNoise) * goal.most_per_s;
 }
 
 /// Virtual time costs nothing, so runs' limit of 60 s does not apply.
 std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
-                                           const Experiment& exact, const StepRange& steps,
-                                           bool shares_cores) {
-  if (trace.steps >= steps.most) return trace::EndReason::kEnough;
-  if (trace.steps < steps.least) return std::nullopt;
+                                           const Experiment& exact, const Goal& goal) {
+  if (trace.steps >= goal.steps.most) return trace::EndReason::kEnough;
+  if (trace.steps < goal.steps.least) return std::nullopt;
   const auto reason = measure::StopReason(trace, now, exact);
-  return reason && shares_cores && StockGrows(trace, exact) ? std::nullopt : reason;
+  return reason && IsStillStart(trace, exact, goal) ? std::nullopt : reason;
 }
 
 /// The experiment with the limits of a prediction of automatic length.
@@ -147,15 +160,17 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
   const Experiment exact = automatic   ? WithOwnLimits(chosen, precision)
                            : precision ? UntilPrecise(chosen, *precision)
                                        : chosen;
-  const StepRange steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s);
-  const bool shares_cores = diagnose::Oversubscribed(diagnose::VariantOf(chosen, resolved.pipeline));
+  const diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
+  const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s),
+                  .shares_cores = diagnose::Oversubscribed(variant),
+                  .most_per_s = diagnose::PredictByBounds(variant)};
   // Steps and epochs end a run by themselves.
   if (!automatic && !run.duration && (!precision || run.barrier))
     return executor.Run(chosen, resolved.pipeline, control);
   control.enough = [&](const trace::RunTrace& trace,
                        base::Instant now) -> std::optional<trace::EndReason> {
-    if (automatic) return LongEnough(trace, now, exact, steps, shares_cores);
-    const bool precise = precision && trace.steps >= steps.least &&
+    if (automatic) return LongEnough(trace, now, exact, goal);
+    const bool precise = precision && trace.steps >= goal.steps.least &&
                          measure::StopReason(trace, now, exact) == trace::EndReason::kEnough;
     return precise ? trace::EndReason::kEnough : measure::StopReason(trace, now, chosen);
   };
