@@ -32,7 +32,7 @@ struct RunControl {
   /// Called about ten times a second with the trace so far. Returns why the run may end, or nullopt
   /// to go on.
   std::function<std::optional<trace::EndReason>(const trace::RunTrace&, base::Instant now)> enough;
-  /// Only measure::SteadySamplesPerSecond is asked for: the virtual engine records no more than it reads
+  /// Only measure::SteadyWindow is asked for: the virtual engine records no more than it reads
   /// (TraceOptions::only_rate), by coarser buckets.
   bool only_rate = false;
   /// Called once when the measured part is over, with its trace, while loading is parked; the

@@ -233,10 +233,10 @@ struct Window {
 std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
                                      const spec::Experiment& experiment);
 
-/// Samples/s of all accelerators over whole cycles of `cycle` steps after step `start` and after an
-/// automatic warm-up; 0 when the trace holds none.
-double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
-                              std::int64_t start, std::int64_t cycle);
+/// Whole cycles of `cycle` steps after step `start` and after an automatic warm-up; nullopt when the
+/// trace holds none.
+std::optional<Window> SteadyWindow(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                                   std::int64_t start, std::int64_t cycle);
 
 /// Samples/s of all accelerators in the window.
 double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window,

@@ -243,18 +243,18 @@ std::optional<Window> MeasuredWindow(const trace::RunTrace& trace,
   return window;
 }
 
-double SteadySamplesPerSecond(const trace::RunTrace& trace, const spec::Experiment& experiment,
-                              std::int64_t start, std::int64_t cycle) {
+std::optional<Window> SteadyWindow(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                                   std::int64_t start, std::int64_t cycle) {
   const std::vector<Checkpoint> marks = Marks(trace);
   const auto after = FirstMarkFrom(marks, start);
-  if (marks.size() < 2 || after == marks.end()) return 0;
+  if (marks.size() < 2 || after == marks.end()) return std::nullopt;
   const std::size_t from = std::max(static_cast<std::size_t>(after - marks.begin()),
                                     AutomaticStart(trace, marks, experiment));
   const std::size_t end =
       WholePeriodsEnd(marks, from, cycle, std::max<std::int64_t>(1, trace.checkpoint_stride));
   std::optional<Window> window = Between(marks[from], marks[end]);
   if (window) ChooseCount(trace, experiment, false, *window);
-  return window ? SamplesPerSecondOfAll(trace, *window, experiment) : 0;
+  return window;
 }
 
 std::vector<Checkpoint> GroupBorders(const trace::RunTrace& trace, const Window& window,

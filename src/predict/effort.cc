@@ -10,18 +10,25 @@ namespace {
 // long as events are not counted, for steps with more of them.
 constexpr double kEvent_s = 0.15e-6, kUncounted_s = 0.3e-6, kDraw_s = 0.1e-6;
 
-/// Drawing what a step's batch costs.
-double SecondsOfDraws(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+/// Costs of a sample that are drawn.
+int DrawnCosts(const cost::Pipeline& pipeline) {
   const cost::Storage& storage = pipeline.storage;
   int draws = 0;
   for (const bool fixed : {pipeline.prepare.cost.IsFixed(), pipeline.prepare.wait.IsFixed(),
                            storage.latency.IsFixed(),
                            storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
     draws += fixed ? 0 : 1;
-  return draws * static_cast<double>(experiment.loader.batch_size) * kDraw_s;
+  return draws;
+}
+
+/// Drawing what a step's batch costs.
+double SecondsOfDraws(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  return DrawnCosts(pipeline) * static_cast<double>(experiment.loader.batch_size) * kDraw_s;
 }
 
 }  // namespace
+
+bool DrawsCosts(const cost::Pipeline& pipeline) { return DrawnCosts(pipeline) > 0; }
 
 double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const auto batch = static_cast<double>(experiment.loader.batch_size);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -127,11 +128,39 @@ class VirtualPredictor {
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
     // Whole cycles: within one, workers that began together have made nothing, or all.
     const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
-    const auto trace = RunSteps(variant, experiment, start + 2 * cycle,
-                                epoch > 0 ? std::min(epoch, wanted) : wanted);
+    const std::int64_t least = start + 2 * cycle;
+    const std::int64_t most = epoch > 0 ? epoch : std::numeric_limits<std::int64_t>::max();
+    auto trace = RunSteps(variant, experiment, least, std::min(most, wanted));
     if (!trace) return std::nullopt;
-    const double rate = measure::SteadySamplesPerSecond(*trace, experiment, start, cycle);
+    if (const auto more = StepsToBeExact(variant.pipeline, experiment, *trace, start)) {
+      const auto longer = RunSteps(variant, experiment, least, std::min(most, *more));
+      if (longer && longer->steps > trace->steps) trace = longer;
+    }
+    const double rate = SamplesPerSecond(*trace, experiment, start, cycle);
     return saw_borders_ ? rate * ShareBesideStarts(*trace, experiment, start, rate) : rate;
+  }
+
+  /// Of all accelerators.
+  static double SamplesPerSecond(const trace::RunTrace& trace, const Experiment& experiment,
+                                 std::int64_t start, std::int64_t cycle) {
+    const auto window = measure::SteadyWindow(trace, experiment, start, cycle);
+    return window ? measure::SamplesPerSecondOfAll(trace, *window, experiment) : 0;
+  }
+
+  /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not.
+  static std::optional<std::int64_t> StepsToBeExact(const cost::Pipeline& pipeline,
+                                                    const Experiment& experiment,
+                                                    const trace::RunTrace& trace,
+                                                    std::int64_t start) {
+    if (!DrawsCosts(pipeline)) return std::nullopt;
+    const std::int64_t cycle = std::max(1, experiment.loader.workers);
+    const auto window = measure::SteadyWindow(trace, experiment, start, cycle);
+    if (!window) return std::nullopt;
+    const auto interval = measure::RateInterval(trace, *window, experiment);
+    if (!interval) return std::nullopt;
+    const double half = (interval->high - interval->low) / 2 / measure::SamplesPerSecond(*window);
+    if (!std::isfinite(half) || half <= kVariantNoise) return std::nullopt;
+    return std::llround(static_cast<double>(trace.steps) * std::pow(half / kVariantNoise, 2));
   }
 
   static bool IsCached(const Experiment& experiment) {
@@ -151,7 +180,7 @@ class VirtualPredictor {
     const auto trace = RunSteps(variant, experiment, least, std::max(least, wanted), epoch);
     if (!trace || trace->progress.empty()) return std::nullopt;
     if (IsCached(experiment))
-      return measure::SteadySamplesPerSecond(*trace, experiment, epoch, epoch);
+      return SamplesPerSecond(*trace, experiment, epoch, epoch);
     const trace::Checkpoint& last = trace->progress.back();
     const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
     return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s

@@ -193,7 +193,7 @@ RC_GTEST_PROP(Stretches, CountAsTheEventsThatTheySpare, ()) {
   RC_ASSERT(events(true) == events(false));
 }
 
-/// What the throughput is found from (measure::SteadySamplesPerSecond), whatever the buckets.
+/// What the throughput is found from (measure::SteadyWindow), whatever the buckets.
 std::string RateOf(const trace::RunTrace& trace) {
   std::string text = fmt::format("{} steps until {}\n", trace.steps, Ns(trace.end));
   for (const auto& mark : trace.progress) text += Print(mark);
