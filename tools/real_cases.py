@@ -153,9 +153,11 @@ def run_all(pipesim, case, arguments, device):
     length = ["--duration", f"{arguments.seconds}s"]
     case.words += device
     base = ["run", *case.words, *length]
-    commands, kinds = {"base": base, "no probes": changed(base, {"run.probes": "off"})}, {}
+    commands, kinds = {"base": base}, {}
     if arguments.promises_only:
         case.changes = {}
+    else:
+        commands["no probes"] = changed(base, {"run.probes": "off"})
     for verdict, changes in case.changes.items():
         for words in changes:
             commands[shell(words)] = ["run", *case.words, *words, *length]
@@ -177,16 +179,16 @@ def run_all(pipesim, case, arguments, device):
                 if number == 0:
                     case.promises, alone = promises_of(answer), rate_alone(answer)
                     commands.update({f"promise {p.change}": changed(base, p.settings) for p in case.promises})
-    if case.stranger and alone:
+    if case.stranger and alone and not arguments.promises_only:
         case.alone = alone, statistics.median(pipesim(base).rate for _ in range(arguments.rounds))
-    as_it_is = rates["base"] + rates["no probes"]
+    as_it_is = rates["base"] + rates.get("no probes", [])
     middle = {name: statistics.median(values) for name, values in rates.items()}
     gain = {name: rate / middle["base"] - 1 for name, rate in middle.items()}
     case.said, case.confidence = collections.Counter(verdicts).most_common(1)[0][0]
     for promise in case.promises:
         promise.measured, promise.measured_rate = gain[f"promise {promise.change}"], middle[f"promise {promise.change}"]
     case.rates = rates["base"]
-    case.without_probes = gain["no probes"]
+    case.without_probes = gain.get("no probes", 0)
     case.gains = {name: gain[name] for name in kinds}
     case.truths = allowed(kinds, {name: Range.of(rates[name], as_it_is) for name in kinds})
     return case
@@ -297,11 +299,11 @@ def measure(arguments):
                              list(drawn(arguments, cores)), cores, arguments.gpus):
         done.append(case)
         print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
-    print(probes_line(done))
-    print(alone_line([case.alone[0] / case.alone[1] for case in done if case.alone]))
     promises = [promise for case in done for promise in case.promises]
     if arguments.promises_only:
         return judged_promises(promises)
+    print(probes_line(done))
+    print(alone_line([case.alone[0] / case.alone[1] for case in done if case.alone]))
     decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
     right = sum(case.said in case.truths for case in decided)
     wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
