@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A gain below this is not worth a change; `pipesim tune` stops there, too.
 WORTHWHILE_GAIN = 0.02
+# A prediction that is further off the measured loop is doubtful.
+DOUBTFUL_MISS = 0.15
 MOST_LINES = 6  # of the program's own message where it predicts nothing
 
 
@@ -60,8 +62,25 @@ def changes(recording: Recording, tuned: Tuned) -> dict:
     return {name: value for name, value in wanted.items() if value != present.get(name, "absent")}
 
 
+def beside_measured(predicted_per_s: float, measured_per_s: float) -> str:
+    """How near the prediction comes to the loop as it was timed, and what follows where it does not."""
+    off = predicted_per_s / measured_per_s - 1
+    text = f"  model    as it is: {predicted_per_s:,.4g} samples/s predicted, {off:+.0%} off the loop\n"
+    if abs(off) > DOUBTFUL_MISS:
+        text += (
+            "Warning: the prediction misses the loop as it was timed, so take its verdict and gains with care: "
+            "other programs\n  ran meanwhile, or something in the loop costs what neither its steps nor the "
+            "loader show\n"
+        )
+    return text
+
+
 def answer(recording: Recording) -> str:
-    tuned = tune(str(recording.file))
+    return advice(recording, tune(str(recording.file)))
+
+
+def advice(recording: Recording, tuned: Tuned) -> str:
+    """The DataLoader(...) line of `tuned`, its gain, and the diff of the user's call."""
     if tuned.gain < WORTHWHILE_GAIN:
         return (
             f"Keep the loader as it is: no settings are predicted to gain {WORTHWHILE_GAIN:.0%} "
@@ -82,4 +101,8 @@ def or_why_not(text: Callable[[], str]) -> str:
     try:
         return text()
     except PipesimError as error:
-        return "No prediction: " + "\n".join(str(error).splitlines()[:MOST_LINES]) + "\n"
+        return no_prediction(error)
+
+
+def no_prediction(error: PipesimError) -> str:
+    return "No prediction: " + "\n".join(str(error).splitlines()[:MOST_LINES]) + "\n"

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import ConfigurationError
@@ -61,6 +61,10 @@ class Tuned:
     @property
     def gain(self) -> float:
         return self.tuned_per_s / self.now_per_s - 1 if self.now_per_s > 0 else 0.0
+
+    def at_most(self, factor: float) -> Tuned:
+        """The same settings with a gain that a measured ceiling allows."""
+        return replace(self, tuned_per_s=min(self.tuned_per_s, self.now_per_s * max(1.0, factor)))
 
 
 def tune(experiment: str) -> Tuned:

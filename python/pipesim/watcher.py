@@ -36,6 +36,9 @@ clock = time.perf_counter
 BLOCK_S, LEAST_BLOCK_STEPS = 1.0, 10
 BLOCKS = 6  # cached and as it is in turn
 CACHED_BATCHES = 4
+# A cached block counts once the workers have filled their queues, for which they take cores from the step;
+# but it waits no longer than this for workers that are slow.
+LONGEST_FILL_S = 4 * BLOCK_S
 # Steps that are not counted at the start: caches, lazy initialization, and the first window of batches.
 WARM_UP_STEPS = 3
 BAR_COLUMNS = 20
@@ -77,6 +80,7 @@ class Watched:
     wall_s: float = 0.0  # without its time in the run queue
     report: str = ""
     recording: Recording | None = None
+    tuned: program.Tuned | None = None  # the settings that the report names, with their promise
 
 
 def ranks_here() -> int:
@@ -104,27 +108,33 @@ class Blocks:
         self.left = BLOCKS
         self.cached = False
         self.skip = 0  # steps of this block that are not counted
+        self.fill_s = 0.0  # seconds of it that are not
         self.steps = 0
         self.began = 0.0
+        self.mean_period_s = 0.0  # of the last block as it was
 
     def next_is_cached(self, kept: int) -> bool:
         """Called before each step, when the last one is over."""
         if self.left == 0:
             return False
-        done = self.steps >= LEAST_BLOCK_STEPS + self.skip and clock() - self.began >= BLOCK_S
+        spent = clock() - self.began
+        done = self.steps >= LEAST_BLOCK_STEPS + self.skip and spent >= BLOCK_S + self.fill_s
         if self.steps == 0 or (done and kept == CACHED_BATCHES):
             if self.steps > 0:
                 synchronize()  # a block ends when its work does
                 self.left -= 1
+                if not self.cached:
+                    self.mean_period_s = spent / self.steps
                 self.cached = not self.cached and self.left > 0
             # After a cached block the queue is full; after any, a cache or a pipe warms up.
             self.skip = WARM_UP_STEPS if self.cached else max(self.window, WARM_UP_STEPS)
+            self.fill_s = min(self.window * self.mean_period_s, LONGEST_FILL_S) if self.cached else 0.0
             self.steps, self.began = 0, clock()
         self.steps += 1
         return self.cached
 
     def counts(self) -> bool:
-        return self.left == 0 or self.steps > self.skip
+        return self.left == 0 or (self.steps > self.skip and clock() - self.began >= self.fill_s)
 
 
 class Watch:
@@ -224,12 +234,25 @@ class Watch:
             self.watched.recording = record_watched(self)
         except PipesimError as error:
             return f"No advice, since the loader cannot be recorded: {error}\n"
-        file, alone = self.watched.recording.file, self.watched.recording.costs.alone
+        recording = self.watched.recording
+        file, alone = recording.file, recording.costs.alone
         line = "" if alone is None else f"  loader   alone, without training: {alone:,.4g} samples/s\n"
-        return (
-            line + "\n" + answers.or_why_not(lambda: program.brief(str(file))) + "\n"
-            + answers.or_why_not(lambda: answers.answer(self.watched.recording)) + f"Recorded {file}\n"
-        )  # fmt: skip
+        verdict = answers.or_why_not(lambda: program.brief(str(file)))
+        try:
+            model, settings = self._tuned(recording)
+        except PipesimError as error:
+            model, settings = "", answers.no_prediction(error)
+        return f"{line}{model}\n{verdict}\n{settings}Recorded {file}\n"
+
+    def _tuned(self, recording: Recording) -> tuple[str, str]:
+        """How near the prediction comes to this loop, and the settings with a gain that the ceiling allows."""
+        watched, samples = self.watched, recording.trials.batch_samples
+        now, ceiling = watched.as_it_is.steps_per_s, watched.cached.steps_per_s
+        tuned = program.tune(str(recording.file))
+        # With several ranks the prediction is of all, the loop is one's.
+        model = answers.beside_measured(tuned.now_per_s, now * samples * ranks_here())
+        watched.tuned = tuned.at_most(ceiling / now) if ceiling > 0 else tuned
+        return model, answers.advice(recording, watched.tuned)
 
 
 def step_of(watched: Watched, samples: float, threads: int) -> StepTimes:

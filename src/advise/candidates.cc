@@ -80,6 +80,7 @@ void TryWindows(const Configuration& from, const TuneSpace& space, Leader& leade
   for (const auto dispatch : {spec::Dispatch::kRoundRobin, spec::Dispatch::kShared}) {
     if (dispatch == spec::Dispatch::kShared && !space.shared_dispatch) continue;
     for (const int prefetch : {1, 2, 4, 8}) {
+      if (prefetch < space.fewest_prefetch) continue;
       Configuration configuration = from;
       configuration.dispatch = dispatch;
       configuration.prefetch_factor = prefetch;
@@ -160,7 +161,8 @@ Configuration Smallest(const Configuration& from, const TuneSpace& space, double
     small = fewer;
     break;
   }
-  for (int prefetch = 1; prefetch < small.prefetch_factor && small.workers > 0; prefetch *= 2) {
+  for (int prefetch = space.fewest_prefetch; prefetch < small.prefetch_factor && small.workers > 0;
+       prefetch *= 2) {
     Configuration shallower = small;
     shallower.prefetch_factor = prefetch;
     if (!suffices(shallower)) continue;

@@ -1,6 +1,7 @@
 // Tuning in few runs: run as it is, let predictions name the most promising settings, run those,
-// correct the predictions by what was measured, and so on; then shrink to the smallest settings that
-// are nearly as fast. The runs and predictions are functions; knows neither processes nor engines.
+// correct the predictions by what was measured, and so on; then shrink to the smallest settings
+// that are nearly as fast. The runs and predictions are functions; knows neither processes nor
+// engines.
 #pragma once
 
 #include <compare>
@@ -31,9 +32,10 @@ struct Configuration {
 struct TuneSpace {
   int cores = 1;
   int fewest_workers = 0;
+  int fewest_prefetch = 1;                ///< a smaller one is only taken where memory is short
   std::vector<int> compute_threads = {};  ///< ascending; empty: not varied
-  bool shared_dispatch = true;       ///< do the workers allow it?
-  bool batch = false;                ///< may the batch size change?
+  bool shared_dispatch = true;            ///< do the workers allow it?
+  bool batch = false;                     ///< may the batch size change?
 };
 
 enum class RunStatus { kOk, kOutOfMemory, kFailed, kInterrupted };
@@ -45,7 +47,7 @@ struct Hint {
 
 struct RunOutcome {
   RunStatus status = RunStatus::kOk;
-  double samples_per_s = 0;  ///< with kOk
+  double samples_per_s = 0;     ///< with kOk
   std::string bottleneck = {};  ///< "io-bound"; empty: unknown
   std::string failure = {};     ///< why it did not end well
   /// What the run's own what-ifs predict for other configurations.
@@ -79,10 +81,10 @@ enum class TuneEnd { kNothingMoreToGain, kRunsUsedUp, kInterrupted, kNothingRan 
 
 struct Tuned {
   std::vector<TuneStep> steps;
-  std::optional<Configuration> best;  ///< the smallest within `within` of the fastest; nullopt:
-                                      ///< nothing ran
-  double samples_per_s = 0;           ///< its measured rate, the mean of its runs
-  double fastest_samples_per_s = 0;   ///< of all configurations
+  std::optional<Configuration> best;     ///< the smallest within `within` of the fastest; nullopt:
+                                         ///< nothing ran
+  double samples_per_s = 0;              ///< its measured rate, the mean of its runs
+  double fastest_samples_per_s = 0;      ///< of all configurations
   std::optional<double> remaining_gain;  ///< predicted for the best untried configuration
   TuneEnd end = TuneEnd::kNothingMoreToGain;
 };

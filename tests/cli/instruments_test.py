@@ -202,18 +202,27 @@ def check_table(wrong):
 def check_watched(wrong):
     """Verdicts that measured gains allow, and a table of them."""
     data = {"cpu-bound", "io-bound", "host-bound"}
-    for more, fewer, ceiling, expected in [
-            (0.5, 0, 2, {"loader-bound"}), (0, 0.5, 0.6, {"cpu-contention"}), (0, 0, 2, data),
-            (0, 0, 0, {"compute-bound", "balanced"}), (0.05, 0, 0, {"loader-bound", "compute-bound", "balanced"}),
-            (0, 0, 0.05, data | {"compute-bound", "balanced"})]:
-        if pytorch_watched.true_verdicts(more, fewer, ceiling) != expected:
-            wrong.append(f"gains {more, fewer, ceiling}: {pytorch_watched.true_verdicts(more, fewer, ceiling)}")
+    for more, fewer, free_data, free_steps, expected in [
+            (0.5, 0, 2, 0, {"loader-bound"}), (0, 0.5, 0.6, 0, {"cpu-contention"}), (0, 0, 2, 0, data),
+            (0, 0, 0, 1, {"compute-bound"}), (0, 0, 0, 0, {"compute-bound", "balanced"}),
+            (0.05, 0, 0, 1, {"loader-bound", "compute-bound"}), (0, 0, 0.05, 0.02, data | {"compute-bound", "balanced"}),
+            # On shared cores both help; the larger gain names the class, equal ones either.
+            (0, 0, 0.3, 0.8, {"compute-bound"}), (0, 0, 0.8, 0.3, data), (0, 0, 0.4, 0.42, data | {"compute-bound"})]:
+        allowed = pytorch_watched.true_verdicts(more, fewer, free_data, free_steps)
+        if allowed != expected:
+            wrong.append(f"gains {more, fewer, free_data, free_steps}: {allowed}")
     rates = {str(workers): [{"samples_per_s": rate}] for workers, rate in {0: 100, 1: 150, 2: 400}.items()}
     watch = {"workers": 1, "verdict": "loader-bound", "steps_per_s": 15, "ceiling_steps_per_s": 41,
-             "replayed_steps_per_s": 40, "promise": {"workers": 2, "prefetch_factor": 2, "promised_gain": 1.7, "gain": 1.5}}
+             "now_steps_per_s": 15, "replayed_steps_per_s": 40, "alone_steps_per_s": 18,
+             "turns": {"replayed": [39, 40, 42]},
+             "promise": {"workers": 2, "prefetch_factor": 2, "promised_gain": 1.7, "gain": 1.5}}
     text = pytorch_watched.table({"programs": {"fit.x": {"rates": rates, "watch": watch}}})
-    if "| right | +167 % | -33 % | 41.0 | 40.0 | +2.5 % |" not in text or "% of the rate 1." not in text:
+    expected = "| right | +167 % | -33 % | +167 % | +20 % | 41.0 | 40.0 (39.0 to 42.0) | +2.5 % | 2, 2 | +170 % | +150 % |"
+    if expected not in text or "% of the rate 1." not in text:
         wrong.append(f"table of watched programs: {text}")
+    kept = {**watch, "promise": None, "verdict": "loader-bound"}
+    if "| keep | +0 % | +167 % |" not in pytorch_watched.table({"programs": {"fit.x": {"rates": rates, "watch": kept}}}):
+        wrong.append("a report that says to keep the loader is held against the best other worker count")
     measured = {"context": dict.fromkeys(["torch", "cores", "processors", "cpu", "slices", "date"], "?"),
                 "programs": {"fit.burn_1ms": {"rates": rates, "predicted": {"description": {"0": {"samples_per_s": 200}}}}}}
     rows = {"description": list(pytorch_rows.rows_of(measured, "description"))}

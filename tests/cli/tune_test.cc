@@ -78,6 +78,37 @@ TEST(TunePredicted, ComputeThreadsAreTunedWhereTheCpuTrains) {
   EXPECT_GE(document["tuned"]["gain"].get<double>(), -0.02);
 }
 
+TEST(TunePredicted, AStatedStepKeepsItsThreadsAndProcessesTheirSecondBatch) {
+  // The step is known on two threads only; with one the prediction would take it for as fast.
+  const CommandResult result = RunPipesim({"tune",
+                                           "--engine",
+                                           "predict",
+                                           "--cpus",
+                                           "2",
+                                           "--workers",
+                                           "2",
+                                           "--batch",
+                                           "64",
+                                           "--storage",
+                                           "none",
+                                           "--set",
+                                           "prepare={kind: burn, cost: 50us}",
+                                           "--set",
+                                           "loader.kind=process",
+                                           "--set",
+                                           "device={name: cpu, step: 5ms}",
+                                           "--threads",
+                                           "2",
+                                           "--export",
+                                           "json=-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto settings = ordered_json::parse(result.out)["tuned"]["settings"];
+  EXPECT_EQ(settings["compute_threads"], 2);
+  if (settings["workers"] > 0) {
+    EXPECT_EQ(settings["prefetch_factor"], 2);
+  }
+}
+
 TEST(TuneReal, RunsFewAndEndsNearTheBest) {
   const std::string file = (TestFolder() / "real.json").string();
   const CommandResult result = Tune({"--duration", "700ms", "--export", "json=" + file});

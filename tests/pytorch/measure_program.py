@@ -5,12 +5,15 @@ stdout, both JSON.
   {"do": "rate", "program": "programs.fit.burn_1ms", "workers": 2, "seconds": 2}
   {"do": "stopwatch", "program": ..., "seconds": 0.5}
   {"do": "first", "program": ..., "workers": 2}            the first batches only
+  {"do": "rate", ..., "overrides": {"prefetch_factor": 2}, "alone": true}   other settings; loading without the step
+  {"do": "replay", "program": ..., "workers": 2, "seconds": 1}   steps on cached batches
 
 Each task runs in a process of its own, forked from this one after torch's import and before any of its work, and ends
 after "limit_s" with all its workers. Exit code 77: no PyTorch here.
 """
 
 import importlib
+import itertools
 import json
 import os
 import pathlib
@@ -31,6 +34,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from window import Window  # noqa: E402
 
 FIRST_BATCHES = 3
+CACHED_BATCHES = 4
+WARM_UP_STEPS = 3
 
 
 def samples_of(loader, batch):
@@ -65,12 +70,27 @@ def fill(window, loader, step):
 
 def rate(task):
     program = importlib.import_module(task["program"])
-    step, loader = step_of(program), program.loader(task["workers"])
+    step = None if task.get("alone") else step_of(program)
+    loader = program.loader(task["workers"], **task.get("overrides", {}))
     workers = loader.num_workers
     window = Window(task["seconds"], max(1, workers), 2 * workers * (loader.prefetch_factor or 0))
     started, first = fill(window, loader, step)
     return {"samples_per_s": window.rate(), "batches": window.batches(), "seconds": window.elapsed(),
             "whole_epochs": max(0, window.whole_epochs - 1), "iter_s": started, "first_batch_s": first}
+
+
+def replay(task):
+    """NVIDIA's DALI documents this mode of its Loader Evaluator: the first batches are kept, then trained on again and
+    again, as if the loader took no time."""
+    program = importlib.import_module(task["program"])
+    step, kept = program.step(), list(itertools.islice(program.loader(task["workers"]), CACHED_BATCHES))
+    for batch in kept[:WARM_UP_STEPS]:
+        step(batch)
+    begun, steps = time.perf_counter(), 0
+    while (elapsed := time.perf_counter() - begun) < task["seconds"]:
+        step(kept[steps % len(kept)])
+        steps += 1
+    return {"steps_per_s": steps / elapsed}
 
 
 def seconds_each(work, seconds):
@@ -115,7 +135,7 @@ def first(task):
     return {"samples": sizes}
 
 
-KINDS = {"rate": rate, "stopwatch": stopwatch, "first": first}
+KINDS = {"rate": rate, "replay": replay, "stopwatch": stopwatch, "first": first}
 
 
 def answer_in_child(task, pipe):

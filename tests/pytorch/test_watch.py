@@ -25,7 +25,7 @@ if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import watcher  # noqa: E402
+from pipesim import answers, program, watcher  # noqa: E402
 
 
 def walked(loader, step=lambda batch: None, **settings):
@@ -92,6 +92,31 @@ class Watching(unittest.TestCase):
         self.assertAlmostEqual(ratio, 3, delta=1)
         for part in ("ceiling", "alone"):
             self.assertIn(part, out.getvalue())
+
+    def test_a_cached_block_counts_when_the_queues_are_full(self):
+        # Two workers fill a window of four batches, 10 ms each as the loop takes them.
+        now = [0.0]
+        with mock.patch.object(watcher, "clock", lambda: now[0]), mock.patch.object(watcher, "BLOCK_S", 0.2):
+            blocks, counted = watcher.Blocks(window=4), []
+            while blocks.left > watcher.BLOCKS - 2:
+                cached = blocks.next_is_cached(watcher.CACHED_BATCHES)
+                begun = blocks.began
+                now[0] += 0.002 if cached else 0.010
+                if cached and blocks.counts():
+                    counted.append(now[0] - begun)
+        self.assertAlmostEqual(min(counted), 4 * 0.010, delta=0.003)
+        self.assertGreaterEqual(max(counted), 0.2 + 4 * 0.010)
+
+    def test_a_promise_exceeds_no_measured_ceiling(self):
+        tuned = program.Tuned(100.0, 300.0, workers=4, prefetch_factor=2, line="")
+        self.assertAlmostEqual(tuned.at_most(1.5).gain, 0.5)
+        self.assertAlmostEqual(tuned.at_most(9).gain, 2)
+        self.assertAlmostEqual(tuned.at_most(0.9).gain, 0)
+
+    def test_a_prediction_that_misses_the_loop_says_so(self):
+        self.assertNotIn("Warning", answers.beside_measured(105, 100))
+        self.assertIn("+50% off", answers.beside_measured(150, 100))
+        self.assertIn("Warning", answers.beside_measured(150, 100))
 
     def test_only_the_first_rank_of_a_host_reports(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)

@@ -3,87 +3,87 @@
 
   watch_program.py programs.fit.train_mlp --workers 2 --seconds 12
 
-The truth: the ceiling by replaying cached batches, as NVIDIA's DALI documents it for its Loader Evaluator
-("replay": the first batches are kept, then a whole pass is trained on them), and the rate with the settings that watch
-promises, in turn with the program as it is.
+The truth is measured after the watch, each figure in a process of its own and in turn with the others: the program as
+it is, with the settings that watch promises, its steps on cached batches (data made free; NVIDIA's DALI documents it
+for its Loader Evaluator, mode "replay"), and its loader without the steps (training made free).
 """
 
 import argparse
 import contextlib
 import importlib
-import itertools
 import json
 import pathlib
 import statistics
 import sys
 import tempfile
 import time
-import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from measure_program import fill  # noqa: E402
-from window import Window  # noqa: E402
+import measure_program  # noqa: E402
 
-CACHED_BATCHES = 4
-WARM_UP_STEPS = 3
-TURNS = 3
-
-
-def watched(program, workers, seconds, folder):
-    """(the Watch after its loop, its experiment file)."""
-    import pipesim
-
-    file, step = pathlib.Path(folder) / "watched.yaml", program.step()
-    watch = pipesim.watch(program.loader(workers), probe=True, out=file, quiet=True)
-    begun = time.perf_counter()
-    while not watch.is_done:
-        for batch in watch:
-            step(batch)
-            if time.perf_counter() - begun > seconds:
-                break
-    return watch, file
-
-
-def replayed(program, seconds):
-    """Steps/s on cached batches."""
-    step, kept = program.step(), list(itertools.islice(program.loader(0), CACHED_BATCHES))
-    for batch in kept[:WARM_UP_STEPS]:
-        step(batch)
-    begun, steps = time.perf_counter(), 0
-    while time.perf_counter() - begun < seconds:
-        step(kept[steps % CACHED_BATCHES])
-        steps += 1
-    return steps / (time.perf_counter() - begun)
-
-
-def rate(program, workers, seconds, **overrides):
-    loader = program.loader(workers, **overrides)
-    window = Window(seconds, max(1, workers), 2 * workers * (loader.prefetch_factor or 0))
-    fill(window, loader, program.step())
-    return window.rate()
-
-
-def promise(program, workers, file, seconds):
-    """The tuned settings, and what they really bring in turn with the program as it is."""
-    from pipesim import program as pipesim_program
-
-    tuned = pipesim_program.tune(str(file))
-    more = {"prefetch_factor": tuned.prefetch_factor} if tuned.workers else {}
-    now, then = [], []
-    for _ in range(TURNS):
-        now.append(rate(program, workers, seconds))
-        then.append(rate(program, tuned.workers, seconds, **more))
-    return {"workers": tuned.workers, "prefetch_factor": tuned.prefetch_factor, "promised_gain": tuned.gain,
-            "now_per_s": statistics.median(now), "then_per_s": statistics.median(then),
-            "gain": statistics.median(then) / statistics.median(now) - 1}
+TURNS = 5
+RATE_S, FREE_S = 1.5, 1.0
+WATCH_LIMIT_S = 150
 
 
 def verdict(file):
-    from pipesim import program as pipesim_program
+    from pipesim import program
 
     words = ["predict", str(file), "--quiet", "--no-save", "--export", "json=-"]
-    return json.loads(pipesim_program.checked(words))["diagnosis"]["bottleneck"]
+    return json.loads(program.checked(words))["diagnosis"]["bottleneck"]
+
+
+def promised(watch):
+    """The settings that the report names; none where it says to keep the loader."""
+    from pipesim import answers
+
+    tuned = watch.watched.tuned
+    if tuned is None or tuned.gain < answers.WORTHWHILE_GAIN:
+        return None
+    return {"workers": tuned.workers, "prefetch_factor": tuned.prefetch_factor, "promised_gain": tuned.gain}
+
+
+def watched(task):
+    """What the watch of a loop of task["seconds"] says."""
+    import pipesim
+
+    program, workers = importlib.import_module(task["program"]), task["workers"]
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
+        file, step = pathlib.Path(folder) / "watched.yaml", program.step()
+        watch = pipesim.watch(program.loader(workers), probe=True, out=file, quiet=True)
+        begun = time.perf_counter()
+        while not watch.is_done:
+            for batch in watch:
+                step(batch)
+                if time.perf_counter() - begun > task["seconds"]:
+                    break
+        found = watch.watched
+        answer = {"workers": workers, "steps_per_s": found.as_it_is.steps_per_s,
+                  "ceiling_steps_per_s": found.cached.steps_per_s,
+                  "waiting_share": found.as_it_is.waiting_s / found.as_it_is.wall_s, "report": found.report}
+        if file.exists():
+            answer.update(yaml=file.read_text(), verdict=verdict(file), promise=promised(watch))
+        return answer
+
+
+def turns(program, workers, promise):
+    """Every figure of the truth, once a turn: lists of batches/s."""
+    base = {"program": program, "workers": workers, "seconds": RATE_S}
+    tasks = {"now": {**base, "do": "rate"}, "replayed": {**base, "do": "replay", "seconds": FREE_S},
+             "alone": {**base, "do": "rate", "alone": True, "seconds": FREE_S}}
+    if promise:
+        more = {"prefetch_factor": promise["prefetch_factor"]} if promise["workers"] else {}
+        tasks["then"] = {**base, "do": "rate", "workers": promise["workers"], "overrides": more}
+    found = {name: [] for name in tasks}
+    for _ in range(TURNS):
+        for name, task in tasks.items():
+            answer = measure_program.answer(task)
+            if "failed" in answer:
+                sys.exit(f"{program}, {name}: {answer['failed']}")
+            rate = answer.get("steps_per_s") or answer["batches"] / answer["seconds"]
+            found[name].append(rate)
+    return found
 
 
 def main():
@@ -92,18 +92,16 @@ def main():
     parse.add_argument("--workers", type=int, required=True)
     parse.add_argument("--seconds", type=float, default=12, help="of the watched loop")
     arguments = parse.parse_args()
-    warnings.simplefilter("ignore")
-    program = importlib.import_module(arguments.program)
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
-        watch, file = watched(program, arguments.workers, arguments.seconds, folder)
-        found = watch.watched
-        answer = {"workers": arguments.workers, "steps_per_s": found.as_it_is.steps_per_s,
-                  "ceiling_steps_per_s": found.cached.steps_per_s,
-                  "waiting_share": found.as_it_is.waiting_s / found.as_it_is.wall_s,
-                  "replayed_steps_per_s": replayed(program, 2.0), "report": found.report}
-        if file.exists():
-            answer.update(yaml=file.read_text(), verdict=verdict(file),
-                          promise=promise(program, arguments.workers, file, 1.5))
+    # This process computes nothing itself: those that it forks could not use its threads.
+    measure_program.KINDS["watch"] = watched
+    answer = measure_program.answer({"do": "watch", "program": arguments.program, "workers": arguments.workers,
+                                     "seconds": arguments.seconds, "limit_s": WATCH_LIMIT_S})
+    if "failed" in answer:
+        sys.exit(answer["failed"])
+    found = turns(arguments.program, arguments.workers, answer.get("promise"))
+    answer.update({name + "_steps_per_s": statistics.median(rates) for name, rates in found.items()}, turns=found)
+    if answer.get("promise"):
+        answer["promise"]["gain"] = statistics.median(found["then"]) / statistics.median(found["now"]) - 1
     print(json.dumps(answer))
 
 

@@ -26,6 +26,7 @@ constexpr const char* kPrefetchKey = "loader.prefetch_factor";
 constexpr const char* kDispatchKey = "loader.dispatch";
 constexpr const char* kBatchKey = "loader.batch_size";
 constexpr const char* kThreadsKey = "limits.compute_threads";
+constexpr int kSafePrefetch = 2;  // PyTorch's default
 
 RunStatus StatusOf(const std::string& word) {
   if (word == "ok") return RunStatus::kOk;
@@ -105,13 +106,19 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   space.cores = std::max(1, static_cast<int>(resolved.notes.cores));
   space.fewest_workers = advise::NeedsWorkers(reader_.asked()) ? 1 : 0;
   // Each of PyTorch's worker processes has a queue of its own.
-  space.shared_dispatch = reader_.asked().loader.kind == spec::LoaderKind::kThread;
+  const bool processes = reader_.asked().loader.kind == spec::LoaderKind::kProcess;
+  space.shared_dispatch = !processes;
+  // Processes lose time slices to each other, which predictions do not have; a second batch ahead
+  // hides that. A real run may try without.
+  if (processes && !real_) space.fewest_prefetch = std::min(base_.prefetch_factor, kSafePrefetch);
   space.batch = batch;
-  if (base_.compute_threads == 0) return space;
+  // A stated step is known on the threads that it was measured with.
+  if (base_.compute_threads == 0 || reader_.asked().device.step) return space;
   space.compute_threads = advise::CountLadder(1, space.cores);
   auto& threads = space.compute_threads;
   const auto at = std::lower_bound(threads.begin(), threads.end(), base_.compute_threads);
-  if (at == threads.end() || *at != base_.compute_threads) threads.insert(at, base_.compute_threads);
+  if (at == threads.end() || *at != base_.compute_threads)
+    threads.insert(at, base_.compute_threads);
   return space;
 }
 

@@ -17,7 +17,9 @@ using testing::ElementsAre;
 using Rate = std::function<double(const Configuration&)>;
 
 /// Each worker makes 100 samples/s, the step takes up to 1,000.
-double TenWorkersSuffice(const Configuration& c) { return std::min(100.0 * std::max(1, c.workers), 1000.0); }
+double TenWorkersSuffice(const Configuration& c) {
+  return std::min(100.0 * std::max(1, c.workers), 1000.0);
+}
 
 RunOutcome Ok(double rate) { return {.status = RunStatus::kOk, .samples_per_s = rate}; }
 
@@ -44,6 +46,16 @@ TEST(Tune, GoesStraightToTheBestOfARightPredictionAndConfirmsIt) {
   EXPECT_EQ(tuned.end, TuneEnd::kNothingMoreToGain);
   // The window shrinks to one batch a worker: a function without variation needs no more.
   EXPECT_EQ(tuned.best->prefetch_factor, 1);
+}
+
+TEST(Tune, TheWindowShrinksNoFurtherThanTheSpaceAllows) {
+  const TuneTools tools{[](const Configuration& c) { return Ok(TenWorkersSuffice(c)); },
+                        [](const Configuration& c) { return std::optional(TenWorkersSuffice(c)); }};
+  const TuneSpace space{.cores = 16, .fewest_prefetch = 2};
+  const Tuned tuned = Tune({.workers = 1, .prefetch_factor = 4},
+                           Ok(TenWorkersSuffice({.workers = 1})), space, tools, {});
+  EXPECT_EQ(tuned.best->workers, 10);
+  EXPECT_EQ(tuned.best->prefetch_factor, 2);
 }
 
 TEST(Tune, RunsOnceWhereNothingIsToGainOrToSave) {
@@ -93,11 +105,11 @@ TEST(Tune, OutOfMemoryIsOneFailedStepAndSmallerWindowsFollow) {
   constexpr std::int64_t kFits = 12 * 64;
   const TuneTools tools{[](const Configuration& c) {
                           if (c.SamplesHeld() <= kFits) return Ok(TenWorkersSuffice(c));
-                          return RunOutcome{.status = RunStatus::kOutOfMemory, .failure = "no room"};
+                          return RunOutcome{.status = RunStatus::kOutOfMemory,
+                                            .failure = "no room"};
                         },
                         predict};
-  const Tuned tuned =
-      Tune({.workers = 1}, Ok(100), {.cores = 16}, tools, {.most_runs = 8});
+  const Tuned tuned = Tune({.workers = 1}, Ok(100), {.cores = 16}, tools, {.most_runs = 8});
   ASSERT_GE(tuned.steps.size(), 3u);
   EXPECT_EQ(tuned.steps[1].outcome.failure, "no room");
   for (std::size_t i = 2; i < tuned.steps.size(); ++i)
@@ -188,7 +200,8 @@ TEST(Fastest, TriesSharedDispatchOnlyWhereTheWorkersAllowIt) {
   };
   const Configuration start{.workers = 2};
   EXPECT_EQ(Fastest(start, {.cores = 4}, shared_is_better)->samples_per_s, 2.0);
-  EXPECT_EQ(Fastest(start, {.cores = 4, .shared_dispatch = false}, shared_is_better)->samples_per_s, 1.0);
+  EXPECT_EQ(Fastest(start, {.cores = 4, .shared_dispatch = false}, shared_is_better)->samples_per_s,
+            1.0);
 }
 
 TEST(CountLadder, EndsWithTheMost) {
