@@ -163,9 +163,13 @@ class Fitting {
     if (!m_.effective.device_asynchronous || !device || !device->launch_s || !d_.host_s) return 0;
     if (experiment_.training.sync_every > 0 || m_.result.steps == 0) return 0;
     if (device->starved_s > kHardly * device->wall_s) return 0;
-    const double on_device_s =
-        (device->busy_s + *device->launch_s) / static_cast<double>(m_.result.steps);
-    return std::max(0.0, on_device_s - std::max(*d_.host_s, step_s));
+    const auto steps = static_cast<double>(m_.result.steps);
+    const double on_device_s = (device->busy_s + *device->launch_s) / steps;
+    // The device waited for what the host did only once, too.
+    const Consumer& consumer = m_.consumer;
+    const double host_s = (consumer.host_s - consumer.receive_s.value_or(0)) / steps;
+    const double once_s = std::max(0.0, host_s - *d_.host_s);
+    return std::max(0.0, on_device_s - once_s - std::max(*d_.host_s, step_s));
   }
 
   /// The measured step, alone or in the run, had other programs beside it. A pool that spins gets on
