@@ -140,6 +140,7 @@ class Calibration {
   std::map<std::string, std::string> hows_;
   std::map<StepKey, std::vector<double>> steps_;
   std::map<StepKey, std::vector<double>> launches_;  ///< on a GPU: host time, where it sets the pace
+  std::map<StepKey, std::vector<double>> gaps_;      ///< on a GPU: kernels wait for launches
 };
 
 void Calibration::AddTogether(const std::string& what, const std::vector<Shown>& figures,
@@ -251,6 +252,7 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
     // Where the device is the slower one, launching may wait for room in its queue.
     const bool launches_freely = key.batch == 1 || step->host_s >= step->step_s;
     if (!OnCpu() && launches_freely) launches_[key].push_back(step->host_s);
+    if (!OnCpu()) gaps_[key].push_back(step->gap_s);
     if (key.batch == 1) AddHost(key.model, step->host_s);
   };
   probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}", model, batch, threads,
@@ -355,9 +357,12 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
     const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
     if (!time) continue;
     const spec::Experiment natural = ExperimentOf(key.model, plan_.data);
-    std::optional<base::Duration> launch;
-    if (const auto host = launches_.find(key); host != launches_.end())
-      if (const auto figure = FigureOf<base::Duration>(host->second, {})) launch = figure->value;
+    const auto median = [&](const auto& measured) -> std::optional<base::Duration> {
+      const auto values = measured.find(key);
+      if (values == measured.end()) return std::nullopt;
+      const auto figure = FigureOf<base::Duration>(values->second, {});
+      return figure ? std::optional(figure->value) : std::nullopt;
+    };
     profile.steps.push_back(
         {.model = natural.model.name,
          .shape = natural.dataset.shape,
@@ -368,7 +373,8 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
          .optimizer = experiment.training.optimizer,
          .batch = key.batch,
          .time = *time,
-         .launch = launch});
+         .launch = median(launches_),
+         .gap = median(gaps_)});
   }
 }
 

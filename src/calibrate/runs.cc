@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cost/roofline.h"
+#include "measure/fit.h"
 #include "spec/yaml_tree.h"
 
 namespace pipesim::calibrate {
@@ -43,9 +44,12 @@ Changes Files(const std::filesystem::path& folder, const char* cache, int worker
   return changes;
 }
 
-std::optional<StepTimes> StepIn(const std::optional<measure::Measurement>& measured) {
+std::optional<StepTimes> StepIn(const std::optional<measure::Measurement>& measured,
+                                const spec::Experiment& experiment) {
   if (!measured) return std::nullopt;
-  return StepTimes{measured->demands.step_s.value_or(0), measured->demands.host_s.value_or(0)};
+  return StepTimes{.step_s = measured->demands.step_s.value_or(0),
+                   .host_s = measured->demands.host_s.value_or(0),
+                   .gap_s = base::ToSeconds(measure::LaunchGap(*measured, experiment))};
 }
 
 spec::Experiment ReadChanged(const Changes& changes, const spec::DataFolders& folders) {
@@ -141,8 +145,9 @@ std::optional<StepTimes> ProbeRuns::StepOf(const std::string& model, int threads
                         kFewest * expected_s > kSeconds
                             ? Change("run.steps", std::to_string(kFewest))
                             : Change("run.duration", fmt::format("{}s", kSeconds))};
-  const auto step =
-      base_.device.kind == spec::DeviceKind::kCpu ? runner_.apart(changes) : StepIn(Run(changes));
+  const auto step = base_.device.kind == spec::DeviceKind::kCpu
+                        ? runner_.apart(changes)
+                        : StepIn(Run(changes), Changed(changes));
   return step && step->step_s > 0 ? step : std::nullopt;
 }
 

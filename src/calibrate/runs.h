@@ -18,6 +18,7 @@ namespace pipesim::calibrate {
 /// A training step: on the device, and on the host beside it.
 struct StepTimes {
   double step_s = 0, host_s = 0;
+  double gap_s = 0;  ///< a GPU: its kernels wait for their launches (measure::LaunchGap)
 };
 
 /// Runs the experiments.

@@ -18,22 +18,43 @@ bool IsTraining(const spec::ProfileStep& step, const spec::Experiment& experimen
          step.precision == experiment.training.precision && step.optimizer == experiment.training.optimizer;
 }
 
-/// The host's time to launch a step: this training's at the nearest batch that was measured, else by its kernels.
+/// The step of this training for which `has` holds, at the batch nearest to the experiment's (by
+/// factor); nullptr: none.
+template <class Has>
+const spec::ProfileStep* NearestStep(const spec::MachineProfile& profile,
+                                     const spec::Experiment& experiment, spec::DeviceId device,
+                                     Has has) {
+  const auto batch = static_cast<double>(experiment.loader.batch_size);
+  const auto distance = [&](const spec::ProfileStep& step) {
+    const double times = static_cast<double>(step.batch) / batch;
+    return std::max(times, 1 / times);
+  };
+  const spec::ProfileStep* nearest = nullptr;
+  for (const spec::ProfileStep& step : profile.steps)
+    if (has(step) && IsTraining(step, experiment, device) &&
+        (nearest == nullptr || distance(step) < distance(*nearest)))
+      nearest = &step;
+  return nearest;
+}
+
+/// The host's time to launch a step: this training's at the nearest batch that was measured, else
+/// by its kernels.
 base::Duration LaunchOf(const spec::MachineProfile& profile, const spec::Experiment& experiment,
                         spec::DeviceId device) {
   const base::Duration by_kernels = LaunchTime(experiment, DurationOf(profile.figures.launch));
   if (experiment.training.cuda_graph) return by_kernels;
-  const auto batch = static_cast<double>(experiment.loader.batch_size);
-  const spec::ProfileStep* nearest = nullptr;
-  const auto distance = [&](const spec::ProfileStep& step) {  // a factor
-    const double times = static_cast<double>(step.batch) / batch;
-    return std::max(times, 1 / times);
-  };
-  for (const spec::ProfileStep& step : profile.steps)
-    if (step.launch && IsTraining(step, experiment, device) &&
-        (nearest == nullptr || distance(step) < distance(*nearest)))
-      nearest = &step;
+  const auto* nearest = NearestStep(profile, experiment, device,
+                                    [](const auto& step) { return step.launch.has_value(); });
   return nearest != nullptr ? *nearest->launch : by_kernels;
+}
+
+/// What a step's kernels wait for their launches: this training's at the nearest batch. A graph's
+/// kernels wait for none.
+base::Duration GapOf(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+                     spec::DeviceId device) {
+  if (experiment.training.cuda_graph) return {};
+  const auto* nearest = NearestStep(profile, experiment, device, [](const auto&) { return true; });
+  return nearest != nullptr ? nearest->gap.value_or(base::Duration::zero()) : base::Duration{};
 }
 
 }  // namespace
@@ -105,6 +126,7 @@ void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experim
   pipeline.step.device_name = profile.gpu.empty() ? "cuda" : profile.gpu;
   pipeline.step.device_memory = ValueOf(figures.device_memory);
   pipeline.step.launch = LaunchOf(profile, experiment, device);
+  pipeline.step.gap = GapOf(profile, experiment, device);
   pipeline.transfer.bandwidth = ValueOf(figures.h2d_bandwidth);
   pipeline.transfer.latency = DurationOf(figures.h2d_latency);
 }

@@ -42,8 +42,9 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
 /// memory_bandwidth.
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads);
 
-/// Puts the profile's GPU `device` into `pipeline`, except for the step's time: launches (those measured with the
-/// training's steps, else by its kernels), copies, memory, name.
+/// Puts the profile's GPU `device` into `pipeline`, except for the step's time: launches (those
+/// measured with the training's steps, else by its kernels), the kernels' wait for them, copies,
+/// memory, name.
 void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
             spec::DeviceId device, Pipeline& pipeline);
 

@@ -51,7 +51,7 @@ struct StepAlone {
   base::Duration time{};                        ///< on the device
   std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
   std::optional<base::Duration> on_one_thread;  ///< several threads: CPU time on one
-  /// A GPU: copying a full batch from page-locked memory.
+  /// A GPU: copying a full batch from page-locked memory, where batches come from pageable memory.
   std::optional<base::Duration> pinned_copy = {};
 };
 

@@ -136,7 +136,7 @@ class Fitting {
     if (!d_.step_s) return;
     step.source = cost::Source::kRun;
     const double step_s = StepWithoutOthers();
-    step.gap = base::FromSeconds(GapSeconds(step_s));
+    step.gap = LaunchGap(m_, experiment_);
     // The optimizer's part does not grow with the batch.
     const Consumer& consumer = m_.consumer;
     double fixed = 0;
@@ -153,19 +153,6 @@ class Fitting {
     if (d_.step_one_thread_s)
       step.one_thread = cost::StepTable(std::vector<spec::StepPoint>{
           {d_.batch_samples, base::FromSeconds(*d_.step_one_thread_s)}});
-  }
-
-  /// What a step on the device takes beyond computing and beyond its launches. Only where the device
-  /// hardly starves and reads no results: a step that it waited for also waits for its first launch.
-  double GapSeconds(double step_s) const {
-    constexpr double kHardly = 0.1;
-    const std::optional<Device>& device = m_.device;
-    if (!m_.effective.device_asynchronous || !device || !device->launch_s || !d_.host_s) return 0;
-    if (experiment_.training.sync_every > 0 || m_.result.steps == 0) return 0;
-    if (device->starved_s > kHardly * device->wall_s) return 0;
-    const double on_device_s =
-        (device->busy_s + *device->launch_s) / static_cast<double>(m_.result.steps);
-    return std::max(0.0, on_device_s - std::max(*d_.host_s, step_s));
   }
 
   /// The measured step, alone or in the run, had other programs beside it. A pool that spins gets on
@@ -230,6 +217,23 @@ class Fitting {
 };
 
 }  // namespace
+
+base::Duration LaunchGap(const Measurement& m, const spec::Experiment& experiment) {
+  constexpr double kHardly = 0.1;
+  const std::optional<Device>& device = m.device;
+  const Demands& demands = m.demands;
+  if (!m.effective.device_asynchronous || !device || !device->launch_s) return {};
+  if (!demands.host_s || !demands.step_s) return {};
+  if (experiment.training.sync_every > 0 || m.result.steps == 0) return {};
+  if (device->starved_s > kHardly * device->wall_s) return {};
+  const auto steps = static_cast<double>(m.result.steps);
+  const double on_device_s = (device->busy_s + *device->launch_s) / steps;
+  // The device waited for what the host did only once, too.
+  const double host_s = (m.consumer.host_s - m.consumer.receive_s.value_or(0)) / steps;
+  const double once_s = std::max(0.0, host_s - *demands.host_s);
+  const double needed_s = once_s + std::max(*demands.host_s, *demands.step_s);
+  return base::FromSeconds(std::max(0.0, on_device_s - needed_s));
+}
 
 cost::Pipeline Fit(const trace::RunTrace& trace, const Measurement& measurement,
                    const spec::Experiment& experiment, const cost::Pipeline& given) {

@@ -339,7 +339,7 @@ void Lookup::FindGpuStep() {
     step = {};
     step.cost = MeasuredStep();
     cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
-    step.launch = {};  // of a program that is not known; its step holds it
+    step.launch = step.gap = {};  // of a program that is not known; its step holds both
     return;
   }
   std::vector<spec::StepPoint> points = StepTable(device, 1);
@@ -354,6 +354,7 @@ void Lookup::FindGpuStep() {
   step.cost = cost::StepTable(points);
   cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
   if (out_.notes.step != Source::kRun) return;
+  step.gap = {};  // the report of a run does not tell its own
   step.device_name = run()->device_name;
   if (const auto memory = run()->device_memory_bytes)
     step.device_memory = base::Bytes{static_cast<std::int64_t>(*memory)};

@@ -80,6 +80,7 @@ ProfileStep ReadStep(Reading& reading, const Node& node, const std::string& path
   read += reader.Count("batch", step.batch, 1, std::int64_t{1} << 31) ? 1 : 0;
   read += reader.Time("time", step.time.value) ? 1 : 0;
   if (Duration launch{}; reader.Time("launch", launch)) step.launch = launch;
+  if (Duration gap{}; reader.Time("gap", gap)) step.gap = gap;
   reader.Count("threads", step.threads, 1, 4096);
   ReadWord(reader, "omp_wait", kOmpWaits, step.omp_wait);
   ReadWord(reader, "precision", kPrecisions, step.precision);
@@ -173,7 +174,8 @@ std::string StepText(const ProfileStep& step) {
          ", precision: " + WordOf(kPrecisions, step.precision) +
          ", optimizer: " + WordOf(kOptimizers, step.optimizer) +
          ", batch: " + std::to_string(step.batch) + ", time: " + ToText(step.time.value) +
-         (step.launch ? ", launch: " + ToText(*step.launch) : "") + OriginText(step.time) + "}\n";
+         (step.launch ? ", launch: " + ToText(*step.launch) : "") +
+         (step.gap ? ", gap: " + ToText(*step.gap) : "") + OriginText(step.time) + "}\n";
 }
 
 }  // namespace

@@ -143,6 +143,9 @@ struct ProfileStep {
   std::int64_t batch = 1;
   Figure<Duration> time;
   std::optional<Duration> launch = {};  ///< on a GPU: the host's time to launch it; kernels of models differ
+  /// On a GPU: what a step takes beyond `time`, since its kernels wait for their launches although
+  /// the host launches the step faster than the device computes it.
+  std::optional<Duration> gap = {};
 };
 
 struct MachineProfile {

@@ -174,7 +174,8 @@ struct Effective {
   std::optional<base::Duration> device_step;
   /// The same step when training on the CPU: CPU time of all threads, and wall time on one thread.
   std::optional<base::Duration> step_cpu, step_on_one_thread;
-  /// A GPU: copying a full batch from page-locked memory, in isolation.
+  /// A GPU whose batches come from pageable memory: copying a full one from page-locked memory, in
+  /// isolation.
   std::optional<base::Duration> pinned_copy;
   GpuLimits gpu_limits;  ///< by NVML
   std::vector<std::string> library_warnings;  ///< of LibTorch, each text once

@@ -38,6 +38,7 @@ struct Pipeline {
   /// The share of an epoch's samples served by a cache; unset: no cache.
   std::function<double(std::int64_t epoch)> hits{};
   Duration transfer{}, host{}, forward{}, backward{}, optimizer{}, sync{};
+  Duration set_up{};  ///< of libraries: added to the first step's host time
   /// Added to step k's forward time: warm-up, noise, drift.
   std::function<Duration(std::int64_t step)> extra{};
   bool asynchronous = false;         ///< the device has its own clock ("emulated")
@@ -104,6 +105,7 @@ class PipelineRecorder {
     return static_cast<std::int32_t>(last ? p_.last_batch : p_.batch_size);
   }
   Duration Extra(std::int64_t k) const { return p_.extra ? p_.extra(k) : Duration::zero(); }
+  Duration Host(std::int64_t k) const { return k == 0 ? p_.host + p_.set_up : p_.host; }
   Instant& At(int worker) { return free_[static_cast<std::size_t>(worker)]; }
 
   /// The recurrence: a batch starts when its worker is free and it has been dispatched. It is
@@ -123,7 +125,7 @@ class PipelineRecorder {
       t.start = p_.workers == 0 ? done : std::max(own, dealt);
       t.ready = own = t.start + p_.WorkerTime();
       t.taken = std::max(done, t.ready);
-      t.done = done = t.taken + p_.StepTime() + Extra(k);
+      t.done = done = t.taken + p_.StepTime() - p_.host + Host(k) + Extra(k);
       batches_.push_back(t);
     }
   }
@@ -214,7 +216,7 @@ class PipelineRecorder {
       at = Add(Role::kConsumer, 0, state, at, at + time, k);
     };
     next(State::kTransfer, State::kDeviceTransfer, p_.transfer);
-    next(State::kHost, State::kDeviceLaunch, p_.host);
+    next(State::kHost, State::kDeviceLaunch, Host(k));
     if (p_.asynchronous) {
       next(State::kCompute, State::kBusy, p_.forward + Extra(k) + p_.backward + p_.optimizer);
     } else {

@@ -76,6 +76,17 @@ TEST_F(CudaCommand, AGraphLaunchesFasterThanItsSteps) {
   EXPECT_LT(host_s(graph), host_s(steps));
 }
 
+TEST_F(CudaCommand, TheSetUpOfLibrariesInTheFirstStepIsNoLaunching) {
+  const auto host_s = [](const char* steps) {
+    const Ran ran = RunOnGpu({"--workers", "0", "--model", "resnet18", "--batch", "64", "--prepare",
+                              "none", "--storage", "none", "--warmup", "0", "--steps", steps});
+    return ran.report["demands"]["host_s"].get<double>();
+  };
+  const double few = host_s("5"), many = host_s("100");
+  RecordProperty("few_over_many", std::to_string(few / many));
+  EXPECT_LT(few, 2 * many);
+}
+
 /// The mean of the values that are known.
 double Mean(const json& line) {
   double sum = 0, count = 0;

@@ -168,6 +168,18 @@ TEST_F(Cuda, ReplayingTheCapturedStepIsFasterThanLaunchingIt) {
   }
 }
 
+TEST_F(Cuda, OnlyARunFromPageableMemoryTimesACopyFromPinnedMemory) {
+  for (const bool pinned : {false, true}) {
+    auto experiment = OnGpu(SmallMlp());
+    experiment.loader.pin_memory = pinned;
+    Consumer consumer(experiment);
+    consumer.Train(3);
+    const auto alone = consumer.trainer().MeasureStepAlone();
+    ASSERT_TRUE(alone.has_value());
+    EXPECT_EQ(alone->pinned_copy.has_value(), !pinned);
+  }
+}
+
 TEST_F(Cuda, ABatchThatDoesNotFitReportsRequestedAndFreeMemory) {
   auto experiment = OnGpu({Flatten(), Linear(4)});
   experiment.loader.batch_size = std::int64_t{1} << 40;  // 2^40 × 192 bytes = 192 TiB

@@ -88,7 +88,7 @@ std::optional<calibrate::StepTimes> RunApart(const std::vector<spec::Override>& 
     const auto& value = outcome.document.at("demands").at(demand);
     return value.is_number() ? value.get<double>() : 0;
   };
-  return calibrate::StepTimes{seconds("step_s"), seconds("host_s")};
+  return calibrate::StepTimes{.step_s = seconds("step_s"), .host_s = seconds("host_s")};
 }
 
 std::optional<spec::MachineProfile> CalibrateInterruptibly(const calibrate::Plan& plan,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cost/buffers.h"
 #include "engine/torch/cuda.h"
 #include "engine/torch/cuda_clock.h"
 #include "engine/torch/cuda_event.h"
@@ -89,6 +90,7 @@ class CudaTrainer final : public Trainer {
   CudaTrainer(const spec::Experiment& experiment, const base::Clock& clock, int compute_threads)
       : dataset_(experiment.dataset),
         transfer_(experiment.transfer),
+        pinned_(cost::CopiesFromPinned(experiment.loader)),
         cuda_graph_(experiment.training.cuda_graph),
         batch_size_(experiment.loader.batch_size),
         device_(UseDevice(experiment.device.cuda_index)),
@@ -178,7 +180,7 @@ class CudaTrainer final : public Trainer {
       return StepAlone{.time = TimeReplays(graph),
                        .cpu = std::nullopt,
                        .on_one_thread = std::nullopt,
-                       .pinned_copy = TimePinnedCopy()};
+                       .pinned_copy = pinned_ ? std::nullopt : TimePinnedCopy()};
     } catch (const c10::Error&) {
       return std::nullopt;
     }
@@ -322,6 +324,7 @@ class CudaTrainer final : public Trainer {
 
   spec::Dataset dataset_;
   spec::Transfer transfer_;
+  bool pinned_;  ///< batches are in page-locked memory already
   bool cuda_graph_;
   std::int64_t batch_size_;
   c10::DeviceIndex device_;

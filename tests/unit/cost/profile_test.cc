@@ -161,5 +161,32 @@ TEST(Profile, OfAGpuKnowsWhatLaunchingEachModelTakes) {
   EXPECT_EQ(launch(64), 5us);
 }
 
+TEST(Profile, OfAGpuKnowsWhatKernelsWaitForTheirLaunches) {
+  spec::Experiment experiment;
+  experiment.dataset.shape = {1000};
+  experiment.model.name = "mine";
+  spec::MachineProfile profile;
+  const auto add = [&](std::int64_t batch, std::optional<base::Duration> gap) {
+    profile.steps.push_back({.model = "mine",
+                             .shape = {1000},
+                             .device = spec::DeviceId::Cuda(0),
+                             .batch = batch,
+                             .time = {100us, {}, "measured"},
+                             .gap = gap});
+  };
+  add(1, std::nullopt);  // launch-bound: there is none
+  add(64, 30us);
+  const auto gap = [&](std::int64_t batch) {
+    experiment.loader.batch_size = batch;
+    Pipeline pipeline;
+    SetGpu(profile, experiment, spec::DeviceId::Cuda(0), pipeline);
+    return pipeline.step.gap;
+  };
+  EXPECT_EQ(gap(256), 30us);
+  EXPECT_EQ(gap(2), 0us);
+  experiment.training.cuda_graph = true;
+  EXPECT_EQ(gap(64), 0us);
+}
+
 }  // namespace
 }  // namespace pipesim::cost

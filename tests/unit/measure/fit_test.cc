@@ -183,6 +183,11 @@ TEST(Fit, KnowsWhatKernelsWaitForTheirLaunches) {
   measurement.device->starved_s = 0;
   measurement.demands.host_s = 0.0065;
   EXPECT_EQ(gap(), 0);  // the host launches too slowly: that is its own demand
+  measurement.demands.host_s = 0.00584;
+  // A window that begins with the set-up of libraries: 0.4 s once, on host and device.
+  measurement.consumer.host_s = 0.984;
+  measurement.device->launch_s = 0.431;
+  EXPECT_NEAR(gap(), 0.00031, 1e-6);
 }
 
 TEST(Fit, LeavesFreeWhatWasNotMeasured) {

@@ -61,6 +61,14 @@ TEST(Prediction, AMeasuredStepOfAGpuRunsAsynchronouslyUnderItsName) {
   EXPECT_EQ(report.notes.step, Source::kProfile);
 }
 
+TEST(Prediction, AMeasuredStepOfAGpuAlsoTakesWhatItsKernelsWaitForTheirLaunches) {
+  std::string steps = kLinearSteps;
+  steps.replace(steps.rfind("time: 4ms"), 9, "time: 4ms, gap: 1ms");
+  const auto report =
+      Predict(Read(std::string(kTrainOnly) + "device: cuda:0\n"), FreeMachine(steps), nullptr);
+  EXPECT_NEAR(*report.measurement.result.samples_per_s, 64 / 0.005, 5);
+}
+
 TEST(Prediction, AStatedStepOfARealDeviceReplacesTheProfiles) {
   const auto rate = [](const std::string& device) {
     const auto report =

@@ -22,7 +22,7 @@ figures:
   memory: {value: 16GiB, how: measured}
 steps:
   - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, batch: 64, time: 1.2ms, spread: 0.03, how: measured}
-  - {model: mlp, shape: [1, 28, 28], device: "cuda:0", precision: bf16, optimizer: adam, batch: 256, time: 106us, launch: 184us, how: measured}
+  - {model: mlp, shape: [1, 28, 28], device: "cuda:0", precision: bf16, optimizer: adam, batch: 256, time: 106us, launch: 184us, gap: 7us, how: measured}
   - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, omp_wait: passive, batch: 64, time: 1.9ms, how: measured}
 )";
 
@@ -83,6 +83,8 @@ TEST(MachineProfile, ASecondRoundTripChangesNothing) {
   EXPECT_EQ(again.steps[1].time.value, 106us);
   EXPECT_EQ(again.steps[1].launch, 184us);
   EXPECT_EQ(again.steps[0].launch, std::nullopt);
+  EXPECT_EQ(again.steps[1].gap, 7us);
+  EXPECT_EQ(again.steps[0].gap, std::nullopt);
   EXPECT_EQ(again.steps[2].omp_wait, OmpWait::kPassive);
 }
 
