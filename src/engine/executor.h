@@ -35,6 +35,9 @@ struct RunControl {
   /// Only measure::SteadyWindow is asked for: the virtual engine records no more than it reads
   /// (TraceOptions::only_rate), by coarser buckets.
   bool only_rate = false;
+  /// Only measure::MeasureForVerdict is asked for: the virtual engine leaves out the series of
+  /// steps (TraceOptions::step_series).
+  bool for_verdict = false;
   /// Called once when the measured part is over, with its trace, while loading is parked; the
   /// consumer's thread waits for the answer. What the plan names is then tried before the run ends
   /// (RunTrace::probes); nullopt: nothing. Empty: the run ends at once. Not of predictions.

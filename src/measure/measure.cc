@@ -1,6 +1,7 @@
 #include "base/stats.h"
 #include "measure/cache_kinds.h"
 #include "measure/demands.h"
+#include "measure/for_verdict.h"
 #include "measure/measurement.h"
 #include "measure/partitions.h"
 #include "measure/rates.h"
@@ -77,7 +78,6 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   m.bad_samples = trace.bad_samples;
   m.bad_sample_count = trace.bad_sample_count;
   m.probes_s = base::ToSeconds(trace.probes.time);
-  m.over_time = OverTimeOf(trace);
   return m;
 }
 
@@ -136,31 +136,45 @@ TransferUse Transfers(const trace::RunTrace& trace, const Window& window,
   return use;
 }
 
+void FillForVerdict(Measurement& m, const trace::RunTrace& trace, const Window& window,
+                    const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                    const std::optional<CounterMoves>& moves) {
+  FillRates(m.result, trace, window, experiment);
+  m.tried = TriedIn(trace.probes, m.result);
+  m.consumer = ConsumerTime(trace, window, experiment);
+  m.device = DeviceTime(trace, window, experiment);
+  m.workers = WorkersTime(trace, window, experiment);
+  m.pin = PinTime(trace, window);
+  m.result.accelerator_utilization = AcceleratorUtilization(trace, m.consumer, m.device);
+  m.demands = DemandsOf(trace, window, experiment, pipeline, m.consumer, moves);
+  m.resources =
+      ResourcesIn(trace, window, experiment, pipeline.storage, moves, LoadingCpuSeconds(m.demands));
+}
+
 }  // namespace
+
+Measurement MeasureForVerdict(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                              const cost::Pipeline& pipeline) {
+  Measurement m = WithoutWindow(trace, experiment);
+  if (const std::optional<Window> window = MeasuredWindow(trace, experiment))
+    FillForVerdict(m, trace, *window, experiment, pipeline, MovesIn(trace, *window));
+  return m;
+}
 
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
                     const cost::Pipeline& pipeline) {
   Measurement m = WithoutWindow(trace, experiment);
+  m.over_time = OverTimeOf(trace);
   const std::optional<Window> window = MeasuredWindow(trace, experiment);
-  if (!window) {
-    m.warnings = WarningsOf(trace, experiment, window, std::nullopt, m);
-    return m;
+  std::optional<CounterMoves> moves;
+  if (window) {
+    moves = MovesIn(trace, *window);
+    FillForVerdict(m, trace, *window, experiment, pipeline, moves);
+    m.queue = QueueUse(trace, *window, experiment);
+    m.transfer = Transfers(trace, *window, experiment, m.demands);
+    m.step_time_samples_s = NumbersIn(trace, Series::kStepTime, *window, 1e-9);
+    m.occupancy_samples = NumbersIn(trace, Series::kOccupancy, *window);
   }
-  const std::optional<CounterMoves> moves = MovesIn(trace, *window);
-  FillRates(m.result, trace, *window, experiment);
-  m.tried = TriedIn(trace.probes, m.result);
-  m.consumer = ConsumerTime(trace, *window, experiment);
-  m.device = DeviceTime(trace, *window, experiment);
-  m.workers = WorkersTime(trace, *window, experiment);
-  m.pin = PinTime(trace, *window);
-  m.result.accelerator_utilization = AcceleratorUtilization(trace, m.consumer, m.device);
-  m.demands = DemandsOf(trace, *window, experiment, pipeline, m.consumer, moves);
-  m.resources = ResourcesIn(trace, *window, experiment, pipeline.storage, moves,
-                            LoadingCpuSeconds(m.demands));
-  m.queue = QueueUse(trace, *window, experiment);
-  m.transfer = Transfers(trace, *window, experiment, m.demands);
-  m.step_time_samples_s = NumbersIn(trace, Series::kStepTime, *window, 1e-9);
-  m.occupancy_samples = NumbersIn(trace, Series::kOccupancy, *window);
   m.warnings = WarningsOf(trace, experiment, window, moves, m);
   return m;
 }

@@ -11,7 +11,8 @@ struct JudgedPrediction {
   diagnose::Judgement judgement;
 };
 
-/// Measurement and verdict are those of Predict. `executor` may be used from several threads at once.
+/// The verdict is that of Predict, and so is the measurement as far as it goes
+/// (measure::MeasureForVerdict). `executor` may be used from several threads at once.
 JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const spec::Experiment& experiment,
                          const Basis& basis, const base::StopFlag* stop);
 

@@ -5,6 +5,7 @@
 #include "cost/memory_plan.h"
 #include "diagnose/question.h"
 #include "engine/virtual_time/virtual_executor.h"
+#include "measure/for_verdict.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
 #include "predict/judge.h"
@@ -146,14 +147,21 @@ Experiment InWholeEpochs(Experiment experiment, const Basis& basis) {
   return experiment;
 }
 
+/// What is asked of the runs of a prediction.
+struct Wanted {
+  const base::StopFlag* stop = nullptr;
+  bool for_verdict = false;         ///< and for no report
+  trace::RunTrace* kept = nullptr;  ///< where the first run's trace goes, with its spans
+};
+
 trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
-                        const Resolved& resolved, const Basis& basis, const base::StopFlag* stop,
-                        bool keep_spans) {
+                        const Resolved& resolved, const Basis& basis, const Wanted& wanted) {
   const Experiment chosen = InWholeEpochs(asked, basis);
   if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
   engine::RunControl control;
-  control.stop = stop;
-  control.keep_spans = keep_spans;
+  control.stop = wanted.stop;
+  control.for_verdict = wanted.for_verdict;
+  control.keep_spans = wanted.kept != nullptr;
   const spec::Run& run = chosen.run;
   const bool automatic = !run.duration && !run.steps && !run.epochs;
   const std::optional<double>& precision = basis.precision;
@@ -183,13 +191,13 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
   effective.device = device.Id();
 }
 
-/// One run, without its diagnosis. `kept`: where its trace goes, with its spans.
+/// One run, without its diagnosis.
 measure::Measurement RunOnce(engine::Executor& executor, const Experiment& experiment,
-                             const Resolved& resolved, const Basis& basis,
-                             const base::StopFlag* stop, trace::RunTrace* kept) {
+                             const Resolved& resolved, const Basis& basis, const Wanted& wanted) {
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
-  trace::RunTrace trace = Execute(executor, chosen, resolved, basis, stop, kept != nullptr);
-  measure::Measurement measurement = measure::Measure(trace, chosen, resolved.pipeline);
+  trace::RunTrace trace = Execute(executor, chosen, resolved, basis, wanted);
+  const auto measured_by = wanted.for_verdict ? measure::MeasureForVerdict : measure::Measure;
+  measure::Measurement measurement = measured_by(trace, chosen, resolved.pipeline);
   NameDevice(measurement.effective, chosen.device);
   // Virtual time never stalls: in a long run the samples just get further apart. Waits end as late
   // as the machine's profile says.
@@ -199,20 +207,21 @@ measure::Measurement RunOnce(engine::Executor& executor, const Experiment& exper
   });
   measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
                               resolved.warnings.end());
-  if (kept != nullptr) *kept = std::move(trace);
+  if (wanted.kept != nullptr) *wanted.kept = std::move(trace);
   return measurement;
 }
 
 /// Runs each seed.
-std::vector<measure::Measurement> RunSeeds(engine::Executor& executor,
-                                           const Experiment& experiment, const Resolved& resolved,
-                                           const Basis& basis, const base::StopFlag* stop,
-                                           trace::RunTrace* kept) {
+std::vector<measure::Measurement> RunSeeds(engine::Executor& executor, const Experiment& experiment,
+                                           const Resolved& resolved, const Basis& basis,
+                                           const Wanted& wanted) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
   ForEach(runs.size(), [&](std::size_t i) {
     Experiment seeded = experiment;
     seeded.run.seed += i;
-    runs[i] = RunOnce(executor, seeded, resolved, basis, stop, i == 0 ? kept : nullptr);
+    Wanted of_seed = wanted;
+    if (i > 0) of_seed.kept = nullptr;
+    runs[i] = RunOnce(executor, seeded, resolved, basis, of_seed);
   });
   return runs;
 }
@@ -243,12 +252,11 @@ diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const E
   return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop, executor.Sharing());
 }
 
-Prediction Rates(engine::Executor& executor, const Experiment& experiment,
-                 const Resolved& resolved, const Basis& basis, const base::StopFlag* stop,
-                 trace::RunTrace* kept) {
+Prediction Rates(engine::Executor& executor, const Experiment& experiment, const Resolved& resolved,
+                 const Basis& basis, const Wanted& wanted) {
   Prediction prediction;
   prediction.notes = resolved.notes;
-  Summarize(RunSeeds(executor, experiment, resolved, basis, stop, kept), prediction);
+  Summarize(RunSeeds(executor, experiment, resolved, basis, wanted), prediction);
   return prediction;
 }
 
@@ -257,14 +265,15 @@ Prediction Rates(engine::Executor& executor, const Experiment& experiment,
 Prediction PredictRates(const Experiment& experiment, const Basis& basis,
                         const base::StopFlag* stop) {
   const auto executor = engine::MakeVirtualExecutor();
-  return Rates(*executor, experiment, Resolve(experiment, basis), basis, stop, nullptr);
+  return Rates(*executor, experiment, Resolve(experiment, basis), basis, {.stop = stop});
 }
 
 Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop,
                    trace::RunTrace* kept) {
   const auto executor = engine::MakeVirtualExecutor();
   const Resolved resolved = Resolve(experiment, basis);
-  Prediction prediction = Rates(*executor, experiment, resolved, basis, stop, kept);
+  Prediction prediction =
+      Rates(*executor, experiment, resolved, basis, {.stop = stop, .kept = kept});
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   prediction.diagnosis = diagnose::Diagnose(
       chosen, prediction.measurement, resolved.pipeline,
@@ -278,7 +287,7 @@ JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const Experiment& ex
   const Resolved resolved = Resolve(experiment, basis);
   JudgedPrediction judged;
   judged.measurement =
-      Rates(executor, experiment, resolved, basis, stop, nullptr).measurement;
+      Rates(executor, experiment, resolved, basis, {.stop = stop, .for_verdict = true}).measurement;
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   judged.judgement =
       diagnose::Judge(chosen, judged.measurement, resolved.pipeline,

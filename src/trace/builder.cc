@@ -20,10 +20,17 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 
 }  // namespace
 
+Duration ContendedUntil(const Span& span, Instant at) {
+  if (at == span.end || span.contended == Duration::zero()) return span.contended;
+  const double per_ns = Count(span.contended) / Count(span.end - span.begin);
+  return Duration(std::llround(per_ns * Count(at - span.begin)));
+}
+
 TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions& options)
     : max_buckets_(options.max_buckets),
       keep_spans_(options.keep_spans),
       only_rate_(options.only_rate),
+      step_series_(options.step_series),
       rank_(seed),
       last_done_(begin) {
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
@@ -44,15 +51,19 @@ bool TraceBuilder::AddDeviceOrTransfer(const Span& span) {
   return false;
 }
 
-/// To the series and the epochs.
-void TraceBuilder::AddStep(const StepRecord& step) {
-  const std::uint64_t rank = rank_(step.step);
+void TraceBuilder::AddToStepSeries(const StepRecord& step, std::uint64_t rank) {
   if (trace_.steps > 0) {
     step_times_.Offer(rank, step.step, step.done, Count(step.done - last_done_));
   }
   steps_.Offer(rank, step.step, step.done, Count(step.starved),
                static_cast<double>(step.occupancy));
   if (step.loss) losses_.Offer(rank, step.step, step.done, *step.loss);
+}
+
+/// To the series and the epochs.
+void TraceBuilder::AddStep(const StepRecord& step) {
+  const std::uint64_t rank = rank_(step.step);
+  if (step_series_) AddToStepSeries(step, rank);
   if (consumer_transfer_ > Duration::zero() && !device_tells_transfers_) {
     transfers_.Offer(rank, step.step, step.done, Count(consumer_transfer_));
   }
@@ -199,16 +210,9 @@ void TraceBuilder::AddToBuckets(Slot& slot, const Span& span, Instant begin) {
     return for_each_piece(
         [&](Instant at, Instant until) { TimeAt(totals, slot.bucket, span.state) += until - at; });
   }
-  // Contention is spread evenly. Its running total is what is rounded, so the parts add up to it
-  // exactly and none exceeds its bucket's share.
-  const double per_ns = Count(span.contended) / Count(span.end - span.begin);
-  const auto contended_until = [&](Instant when) {
-    if (when == span.end) return span.contended;
-    return Duration(std::llround(per_ns * Count(when - span.begin)));
-  };
-  Duration contended_before = contended_until(begin);
+  Duration contended_before = ContendedUntil(span, begin);
   for_each_piece([&](Instant at, Instant until) {
-    const Duration contended = contended_until(until) - contended_before;
+    const Duration contended = ContendedUntil(span, until) - contended_before;
     AddToBucket(totals, slot.bucket, span.state, until - at, contended);
     contended_before += contended;
   });

@@ -24,6 +24,8 @@ struct TraceOptions {
   /// Record no more than the throughput needs: the progress, the waits of threads, the device's time and
   /// its steps. All else stays empty.
   bool only_rate = false;
+  /// Fill Series::kStepTime, kStarved, kOccupancy and kLoss.
+  bool step_series = true;
 };
 
 /// Whether the throughput depends on how long a thread is in `state`.
@@ -132,6 +134,7 @@ class TraceBuilder final : public SpanSink {
   void DoubleBuckets();
   void AddTransfer(const Span& span);
   void AddStep(const StepRecord& step);
+  void AddToStepSeries(const StepRecord& step, std::uint64_t rank);
 
   StepMark Mark() const {
     return {last_done_.time_since_epoch(), trace_.steps, trace_.samples, last_loaded_, last_epoch_};
@@ -141,20 +144,16 @@ class TraceBuilder final : public SpanSink {
   template <class MaybeConstPeriod, class Visit>
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread, base::Duration later);
-  void AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
-                std::size_t begin, std::size_t end, std::int64_t times);
+  void RepeatTimes(ThreadTotals& totals, const PeriodThread& thread, const Repetition& repetition);
   /// Of a moment no earlier than the buckets' origin.
   std::size_t BucketOf(base::Instant at) const {
     return static_cast<std::size_t>((at - trace_.bucket_origin) / trace_.bucket_width);
   }
-  /// How much later it could still be in the same bucket; nullopt: it is not in one.
-  std::optional<base::Duration> RoomInBucket(const Period& period, base::Duration later) const;
   void RepeatOffers(const Period& period, const Repetition& repetition);
   void RepeatSteps(const Period& period, const Repetition& repetition);
 
   std::size_t max_buckets_;
-  bool keep_spans_, only_rate_;
+  bool keep_spans_, only_rate_, step_series_;
   RunTrace trace_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;

@@ -139,11 +139,9 @@ void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
   }
   for (std::size_t which = 0; which < kSeries; ++which) {
     series[which].seen = seen_;
-    series[which].kept.resize(kept_.size());
-    std::transform(kept_.begin(), kept_.end(), series[which].kept.begin(),
-                   [which](const auto& one) {
-                     return Sampled{.key = one.key, .at = one.at, .value = one.values[which]};
-                   });
+    series[which].kept.reserve(kept_.size());
+    for (const Offered<kSeries>& one : kept_)
+      series[which].kept.push_back({.key = one.key, .at = one.at, .value = one.values[which]});
   }
 }
 

@@ -17,12 +17,11 @@ namespace {
 constexpr std::size_t kMostNotedSpans = std::size_t{1} << 18;
 
 void AddSums(PeriodThread& thread) {
-  std::array<std::size_t, kStateCount> column{};
   std::array<bool, kStateCount> seen{};
   const auto see = [&](State state) {
     const auto index = static_cast<std::size_t>(state);
     if (std::exchange(seen[index], true)) return;
-    column[index] = thread.states.size();
+    thread.column[index] = thread.states.size();
     thread.states.push_back(state);
   };
   for (const Span& span : thread.spans) {
@@ -32,15 +31,17 @@ void AddSums(PeriodThread& thread) {
   const std::size_t states = thread.states.size();
   thread.so_far.assign((thread.spans.size() + 1) * states, Duration::zero());
   for (std::size_t i = 0; i < thread.spans.size(); ++i) {
-    const Span& span = thread.spans[i];
     const auto before = thread.so_far.begin() + static_cast<std::ptrdiff_t>(i * states);
     std::copy_n(before, states, before + static_cast<std::ptrdiff_t>(states));
-    const auto add = [&](State state, Duration time) {
-      thread.so_far[(i + 1) * states + column[static_cast<std::size_t>(state)]] += time;
-    };
-    add(span.state, span.end - span.begin - span.contended);
-    if (span.contended > Duration::zero()) add(State::kContended, span.contended);
+    thread.AddUntil(thread.spans[i], thread.spans[i].end, &thread.so_far[(i + 1) * states]);
   }
+}
+
+/// Whether a thread's spans follow each other, those of the next repetition included.
+bool Follow(const std::vector<Span>& spans, Duration length) {
+  for (std::size_t i = 1; i < spans.size(); ++i)
+    if (spans[i].begin < spans[i - 1].end) return false;
+  return spans.front().begin + length >= spans.back().end;
 }
 
 void SortByThread(Period& period) {
@@ -55,10 +56,12 @@ void SortByThread(Period& period) {
       period.threads.push_back(
           {.role = span.role, .thread = span.thread, .spans = {}, .states = {}, .so_far = {}});
     period.threads.back().spans.push_back(span);
-    period.first = first ? span.begin : std::min(period.first, span.begin);
     period.last = first ? span.end : std::max(period.last, span.end);
   }
-  for (PeriodThread& thread : period.threads) AddSums(thread);
+  for (PeriodThread& thread : period.threads) {
+    AddSums(thread);
+    period.whole = period.whole && Follow(thread.spans, period.length.done);
+  }
 }
 
 EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
@@ -73,6 +76,26 @@ EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
 }
 
 }  // namespace
+
+void PeriodThread::AddUntil(const Span& span, Instant at, Duration* times) const {
+  const Duration contended = ContendedUntil(span, at);
+  times[column[static_cast<std::size_t>(span.state)]] += at - span.begin - contended;
+  if (contended > Duration::zero())
+    times[column[static_cast<std::size_t>(State::kContended)]] += contended;
+}
+
+void PeriodThread::SumUntil(Duration since, Duration length,
+                            std::array<Duration, kStateCount>& sums) const {
+  const std::int64_t periods = since / length;
+  const Instant at = spans.front().begin + since % length;
+  const auto next = std::partition_point(spans.begin(), spans.end(),
+                                         [at](const Span& span) { return span.end <= at; });
+  const Duration* in_part = &so_far[static_cast<std::size_t>(next - spans.begin()) * states.size()];
+  const Duration* in_whole = &so_far[spans.size() * states.size()];
+  for (std::size_t state = 0; state < states.size(); ++state)
+    sums[state] = in_whole[state] * periods + in_part[state];
+  if (next != spans.end() && next->begin < at) AddUntil(*next, at, sums.data());
+}
 
 template <class MaybeConstPeriod, class Visit>
 void TraceBuilder::ForEachReservoir(MaybeConstPeriod& period, const Visit& visit) {
@@ -126,76 +149,33 @@ void TraceBuilder::Repeat(const Period& period, std::int64_t times) {
   RepeatSteps(period, repetition);
 }
 
-// Periods that lie within a bucket are added all at once.
 void TraceBuilder::RepeatTimes(const Period& period, const Repetition& repetition) {
-  const Duration last = repetition.Later(repetition.times - 1);
-  MakeBucketsFor(period.last + last);
-  for (std::int64_t time = 0; time < repetition.times;) {
-    const Duration later = repetition.Later(time);
-    const std::optional<Duration> room = RoomInBucket(period, later);
-    const std::int64_t within =
-        room ? std::min(*room / repetition.length.done + 1, repetition.times - time) : 1;
-    for (const PeriodThread& thread : period.threads) {
-      ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
-      if (room)
-        AddTimes(totals, BucketOf(period.first + later), thread, 0, thread.spans.size(), within);
-      else
-        RepeatByBuckets(totals, thread, later);
-    }
-    time += within;
-  }
-  for (const PeriodThread& thread : period.threads) {
-    ThreadTotals& totals = trace_.threads[SlotOf(thread.role, thread.thread).place];
-    totals.end = std::max(totals.end, thread.spans.back().end + last);
-  }
+  MakeBucketsFor(period.last + repetition.Later(repetition.times - 1));
+  for (const PeriodThread& thread : period.threads)
+    RepeatTimes(trace_.threads[SlotOf(thread.role, thread.thread).place], thread, repetition);
 }
 
-std::optional<Duration> TraceBuilder::RoomInBucket(const Period& period, Duration later) const {
-  const Duration width = trace_.bucket_width;
-  const Duration begin = period.first + later - trace_.bucket_origin;
-  const Duration room = width * (begin / width + 1) - (period.last + later - trace_.bucket_origin);
-  if (begin < Duration::zero() || room < Duration::zero()) return std::nullopt;
-  return room;
-}
-
-/// Of the spans [begin, end), which lie in one bucket.
-void TraceBuilder::AddTimes(ThreadTotals& totals, std::size_t bucket, const PeriodThread& thread,
-                            std::size_t begin, std::size_t end, std::int64_t times) {
-  for (std::size_t state = 0; state < thread.states.size(); ++state) {
-    const Duration time = thread.TimeIn(state, begin, end);
-    if (time > Duration::zero()) TimeAt(totals, bucket, thread.states[state]) += time * times;
+// A bucket's share is the difference of the sums until its two borders, so that the work does not
+// depend on how many periods a bucket holds.
+void TraceBuilder::RepeatTimes(ThreadTotals& totals, const PeriodThread& thread,
+                               const Repetition& repetition) {
+  const Instant begin = thread.spans.front().begin + repetition.Later(0),
+                end = thread.spans.back().end + repetition.Later(repetition.times - 1);
+  const std::size_t states = thread.states.size();
+  std::array<Duration, kStateCount> before{}, until{};
+  std::size_t bucket = BucketOf(begin);
+  Instant at = begin;
+  for (; at < end; ++bucket) {
+    const Instant border =
+        trace_.bucket_origin + trace_.bucket_width * (static_cast<std::int64_t>(bucket) + 1);
+    at = std::min(border, end);
+    thread.SumUntil(at - begin, repetition.length.done, until);
+    for (std::size_t state = 0; state < states; ++state)
+      if (until[state] > before[state])
+        TimeAt(totals, bucket, thread.states[state]) += until[state] - before[state];
+    before = until;
   }
-}
-
-// Only spans that cross the border of a bucket are added one by one.
-void TraceBuilder::RepeatByBuckets(ThreadTotals& totals, const PeriodThread& thread,
-                                   Duration later) {
-  const std::vector<Span>& spans = thread.spans;
-  const Duration width = trace_.bucket_width;
-  auto bucket = BucketOf(spans.front().begin + later);
-  Instant border = trace_.bucket_origin + width * (static_cast<std::int64_t>(bucket) + 1);
-  for (std::size_t at = 0; at < spans.size();) {
-    for (; spans[at].begin + later >= border; border += width) ++bucket;
-    const auto crosses = std::partition_point(
-        spans.begin() + static_cast<std::ptrdiff_t>(at), spans.end(),
-        [&](const Span& span) { return span.end + later <= border; });
-    const auto end = static_cast<std::size_t>(crosses - spans.begin());
-    AddTimes(totals, bucket, thread, at, end, 1);
-    at = end;
-    if (at == spans.size() || spans[at].begin + later >= border) continue;
-    Span span = spans[at++];
-    span.begin += later;
-    span.end += later;
-    if (span.contended > Duration::zero()) {
-      AddToThread(span);
-      continue;
-    }
-    TimeAt(totals, bucket, span.state) += border - span.begin;
-    for (++bucket; border + width < span.end; border += width)
-      TimeAt(totals, bucket++, span.state) += width;
-    TimeAt(totals, bucket, span.state) += span.end - border;
-    border += width;
-  }
+  totals.end = std::max(totals.end, end);
 }
 
 // The ranks of all keys are looked at once for all reservoirs, in blocks, since what the reservoirs

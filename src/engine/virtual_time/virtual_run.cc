@@ -94,9 +94,11 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       cache(cost::SampleCache::Of(of, costs)),
       skips_periods(RepeatsItself(of, costs, control)),
       is_asked(control.enough != nullptr),
-      builder(now, of.run.seed, {.max_buckets = control.only_rate ? kCoarseBuckets : kBuckets,
-                                  .keep_spans = control.keep_spans,
-                                  .only_rate = control.only_rate}) {
+      builder(now, of.run.seed,
+              {.max_buckets = control.only_rate ? kCoarseBuckets : kBuckets,
+               .keep_spans = control.keep_spans,
+               .only_rate = control.only_rate,
+               .step_series = !control.for_verdict}) {
   if (costs.storage.SharesBandwidth())
     transfers.emplace(CoreSharing(1), 0, of.run.accelerators * threads_of_rank);
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "measure/for_verdict.h"
 #include "pipeline.h"
 #include "print_trace.h"
 
@@ -217,6 +218,80 @@ RC_GTEST_PROP(OnlyTheRate, IsThatOfAWholeTrace, ()) {
     return RateOf(Predict(any.experiment, any.pipeline, control));
   };
   RC_ASSERT(FirstDifference(rate(true), rate(false)) == "");
+}
+
+/// All of a measurement that a verdict or a point of a sweep reads.
+std::string ForVerdict(const measure::Measurement& m) {
+  const measure::Result& r = m.result;
+  const measure::Consumer& c = m.consumer;
+  const measure::Workers& w = m.workers;
+  const measure::Demands& d = m.demands;
+  const measure::Device device = m.device.value_or(measure::Device{});
+  std::vector<std::optional<double>> figures{r.samples_per_s,
+                                             r.steps_per_s,
+                                             r.warmup_s,
+                                             r.measured_s,
+                                             r.accelerator_utilization,
+                                             r.time_to_first_batch_s,
+                                             static_cast<double>(r.steps),
+                                             static_cast<double>(r.samples)};
+  if (r.samples_per_s_interval)
+    figures.insert(figures.end(), {r.samples_per_s_interval->low, r.samples_per_s_interval->high});
+  if (r.step_time) figures.push_back(r.step_time->mean_s);
+  for (const double seconds : {c.wall_s,
+                               c.starved_s,
+                               c.h2d_s,
+                               c.host_s,
+                               c.compute_s,
+                               c.sync_s,
+                               c.contended_s,
+                               c.other_s,
+                               device.wall_s,
+                               device.busy_s,
+                               device.starved_s,
+                               device.transfer_s,
+                               device.sync_s,
+                               w.wall_s,
+                               w.read_s,
+                               w.prepare_s,
+                               w.collate_s,
+                               w.contended_s,
+                               w.blocked_on_consumer_s,
+                               w.blocked_on_order_s,
+                               w.idle_s})
+    figures.push_back(seconds);
+  for (const auto& demand : {d.read_s, d.read_cpu_s, d.prepare_cpu_s, d.prepare_wait_s, d.collate_s,
+                             d.pin_s, d.h2d_s, d.host_s, d.step_s, d.step_cpu_s, d.sync_s,
+                             m.resources.cores_used, m.resources.trainer_contended_fraction})
+    figures.push_back(demand);
+  std::string text = fmt::format("{}\n", static_cast<int>(r.stopped_by));
+  for (const auto& figure : figures)
+    text += figure ? fmt::format("{}\n", *figure) : std::string("unknown\n");
+  return text;
+}
+
+RC_GTEST_PROP(ForAVerdict, MeasuresAsForAReport, ()) {
+  const Case any = AnyCase();
+  RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
+  RunControl control;
+  const std::string all = ForVerdict(measure::Measure(
+      Predict(any.experiment, any.pipeline, control), any.experiment, any.pipeline));
+  control.for_verdict = true;
+  RC_ASSERT(FirstDifference(
+                ForVerdict(measure::MeasureForVerdict(
+                    Predict(any.experiment, any.pipeline, control), any.experiment, any.pipeline)),
+                all) == "");
+}
+
+TEST(ForAVerdict, RecordsNoSeriesOfSteps) {
+  RunControl control;
+  control.for_verdict = true;
+  const spec::Experiment experiment = Stages(4, 8ms, 3ms, 500);
+  const trace::RunTrace trace = Predict(experiment, cost::Stated(experiment), control);
+  for (const auto series : {trace::Series::kStepTime, trace::Series::kStarved,
+                            trace::Series::kOccupancy, trace::Series::kLoss})
+    EXPECT_EQ(trace.series[static_cast<std::size_t>(series)].seen, 0);
+  EXPECT_GE(trace.series[static_cast<std::size_t>(trace::Series::kPrepareTime)].seen, 500);
 }
 
 // Then what the monitor would sample in between is known from the period.
