@@ -6,6 +6,7 @@ The photos are generated into ./photos at the first start. Reading one from the 
 for the server here; unpacking, cropping and training are real and run on the CPU.
 
   python3 train.py                 as it is
+  python3 train.py --watch         the first epoch watched by pipesim
   python3 train.py --workers 4     with other settings of the DataLoader
 """
 
@@ -79,9 +80,15 @@ def make_step():
 def main():
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--workers", type=int, default=0)
+    parse.add_argument("--epochs", type=int, default=EPOCHS)
+    parse.add_argument("--watch", action="store_true", help="let pipesim watch the first epoch")
     arguments = parse.parse_args()
     loader, step = make_loader(arguments.workers), make_step()
-    for epoch in range(EPOCHS):
+    if arguments.watch:
+        import pipesim
+
+        loader = pipesim.watch(loader)
+    for epoch in range(arguments.epochs):
         begun = time.perf_counter()
         for batch in loader:
             loss = step(batch)

@@ -227,7 +227,9 @@ class Watch:
         print(watched.report, end="", file=sys.stderr if self.quiet else sys.stdout, flush=True)
 
     def _batch_size(self) -> int | None:
-        return getattr(self.loader, "batch_size", None)
+        """None where it is not known. With a batch sampler, as Hugging Face's Trainer has it, that knows."""
+        sampler = getattr(self.loader, "batch_sampler", None)
+        return getattr(self.loader, "batch_size", None) or getattr(sampler, "batch_size", None)
 
     def _advice(self) -> str:
         try:

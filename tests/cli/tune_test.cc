@@ -78,7 +78,7 @@ TEST(TunePredicted, ComputeThreadsAreTunedWhereTheCpuTrains) {
   EXPECT_GE(document["tuned"]["gain"].get<double>(), -0.02);
 }
 
-TEST(TunePredicted, AStatedStepKeepsItsThreadsAndProcessesTheirSecondBatch) {
+TEST(TunePredicted, AStatedStepKeepsItsThreadsAndProcessesTheirWindow) {
   // The step is known on two threads only; with one the prediction would take it for as fast.
   const CommandResult result = RunPipesim({"tune",
                                            "--engine",

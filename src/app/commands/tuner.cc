@@ -26,7 +26,6 @@ constexpr const char* kPrefetchKey = "loader.prefetch_factor";
 constexpr const char* kDispatchKey = "loader.dispatch";
 constexpr const char* kBatchKey = "loader.batch_size";
 constexpr const char* kThreadsKey = "limits.compute_threads";
-constexpr int kSafePrefetch = 2;  // PyTorch's default
 
 RunStatus StatusOf(const std::string& word) {
   if (word == "ok") return RunStatus::kOk;
@@ -108,9 +107,9 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   // Each of PyTorch's worker processes has a queue of its own.
   const bool processes = reader_.asked().loader.kind == spec::LoaderKind::kProcess;
   space.shared_dispatch = !processes;
-  // Processes lose time slices to each other, which predictions do not have; a second batch ahead
-  // hides that. A real run may try without.
-  if (processes && !real_) space.fewest_prefetch = std::min(base_.prefetch_factor, kSafePrefetch);
+  // Processes lose time slices to each other, and dear samples may come in stretches. The window
+  // hides that, and predictions have neither: only a real run may try a smaller one.
+  if (processes && !real_) space.fewest_prefetch = base_.prefetch_factor;
   space.batch = batch;
   // A stated step is known on the threads that it was measured with.
   if (base_.compute_threads == 0 || reader_.asked().device.step) return space;
