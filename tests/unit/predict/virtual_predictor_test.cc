@@ -109,6 +109,27 @@ TEST(VirtualPredictor, SeesWhatOtherProgramsCostAPoolThatSpins) {
   EXPECT_NEAR(c.predict(alone), 32 / 0.004, 80);
 }
 
+// A disk limits, so that the run is exact after 200 steps. Without it 32 workers wait
+// for the slowest of drawn costs, and windows of 64 batches are few in 500 steps.
+TEST(VirtualPredictor, ADrawnCostThatTheChangeUncoversTakesMoreSteps) {
+  const auto case_of = [](const std::string& more, int seed) {
+    return Case(
+        "dataset: {samples: 10M}\nprepare: {kind: burn, cost: {distribution: lognormal, mean: 2ms, "
+        "stdev: 2.3ms}}\ndevice: {emulated: {base: 1us}}\n" +
+        more + "seed: " + std::to_string(seed) + "}\n");
+  };
+  for (int seed = 1; seed <= 2; ++seed) {
+    const Case with_disk = case_of(
+        "storage: {latency: 11ms, queue_depth: 1}\nloader: {workers: 32, batch_size: 4}\nrun: {",
+        seed);
+    const double promised =
+        with_disk.predict(diagnose::Free(with_disk.now, diagnose::Demand::kStorage));
+    const Case without =
+        case_of("storage: none\nloader: {workers: 32, batch_size: 4}\nrun: {steps: 20000, ", seed);
+    EXPECT_NEAR(promised / without.rate(), 1, 0.04) << seed;
+  }
+}
+
 TEST(VirtualPredictor, WhereBoundsKnowNoLimitThereIsNone) {
   const Case c(kTwoWorkers);
   EXPECT_TRUE(
