@@ -78,6 +78,7 @@ measured with PyTorch {about['torch']} on {about['cores']} processors each of a 
 ({about['cpu']}), {about['slices']} side by side, {about['date']}. The error is predicted rate / median measured
 rate - 1. A recording saw 0 and 2 workers; only the other worker counts are predictions. "Held out" programs
 were written before the model was fitted; causes of their misses have been looked for since this table was first made.
+Figures in the causes are those of the measurement in which they were found.
 The best worker count is right if it is the true best or its neighbour, or within 3 % of its rate.
 
 {summaries(by_basis)}

@@ -35,5 +35,4 @@ def loader(num_workers, **overrides):
 
 DESCRIPTION = None  # the code does not say how fast the disk is
 
-KNOWN_MISS = ("the recording's workers were forked from a heap that its earlier trials had grown and mapped memory "
-              "half as often as the program's (record has changed since)")
+KNOWN_MISS = "not explained: 1 worker reads at half the rate of the training loop's own reads"

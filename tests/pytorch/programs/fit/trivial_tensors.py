@@ -21,4 +21,4 @@ DESCRIPTION = {
 
 KNOWN_MISS = ("with 1 worker a batch takes 1.7 ms, its worker alone 1.12 and the trainer 1.04: in the model they "
               "overlap more; 3 workers were slower than 2 and 4 in every round, which the model does not have; by "
-              "description at 0 workers: the profile lacks python_tensor")
+              "description at 0 workers: not explained")

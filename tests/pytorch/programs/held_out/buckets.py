@@ -43,5 +43,4 @@ DESCRIPTION = {
     "loader": {"batch_size": 20},  # the mean
 }
 
-KNOWN_MISS = ("the recording was made before record wrote a batch sampler's mean size: it says 32 samples, 20 are "
-              "right")
+KNOWN_MISS = "by description: not explained"

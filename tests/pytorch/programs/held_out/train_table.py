@@ -26,5 +26,5 @@ DESCRIPTION = {
 }
 
 KNOWN_MISS = ("with 4 workers both cores spend 4.2 ms a batch, where the recording's parts sum to 4.9: handing over "
-              "is cheaper when no process sleeps, and the model has one figure for it; by description: the profile "
-              "lacks python_tensor")
+              "is cheaper when no process sleeps, and the model has one figure for it; by description: not "
+              "explained")

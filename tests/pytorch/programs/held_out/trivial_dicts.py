@@ -32,4 +32,4 @@ DESCRIPTION = {
 
 KNOWN_MISS = ("with 4 workers both cores spend 2.3 ms a batch, where the recording's parts sum to 2.8: handing over "
               "is cheaper when no process sleeps, and the model has one figure for it; by description at 0 workers: "
-              "the profile lacks python_tensor")
+              "not explained")
