@@ -50,6 +50,7 @@ class Real:
     rates: list = dataclasses.field(default_factory=list)  # samples/s as it is, of each round
     without_probes: float = 0                              # rate with run.probes=off / rate as it is - 1
     probes_share: float = 0                                # the most of the measured time that probes took
+    failed: str = ""                                       # why there is no result
 
 
 @dataclasses.dataclass
@@ -291,17 +292,30 @@ def on_own_cores(work, items, cores, gpus):
             yield done.result()
 
 
+def measured(case, arguments, device):
+    """The case, filled in or failed: the others go on."""
+    try:
+        return run_all(Pipesim(arguments.pipesim), case, arguments, device)
+    except RuntimeError as error:
+        case.failed = str(error)
+        return case
+
+
 def measure(arguments):
     """Runs the cases, prints them, and returns the missed aims."""
     cores = arguments.cores or len(os.sched_getaffinity(0))
-    done = []
-    for case in on_own_cores(lambda case, device: run_all(Pipesim(arguments.pipesim), case, arguments, device),
-                             list(drawn(arguments, cores)), cores, arguments.gpus):
-        done.append(case)
-        print(f"{time.strftime('%H:%M:%S')} {line(case)}", flush=True)
+    done, failed = [], []
+    for case in on_own_cores(lambda case, device: measured(case, arguments, device), list(drawn(arguments, cores)), cores,
+                             arguments.gpus):
+        (failed if case.failed else done).append(case)
+        told = f"FAILED {case.name}: {case.failed}" if case.failed else line(case)
+        print(f"{time.strftime('%H:%M:%S')} {told}", flush=True)
+    missed = [f"{len(failed)} cases failed"] if failed else []
+    if not done:
+        return missed
     promises = [promise for case in done for promise in case.promises]
     if arguments.promises_only:
-        return judged_promises(promises)
+        return missed + judged_promises(promises)
     print(probes_line(done))
     print(alone_line([case.alone[0] / case.alone[1] for case in done if case.alone]))
     decided = [case for case in done if len(case.truths) <= MOST_TRUTHS]
@@ -309,7 +323,7 @@ def measure(arguments):
     wrong_high = [case for case in decided if case.said not in case.truths and case.confidence == "high"]
     print(f"\n{len(decided)} of {len(done)} decided by measurement, {right} of them right, "
           f"{len(wrong_high)} of the wrong ones with high confidence")
-    missed = ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(decided) else []
+    missed += ["too few verdicts of real cases are right"] if right < AIM_RIGHT * len(decided) else []
     missed += ["wrong with high confidence"] if wrong_high else []
     return missed + judged_promises(promises)
 
