@@ -191,7 +191,8 @@ def run_all(pipesim, case, arguments, device):
     case.rates = rates["base"]
     case.without_probes = gain.get("no probes", 0)
     case.gains = {name: gain[name] for name in kinds}
-    case.truths = allowed(kinds, {name: Range.of(rates[name], as_it_is) for name in kinds})
+    if kinds:
+        case.truths = allowed(kinds, {name: Range.of(rates[name], as_it_is) for name in kinds})
     return case
 
 

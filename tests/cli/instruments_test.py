@@ -6,6 +6,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import types
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,6 +87,25 @@ def check_measured_truth(wrong):
         gain = {name: real_cases.Range.of([1 + g], [1]) for name, g in {"a": a, "b": b, "c": 0, "d": d}.items()}
         if real_cases.allowed(kinds, gain) != expected:
             wrong.append(f"measured gains {a, b, d}: {real_cases.allowed(kinds, gain)}, expected {expected}")
+
+
+def check_promises_alone(wrong):
+    """Only the run and, from the second round on, what its report promises."""
+    row = {"change": "workers 1 to 2", "set": {"loader.workers": "2"}, "gain": 0.5, "samples_per_s": 150, "takes": "flag",
+           "feasible_here": True}
+    made = []
+
+    def pipesim(words):
+        made.append(words)
+        return types.SimpleNamespace(
+            rate=150 if "loader.workers=2" in words else 100, verdict="loader-bound", report={"result": {"measured_s": 1}},
+            diagnosis={"confidence": "high", "recommendation": None, "what_if": [row]})
+
+    arguments = types.SimpleNamespace(seconds=1, rounds=2, promises_only=True)
+    case = real_cases.Real("", ["--workers", "1"], {"loader-bound": [["--workers", "4"]]})
+    real_cases.run_all(pipesim, case, arguments, [])
+    if len(made) != 3 or [promise.kept for promise in case.promises] != [True]:
+        wrong.append(f"promises alone: {made}, {case.promises}")
 
 
 def gpu_case(gains):
@@ -243,8 +263,9 @@ def check_descriptions(wrong):
 
 def main():
     wrong = []
-    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth, check_gpu_truth,
-                  check_measured_runs, check_sections, check_window, check_table, check_watched, check_descriptions]:
+    for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth,
+                  check_promises_alone, check_gpu_truth, check_measured_runs, check_sections, check_window, check_table,
+                  check_watched, check_descriptions]:
         check(wrong)
     for line in wrong:
         print(line)
