@@ -97,7 +97,8 @@ TEST(Calibrate, InterruptedWritesNothing) {
   const fs::path file = TestFolder() / "interrupted.yaml";
   CommandOptions options;
   options.while_running = [](int pid) {
-    std::this_thread::sleep_for(1s);
+    support::UntilItHandles(pid, SIGINT);
+    std::this_thread::sleep_for(100ms);
     kill(pid, SIGINT);
   };
   const CommandResult result = RunPipesim(

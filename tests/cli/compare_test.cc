@@ -264,7 +264,7 @@ TEST(CompareErrors, OfAnExperimentAreShownBeforeAnythingRuns) {
               AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("workers"), Not(HasSubstr("run 1"))));
 }
 
-TEST(CompareReal, RunsExperimentsInTurnAndFindsTheSlowerOne) {
+TEST(MeasuredComparison, RunsExperimentsInTurnAndFindsTheSlowerOne) {
   // 16 ms and 24 ms a batch: a third fewer.
   const CommandResult result =
       Compare({Experiment("a.yaml"), Experiment("b.yaml", "1500us"), "--interleave", "--duration",
@@ -282,7 +282,7 @@ TEST(CompareReal, RunsExperimentsInTurnAndFindsTheSlowerOne) {
                                 HasSubstr("run 4 of 10: A"), HasSubstr("run 5 of 10: A")));
 }
 
-TEST(CompareReal, RunsReportsAgainWhereTheyAreUnsure) {
+TEST(MeasuredComparison, RunsReportsAgainWhereTheyAreUnsure) {
   // Two blocks at most in a short run decide nothing about equal rates.
   const std::string a = Report("a.json", "run", {"--steps", "4", "--set", "run.warmup=0"});
   const std::string b = Report("b.json", "run", {"--steps", "4", "--set", "run.warmup=0"});

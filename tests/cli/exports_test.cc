@@ -131,6 +131,7 @@ CommandResult RunUntil(int signal, const std::string& trace) {
   support::CommandOptions options;
   options.while_running = [signal](int pid) {
     const int run = support::RunProcessOf(pid);
+    support::UntilItHandles(run, SIGTERM);
     std::this_thread::sleep_for(std::chrono::seconds(1));
     kill(run, signal);
   };

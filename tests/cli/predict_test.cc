@@ -376,7 +376,8 @@ TEST(Predict, BriefShowsTheRateAndWhatTheRecommendationGives) {
 
 TEST(Predict, CtrlCEndsALongPredictionWithItsReport) {
   const auto interrupt = [](int pid) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    support::UntilItHandles(pid, SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
     kill(pid, SIGINT);
   };
   const CommandResult result =

@@ -106,6 +106,7 @@ TEST(RunProcess, ASecondSignalExitsAtOnceAndLeavesNoProcess) {
   CommandOptions options;
   options.while_running = [&run](int pid) {
     run = support::RunProcessOf(pid);
+    support::UntilItHandles(pid, SIGINT);
     std::this_thread::sleep_for(1s);
     kill(pid, SIGINT);
     std::this_thread::sleep_for(300ms);
@@ -128,6 +129,7 @@ TEST(RunProcess, OneRequestDeliveredTwiceDrains) {
   CommandOptions options;
   options.while_running = [](int pid) {
     const int run = support::RunProcessOf(pid);
+    for (const int each : {run, pid}) support::UntilItHandles(each, SIGTERM);
     std::this_thread::sleep_for(2s);
     // Like a terminal and timeout(1): to the group, and to the process.
     for (const int each : {run, pid, pid}) kill(each, SIGTERM);
@@ -141,13 +143,17 @@ TEST(RunProcess, OneRequestDeliveredTwiceDrains) {
 
 TEST(RunProcess, SighupDrainsUnlessIgnored) {
   CommandOptions options;
-  options.while_running = [](int pid) {
-    support::RunProcessOf(pid);
+  bool ignored = false;
+  options.while_running = [&ignored](int pid) {
+    const int run = support::RunProcessOf(pid);
+    for (const int each : {run, pid})
+      if (!ignored) support::UntilItHandles(each, SIGHUP);
     std::this_thread::sleep_for(1s);
     kill(pid, SIGHUP);
   };
   EXPECT_EQ(RunPipesim(LongRun(), options).exit_code, 130);
   options.before = [] { signal(SIGHUP, SIG_IGN); };  // nohup(1)
+  ignored = true;
   EXPECT_EQ(RunPipesim({"--workers", "1", "--quiet", "--steps", "300", "--set",
                         "device={emulated: {base: 5ms}}"},
                        options)

@@ -133,6 +133,7 @@ TEST(Run, TheLastRunIsSavedAndRendersTheSameText) {
 TEST(Run, CtrlCDrainsReportsAndLeavesWith130) {
   support::CommandOptions options;
   options.while_running = [](int pid) {
+    support::UntilItHandles(support::RunProcessOf(pid), SIGINT);
     std::this_thread::sleep_for(std::chrono::seconds(2));
     kill(pid, SIGINT);
   };

@@ -100,7 +100,9 @@ TEST(Signals, OneRequestDeliveredTwiceStillGivesAPrediction) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     CommandOptions options;
     options.while_running = [](int pid) {
-      std::this_thread::sleep_for(400ms);
+      support::UntilItHandles(pid, SIGTERM);
+      support::UntilItHandles(pid, SIGINT);
+      std::this_thread::sleep_for(100ms);
       // Two signals of different numbers are delivered both, at once.
       kill(pid, SIGTERM);
       kill(pid, SIGINT);
@@ -117,7 +119,8 @@ TEST(Signals, ASecondRequestEndsAPredictionAtOnce) {
   CommandOptions options;
   // A batch of 100 million samples: the engine looks at the signal once a batch.
   options.while_running = [](int pid) {
-    std::this_thread::sleep_for(300ms);
+    support::UntilItHandles(pid, SIGINT);
+    std::this_thread::sleep_for(100ms);
     kill(pid, SIGINT);
     std::this_thread::sleep_for(200ms);
     kill(pid, SIGINT);

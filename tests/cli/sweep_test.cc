@@ -333,7 +333,7 @@ TEST(SweepFailures, InvalidPointsAreReportedTogetherBeforeAnythingRuns) {
                                 HasSubstr("at workers 1, prefetch 0")));
 }
 
-TEST(SweepReal, RunsEachPointAndComparesItWithItsPrediction) {
+TEST(MeasuredSweep, RunsEachPointAndComparesItWithItsPrediction) {
   const CommandResult result =
       Sweep(Waiting({"--engine", "both", "--axis", "workers=1,4", "--duration", "500ms",
                      "--journal", Journal("both"), "--export", "json=-"}));

@@ -109,7 +109,7 @@ TEST(TunePredicted, AStatedStepKeepsItsThreadsAndProcessesTheirWindow) {
   }
 }
 
-TEST(TuneReal, RunsFewAndEndsNearTheBest) {
+TEST(MeasuredTuning, RunsFewAndEndsNearTheBest) {
   const std::string file = (TestFolder() / "real.json").string();
   const CommandResult result = Tune({"--duration", "700ms", "--export", "json=" + file});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -125,7 +125,8 @@ TEST(TuneReal, RunsFewAndEndsNearTheBest) {
 TEST(TuneReal, CtrlCReportsWhatIsThere) {
   CommandOptions options;
   options.while_running = [](int pid) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    support::UntilItHandles(pid, SIGINT);
+    support::RunProcessOf(pid);
     kill(pid, SIGINT);
   };
   const CommandResult result =

@@ -5,6 +5,7 @@ construction, with room for a busy machine; exact figures are CPU times. Exit co
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -195,7 +196,8 @@ class Source(unittest.TestCase):
 class Costs(unittest.TestCase):
     def test_cpu_time_of_samples_is_prepare_cost(self):
         recording = record(loaders.Burns(), batch_size=8)
-        self.assertAlmostEqual(costs.mean(recording.costs.prepare), 0.002, delta=0.0004)
+        # Not the mean: a processor that is taken away meanwhile counts as used.
+        self.assertAlmostEqual(statistics.median(recording.costs.prepare), 0.002, delta=0.0004)
         self.assertEqual(recording.costs.wait, [])
         self.assertEqual(value(recording, "prepare.kind"), "burn")
 

@@ -87,6 +87,20 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
   return result;
 }
 
+void UntilItHandles(int pid, int signal) {
+  const std::string status = "/proc/" + std::to_string(pid) + "/status";
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < limit) {
+    const std::string text = ContentOf(status);
+    const auto at = text.find("SigCgt:");
+    if (at == std::string::npos) return;  // it ended
+    const unsigned long long handled = std::stoull(text.substr(at + 7), nullptr, 16);
+    if ((handled >> (signal - 1) & 1) != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  throw std::runtime_error("pipesim installed no handler for signal " + std::to_string(signal));
+}
+
 int RunProcessOf(int pid) {
   const fs::path children = fs::path("/proc") / std::to_string(pid) / "task" / std::to_string(pid);
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -29,6 +29,9 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
 /// The child in which the pipesim of process `pid` runs its experiment; waits until it exists.
 int RunProcessOf(int pid);
 
+/// Waits until process `pid` has a handler for `signal`: until then the signal would end it.
+void UntilItHandles(int pid, int signal);
+
 /// The whole file, as bytes; empty if it cannot be read.
 std::string ContentOf(const std::filesystem::path& file);
 
