@@ -101,12 +101,15 @@ void UntilItHandles(int pid, int signal) {
   throw std::runtime_error("pipesim installed no handler for signal " + std::to_string(signal));
 }
 
-int RunProcessOf(int pid) {
+int RunProcessOf(int pid, int last) {
   const fs::path children = fs::path("/proc") / std::to_string(pid) / "task" / std::to_string(pid);
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(50);
   while (std::chrono::steady_clock::now() < limit) {
     std::istringstream list(ContentOf(children / "children"));
-    if (int child = 0; list >> child) return child;
+    if (int child = 0; list >> child && child != last) return child;
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == pid)
+      break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   throw std::runtime_error("pipesim started no run");

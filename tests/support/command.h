@@ -26,8 +26,9 @@ struct CommandOptions {
 /// Runs `pipesim words...`; saves runs in a temporary folder of the test.
 CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOptions& options = {});
 
-/// The child in which the pipesim of process `pid` runs its experiment; waits until it exists.
-int RunProcessOf(int pid);
+/// The child in which the pipesim of process `pid` runs an experiment; waits until it exists and is another
+/// one than `last`. Throws if pipesim ends before.
+int RunProcessOf(int pid, int last = 0);
 
 /// Waits until process `pid` has a handler for `signal`: until then the signal would end it.
 void UntilItHandles(int pid, int signal);

@@ -1,6 +1,5 @@
 // main of test programs that judge what they measured. A test that fails while the machine kept its cores from it
 // says so in its last line, and CTest counts it as skipped (SKIP_REGULAR_EXPRESSION in tests/CMakeLists.txt).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -30,7 +29,7 @@ class Watching : public testing::EmptyTestEventListener {
 }  // namespace pipesim::support
 
 int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);
+  testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new pipesim::support::Watching);
   return RUN_ALL_TESTS();
 }
