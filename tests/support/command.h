@@ -30,7 +30,7 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
 /// one than `last`. Throws if pipesim ends before.
 int RunProcessOf(int pid, int last = 0);
 
-/// Waits until process `pid` has a handler for `signal`: until then the signal would end it.
+/// Waits until process `pid` catches `signal` or waits for it with sigwait: until then it would end it.
 void UntilItHandles(int pid, int signal);
 
 /// The whole file, as bytes; empty if it cannot be read.
