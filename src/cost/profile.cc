@@ -115,7 +115,7 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
                                  profile.cores, sharing)};
   if (const auto& cached = figures.cache_bandwidth)
     cpu.cache_bandwidth = {cached->value.per_s * sharing};
-  cpu.launch = DurationOf(figures.operation);
+  cpu.launch = cpu.step_launch = DurationOf(figures.operation);
   cpu.efficiency = 1;  // measured with dense products, not a peak
   return cpu;
 }

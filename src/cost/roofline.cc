@@ -19,8 +19,9 @@ constexpr int kPassesBeforeFirst = 1;
 // Bytes for each element of the input until the first layer reads it, as the trainer prepares
 // images: cast from one byte to fp32 (1 + 4), scaled and shifted (4 + 4 each).
 constexpr double kInputBytes = 21;
-// Cast, scale, shift; log-softmax and likelihood forward; the first gradient and the two backward.
-constexpr int kInputAndLossLaunches = 3 + 2 + 3;
+constexpr int kInputLaunches = 3;  // cast, scale, shift
+// Log-softmax and likelihood forward; the first gradient and the two backward.
+constexpr int kLossLaunches = 2 + 3;
 
 constexpr double kMasterBytes = 4;  // parameters are updated in fp32 at any precision
 
@@ -50,10 +51,11 @@ constexpr double kElementsOfOneUpdate = 320.0 * 65536.0;
 /// torch.backends.cuda.matmul.allow_tf32 is false).
 double PeakFlops(const spec::LayerCost& layer, const spec::Training& training,
                  const spec::DevicePreset& device) {
+  const double reached = layer.convolution ? device.conv_efficiency : device.efficiency;
   const bool bf16 = training.precision == spec::Precision::kBf16 && device.bf16_flops_per_s > 0;
-  if (bf16) return device.efficiency * device.bf16_flops_per_s;
+  if (bf16) return reached * device.bf16_flops_per_s;
   const bool tf32 = training.precision == spec::Precision::kTf32 || layer.convolution;
-  return device.efficiency *
+  return reached *
          (tf32 ? std::max(device.tf32_flops_per_s, device.fp32_flops_per_s) : device.fp32_flops_per_s);
 }
 
@@ -84,12 +86,16 @@ PassedLayers PassesOf(const spec::Model& model, const spec::Shape& input) {
   return passed;
 }
 
+int UpdateLaunches(const PassedLayers& passed, const spec::Training& training) {
+  const double updates = std::ceil(passed.parameters / kElementsOfOneUpdate);
+  return UpdateOf(training.optimizer).operations * static_cast<int>(updates);
+}
+
 int LaunchesOf(const PassedLayers& passed, const spec::Training& training) {
-  int launches = kInputAndLossLaunches;
+  int launches = kInputLaunches + kLossLaunches + UpdateLaunches(passed, training);
   for (const PassedLayer& layer : passed.layers)
     launches += layer.times * layer.cost.forward_launches;
-  const double updates = std::ceil(passed.parameters / kElementsOfOneUpdate);
-  return launches + UpdateOf(training.optimizer).operations * static_cast<int>(updates);
+  return launches;
 }
 
 }  // namespace
@@ -104,22 +110,27 @@ Roofline::Roofline(const spec::Model& model, const spec::Shape& input,
     : bytes_per_s_(device.memory_bandwidth.per_s),
       cached_bytes_per_s_(device.cache_bandwidth.value_or(device.memory_bandwidth).per_s) {
   const double element = ElementBytes(training);
-  parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input))});
+  const double kernel_s = base::ToSeconds(device.kernel);
+  parts_.push_back({.bytes_per_sample = kInputBytes * static_cast<double>(spec::Elements(input)),
+                    .least_s = kInputLaunches * kernel_s});
+  parts_.push_back({.least_s = kLossLaunches * kernel_s});
   const PassedLayers passed = PassesOf(model, input);
   for (const auto& [layer, times] : passed.layers) {
     parts_.push_back(
         {.compute_s_per_sample = layer.forward_flops / PeakFlops(layer, training, device),
          .bytes_per_sample = static_cast<double>(layer.elements_in + layer.elements_out) * element,
          .bytes_fixed = static_cast<double>(layer.parameters) * element,
+         .least_s = layer.forward_launches * kernel_s,
          .times = times});
     flops_per_sample_ += times * layer.forward_flops;
   }
   if (passed.parameters > 0) {
     const Update update = UpdateOf(training.optimizer);
-    parts_.push_back({.bytes_fixed = update.passes * passed.parameters * kMasterBytes});
+    parts_.push_back({.bytes_fixed = update.passes * passed.parameters * kMasterBytes,
+                      .least_s = UpdateLaunches(passed, training) * kernel_s});
   }
   launches_ = LaunchesOf(passed, training);
-  host_ = device.launch * launches_;
+  host_ = device.step_launch * launches_;
 }
 
 double Roofline::MemorySeconds(double bytes) const {
@@ -136,7 +147,7 @@ StepEstimate Roofline::Estimate(std::int64_t samples) const {
   for (const Part& part : parts_) {
     const double compute_s = part.compute_s_per_sample * n;
     const double memory_s = MemorySeconds(part.bytes_per_sample * n + part.bytes_fixed);
-    device_s += part.times * std::max(compute_s, memory_s);
+    device_s += part.times * std::max({compute_s, memory_s, part.least_s});
   }
   return {.device = base::FromSeconds(device_s),
           .host = host_,

@@ -88,7 +88,7 @@ Step StatedStepOf(const spec::Experiment& experiment) {
   step.source = Source::kEstimated;
   step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
                                                experiment.training, *device.preset);
-  step.launch = LaunchTime(experiment, device.preset->launch);
+  step.launch = LaunchTime(experiment, device.preset->step_launch);
   return step;
 }
 

@@ -66,7 +66,13 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   read += reader.Rate("h2d_bandwidth", preset.h2d_bandwidth) ? 1 : 0;
   read += reader.Time("launch", preset.launch) ? 1 : 0;
   read += reader.Share("efficiency", preset.efficiency) ? 1 : 0;
-  double capability = 0;  // may be left out
+  // These may be left out.
+  preset.step_launch = preset.launch;
+  reader.Time("step_launch", preset.step_launch);
+  reader.Time("kernel", preset.kernel);
+  preset.conv_efficiency = preset.efficiency;
+  reader.Share("conv_efficiency", preset.conv_efficiency);
+  double capability = 0;
   if (reader.Number("compute_capability", capability, 1, 99)) preset.compute_capability = capability;
   reader.Finish();
   std::vector<std::string> missing;
@@ -75,10 +81,14 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   if (!missing.empty())
     reading.Problem(loaded->tree.place, "device preset " + name + " does not set every figure",
                     base::Join(missing, ", "));
-  const bool idle = reader.Has("efficiency") && preset.efficiency <= 0;
-  if (idle && !reading.IsInvalid(reader.PathOf("efficiency")))
-    reading.Problem(reader.Peek("efficiency")->place,
-                    reader.PathOf("efficiency") + " must be above 0", "0.5");
+  bool idle = false;
+  for (const auto& [key, share] : {std::pair{"efficiency", preset.efficiency},
+                                   {"conv_efficiency", preset.conv_efficiency}}) {
+    if (!reader.Has(key) || share > 0) continue;
+    idle = true;
+    if (!reading.IsInvalid(reader.PathOf(key)))
+      reading.Problem(reader.Peek(key)->place, reader.PathOf(key) + " must be above 0", "0.5");
+  }
   if (read < 8 || idle) return std::nullopt;
   preset.name = loaded->reference;
   preset.fp32_flops_per_s = fp32_tflops * 1e12;

@@ -180,8 +180,12 @@ struct DevicePreset {
   BytesPerSecond memory_bandwidth;
   Bytes memory;
   BytesPerSecond h2d_bandwidth;  ///< pinned
-  Duration launch{};             ///< host time to launch one kernel
-  double efficiency = 1;         ///< share of peak that dense layers reach in practice
+  Duration launch{};             ///< host time to launch one kernel in a loop of one operation
+  /// Host time to launch one kernel of an eager training step, with autograd and optimizer
+  Duration step_launch{};
+  Duration kernel{};            ///< the shortest time of a kernel on the device
+  double efficiency = 1;        ///< share of peak that dense layers reach in practice
+  double conv_efficiency = 1;   ///< the same of convolutions
   std::optional<double> compute_capability;  ///< of an NVIDIA GPU: 9.0; sets the libraries' memory
   std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
 };

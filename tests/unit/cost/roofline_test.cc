@@ -9,6 +9,7 @@ namespace pipesim::cost {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 
 spec::Layer Linear(std::int64_t out) {
   spec::Layer layer;
@@ -28,7 +29,7 @@ spec::DevicePreset ComputeBound() {
   device.fp32_flops_per_s = 1e12;
   device.bf16_flops_per_s = 4e12;
   device.memory_bandwidth = {1e18};
-  device.launch = microseconds(5);
+  device.step_launch = microseconds(5);
   device.efficiency = 0.5;
   return device;
 }
@@ -63,6 +64,24 @@ TEST(Roofline, Bf16IsFasterInFlopsAndHalvesTheBytesOfLayers) {
   EXPECT_NEAR(Seconds(MemoryBound(), 1, bf16), (4 * p1 + 6 * p2 + 12 * (p1 + p2)) / 1e9, 0.0004);
 }
 
+spec::Model OneConvolution() {
+  spec::Layer conv;
+  conv.kind = spec::LayerKind::kConv2d;
+  conv.out = 8;
+  conv.kernel = 3;
+  return {.name = "one", .source = "", .layers = {conv}};
+}
+double SecondsOfConvolution(const spec::DevicePreset& on, const spec::Training& training = {}) {
+  return base::ToSeconds(EstimateStep(OneConvolution(), {8, 34, 34}, training, on, 100).device);
+}
+
+TEST(Roofline, ConvolutionsHaveAnEfficiencyOfTheirOwn) {
+  spec::DevicePreset device = ComputeBound();
+  device.conv_efficiency /= 2;
+  EXPECT_NEAR(SecondsOfConvolution(device) / SecondsOfConvolution(ComputeBound()), 2, 0.02);
+  EXPECT_EQ(Seconds(device, 64), Seconds(ComputeBound(), 64));
+}
+
 TEST(Roofline, Tf32SpeedsUpConvolutionsByDefaultAndMatrixProductsWhenAsked) {
   spec::DevicePreset device = ComputeBound();
   device.tf32_flops_per_s = 8e12;  // 8 times fp32
@@ -70,17 +89,10 @@ TEST(Roofline, Tf32SpeedsUpConvolutionsByDefaultAndMatrixProductsWhenAsked) {
   tf32.precision = spec::Precision::kTf32;
   EXPECT_NEAR(Seconds(device, 100), Seconds(ComputeBound(), 100), 1e-6);
   EXPECT_NEAR(Seconds(device, 100) / Seconds(device, 100, tf32), 8, 0.02);
-  spec::Layer conv;
-  conv.kind = spec::LayerKind::kConv2d;
-  conv.out = 8;
-  conv.kernel = 3;
-  const spec::Model model{.name = "one", .layers = {conv}};
-  const auto seconds = [&](const spec::DevicePreset& on, const spec::Training& training) {
-    return base::ToSeconds(EstimateStep(model, {8, 34, 34}, training, on, 100).device);
-  };
-  EXPECT_NEAR(seconds(ComputeBound(), {}) / seconds(device, {}), 8, 0.02);
-  EXPECT_NEAR(seconds(device, {}) / seconds(device, tf32), 1, 1e-6);
-  EXPECT_NEAR(seconds(ComputeBound(), tf32) / seconds(ComputeBound(), {}), 1, 1e-6);  // it has none
+  const auto& convolution = SecondsOfConvolution;
+  EXPECT_NEAR(convolution(ComputeBound(), {}) / convolution(device, {}), 8, 0.02);
+  EXPECT_NEAR(convolution(device, {}) / convolution(device, tf32), 1, 1e-6);
+  EXPECT_NEAR(convolution(ComputeBound(), tf32) / convolution(ComputeBound(), {}), 1, 1e-6);  // it has none
 }
 
 TEST(Roofline, ADeviceWithoutBf16ComputesInFp32) {
@@ -132,6 +144,14 @@ TEST(Roofline, TheHostPaysForEachLaunchWhateverTheBatch) {
   // adam's seven kernels in place of sgd's one
   EXPECT_EQ(EstimateStep(TwoLinears(), kFeatures, adam, ComputeBound(), 1).launches,
             small.launches + 6);
+}
+
+TEST(Roofline, NoKernelIsShorterThanTheShortest) {
+  spec::DevicePreset device = ComputeBound();
+  device.kernel = milliseconds(1);
+  const StepEstimate one = EstimateStep(TwoLinears(), kFeatures, {}, device, 1);
+  EXPECT_EQ(one.device, milliseconds(1) * one.launches);
+  EXPECT_EQ(EstimateStep(TwoLinears(), kFeatures, {}, device, 2).device, one.device);
 }
 
 TEST(Roofline, MoreParametersThanOneKernelCoversTakeAnother) {

@@ -22,7 +22,7 @@ spec::DevicePreset Preset() {
   spec::DevicePreset device;
   device.fp32_flops_per_s = 1e12;
   device.memory_bandwidth = {1e18};
-  device.launch = microseconds(5);
+  device.step_launch = microseconds(5);
   device.efficiency = 0.5;
   return device;
 }
