@@ -106,7 +106,7 @@ TEST(RunProcess, ASecondSignalExitsAtOnceAndLeavesNoProcess) {
   CommandOptions options;
   options.while_running = [&run](int pid) {
     run = support::RunProcessOf(pid);
-    support::UntilItHandles(pid, SIGINT);
+    support::UntilItHandles(run, SIGINT);
     std::this_thread::sleep_for(1s);
     kill(pid, SIGINT);
     std::this_thread::sleep_for(300ms);
@@ -129,7 +129,7 @@ TEST(RunProcess, OneRequestDeliveredTwiceDrains) {
   CommandOptions options;
   options.while_running = [](int pid) {
     const int run = support::RunProcessOf(pid);
-    for (const int each : {run, pid}) support::UntilItHandles(each, SIGTERM);
+    support::UntilItHandles(run, SIGTERM);
     std::this_thread::sleep_for(2s);
     // Like a terminal and timeout(1): to the group, and to the process.
     for (const int each : {run, pid, pid}) kill(each, SIGTERM);
@@ -146,8 +146,7 @@ TEST(RunProcess, SighupDrainsUnlessIgnored) {
   bool ignored = false;
   options.while_running = [&ignored](int pid) {
     const int run = support::RunProcessOf(pid);
-    for (const int each : {run, pid})
-      if (!ignored) support::UntilItHandles(each, SIGHUP);
+    if (!ignored) support::UntilItHandles(run, SIGHUP);
     std::this_thread::sleep_for(1s);
     kill(pid, SIGHUP);
   };

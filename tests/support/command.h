@@ -30,7 +30,8 @@ CommandResult RunPipesim(const std::vector<std::string>& words, const CommandOpt
 /// one than `last`. Throws if pipesim ends before.
 int RunProcessOf(int pid, int last = 0);
 
-/// Waits until process `pid` catches `signal` or waits for it with sigwait: until then it would end it.
+/// Waits until process `pid` has a handler for `signal`: until then it would end the process. The parent of a run
+/// has none, it calls sigwait; it is ready once its run exists.
 void UntilItHandles(int pid, int signal);
 
 /// The whole file, as bytes; empty if it cannot be read.

@@ -145,6 +145,8 @@ RunOutcome Tuner::RunForReal(const Changes& changes, report::Document& document)
   const View view(&document, true);
   RunOutcome outcome;
   outcome.status = StatusOf(view.At("result.status").Text());
+  // A run that the stop ends before it begins leaves no document.
+  if (outcome.status != RunStatus::kOk && stop_.IsSet()) outcome.status = RunStatus::kInterrupted;
   outcome.failure = view.At("result.failure").Text();
   if (document.is_null() && !run.notes.empty()) outcome.failure = run.notes.front();
   if (outcome.status != RunStatus::kOk) return outcome;
