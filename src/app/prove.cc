@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kPairs = 3;  // A B A B A B: the fewest with an interval that says something
 
+/// Recommendations that need another device are commands of it.
+constexpr std::string_view kPredict = "predict";
+
 /// Samples/s of a run that ended as planned.
 std::optional<double> RateOf(const report::Document& document) {
   const report::View view(&document, true);
@@ -70,6 +73,10 @@ void Prove(const Arguments& arguments, Outcome& outcome) {
   if (view.At("diagnosis.recommendation").IsPresent())
     argv = outcome.document["diagnosis"]["recommendation"]["argv"].get<std::vector<std::string>>();
   const auto first = RateOf(outcome.document);
+  if (argv.size() > 1 && argv[1] == kPredict) {
+    outcome.notes.emplace_back("--prove: what is recommended is not here to run, so it is only predicted");
+    return;
+  }
   const auto promised = view.At("diagnosis.recommendation.gain").Number();
   if (!first || argv.empty() || !promised) {
     outcome.notes.emplace_back(first ? "--prove: no gain is promised, so there is nothing to prove"

@@ -123,6 +123,9 @@ struct Thresholds {
   double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks
   double side_share = 0.5;     ///< of the timeline: more than all the other sides together
   double enough_share = 0.99;  ///< of the best throughput that "enough workers" must reach
+  /// The same where workers share the cores of a CPU that trains. Predictions are known within about 5 %
+  /// there (docs/accuracy.md), and counts of workers differ by less.
+  double enough_share_beside_training = 0.95;
 };
 
 /// What may be had instead of what the run had.

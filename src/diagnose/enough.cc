@@ -105,6 +105,11 @@ EnoughWorkers EnoughOf(const Question& q, int factor, const WorkerCount& count, 
   return enough;
 }
 
+/// The trainer's threads leave no core to the workers.
+bool TrainsOnAllCores(const Variant& now) {
+  return now.on_cpu() && now.cores() > 0 && now.ComputeThreads() >= now.cores();
+}
+
 }  // namespace
 
 std::vector<int> CountsToTry(int fewest, int most) {
@@ -124,7 +129,8 @@ std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int mos
 }
 
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
-  const double share = q.thresholds.enough_share;
+  const double share = TrainsOnAllCores(q.now) ? q.thresholds.enough_share_beside_training
+                                               : q.thresholds.enough_share;
   const int most = MostWorkers(q.now);
   struct Found {
     Variant variant;

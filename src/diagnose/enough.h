@@ -25,8 +25,8 @@ std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int mos
                                          const Predictor& predict, double share);
 
 /// Over 0 to MostWorkers, with PyTorch's prefetch factor, twice it, and the run's own: the pair
-/// that reaches Thresholds::enough_share of the best rate with the fewest batches in memory.
-/// nullopt when nothing was predicted.
+/// that reaches Thresholds::enough_share of the best rate (enough_share_beside_training where the
+/// trainer has all cores) with the fewest batches in memory. nullopt when nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -117,10 +117,12 @@ void AddRows(const Sheet& sheet, const std::vector<ShownChange>& changes) {
     const View change = each.change;
     const std::string then = change.At("then").Text();
     const auto rate = change.At("samples_per_s").Number(), gain = change.At("gain").Number();
-    sheet.page.Add(ChangeCell(sheet, change.At("change").Text(), width) +
-                   fmt::format("{:>10} {:>7}{}  {:<15}{}", rate ? Significant(*rate, 4) : "n/a",
-                               gain ? Gain(*gain) : "n/a", TriedCell(change, tried),
-                               then.empty() ? "n/a" : then, each.takes));
+    const std::string row = ChangeCell(sheet, change.At("change").Text(), width) +
+                            fmt::format("{:>10} {:>7}{}  {:<15}", rate ? Significant(*rate, 4) : "n/a",
+                                        gain ? Gain(*gain) : "n/a", TriedCell(change, tried),
+                                        then.empty() ? "n/a" : then);
+    // What it takes goes on in its own column.
+    sheet.page.Add(row + each.takes, Style::kPlain, std::string(base::DisplayWidth(row), ' '));
   }
 }
 

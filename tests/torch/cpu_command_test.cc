@@ -44,6 +44,17 @@ TEST(CpuCommand, FewerComputeThreadsAreTriedLive) {
                 report["result"]["step_time_s"]["p99"].get<double>());
 }
 
+TEST(CpuCommand, AProofOfADeviceThatIsNotHereIsNotRun) {
+  const auto result = RunPipesim({"--workers", "0", "--threads", "1", "--model", "mlp", "--device", "cpu", "--prepare",
+                                  "none", "--duration", "2s", "--prove", "--quiet", "--no-save", "--export", "json=-"});
+  const json report = json::parse(result.out, nullptr, false);  // one report, not a prediction's before it
+  ASSERT_FALSE(report.is_discarded()) << result.out;
+  const json& next = report["diagnosis"]["recommendation"];
+  if (!next.is_object() || next["argv"][1] != "predict") GTEST_SKIP() << "another change is recommended";
+  EXPECT_FALSE(report.contains("proof"));
+  EXPECT_THAT(result.err, testing::HasSubstr("only predicted"));
+}
+
 // ---- bench
 
 json BenchOf(std::vector<std::string> words, int expected = 0) {

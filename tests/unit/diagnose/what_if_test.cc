@@ -298,6 +298,16 @@ TEST(EnoughWorkers, AreTheFewestWithinOnePerCentOfTheBest) {
   EXPECT_EQ(d.enough->bytes_per_worker, 2 * 256 * 150528);
 }
 
+TEST(EnoughWorkers, AFewPerCentBesideATrainerOnAllCoresNeedNone) {
+  // Each worker is said to gain 0.3 %: less than predictions are known to, up to 16 of them.
+  const auto slowly = [](const Variant& v) { return 1000 * (1 + 0.003 * v.settings.loader.workers); };
+  const auto on_all = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(4).Burn(1 * kMs).Build();
+  EXPECT_EQ(on_all.DiagnoseBy(slowly).enough->workers, 0);
+  // A trainer that leaves cores to the workers keeps to one per cent.
+  const auto on_one = RunBuilder::OnCpu(10 * kMs, 1).Cores(2).Workers(4).Burn(1 * kMs).Build();
+  EXPECT_GT(on_one.DiagnoseBy(slowly).enough->workers, 0);
+}
+
 TEST(EnoughWorkers, DeeperPrefetchCountsWhereItSavesBatches) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(12).Cores(16).Wait(45 * kMs).Build();
   // At prefetch 2 twelve workers are needed, 24 batches; at 4 five suffice, 20 batches.
