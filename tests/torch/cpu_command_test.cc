@@ -45,12 +45,13 @@ TEST(CpuCommand, FewerComputeThreadsAreTriedLive) {
 }
 
 TEST(CpuCommand, AProofOfADeviceThatIsNotHereIsNotRun) {
-  const auto result = RunPipesim({"--workers", "0", "--threads", "1", "--model", "mlp", "--device", "cpu", "--prepare",
-                                  "none", "--duration", "2s", "--prove", "--quiet", "--no-save", "--export", "json=-"});
+  // Loading takes cores from a trainer that has all of them, so that a faster device is recommended.
+  const auto result = RunPipesim({"--workers", "4", "--batch", "256", "--model", "mlp", "--device", "cpu",
+                                  "--duration", "2s", "--prove", "--quiet", "--no-save", "--export", "json=-"});
   const json report = json::parse(result.out, nullptr, false);  // one report, not a prediction's before it
   ASSERT_FALSE(report.is_discarded()) << result.out;
-  const json& next = report["diagnosis"]["recommendation"];
-  if (!next.is_object() || next["argv"][1] != "predict") GTEST_SKIP() << "another change is recommended";
+  const auto argv = report["diagnosis"].value("/recommendation/argv"_json_pointer, std::vector<std::string>{});
+  if (argv.size() < 2 || argv[1] != "predict") GTEST_SKIP() << "another change is recommended";
   EXPECT_FALSE(report.contains("proof"));
   EXPECT_THAT(result.err, testing::HasSubstr("only predicted"));
 }
