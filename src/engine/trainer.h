@@ -48,7 +48,7 @@ struct StepDone {
 
 /// One full step in isolation.
 struct StepAlone {
-  base::Duration time{};                        ///< on the device
+  std::optional<base::Duration> time;           ///< on the device
   std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
   std::optional<base::Duration> on_one_thread;  ///< several threads: CPU time on one
   /// A GPU: copying a full batch from page-locked memory, where batches come from pageable memory.
@@ -76,7 +76,8 @@ class Trainer {
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,
                                            const base::StopFlag& stop) = 0;
   /// Call outside the measured run, and on a device of its own after the last step. Takes about half
-  /// a second; nullopt when the step cannot be measured in that time.
+  /// a second, at most 3 s where a long step is timed on one thread; nullopt when the step cannot be
+  /// measured in that time.
   virtual std::optional<StepAlone> MeasureStepAlone() { return std::nullopt; }
   /// Steps compute on so many threads from now on; no effect where a device of its own computes.
   virtual void UseComputeThreads(int /*threads*/) {}

@@ -80,6 +80,7 @@ TEST(VerdictProved, RunsTheRecommendedCommandInTurn) {
   EXPECT_EQ(proof["base_samples_per_s"].size(), 3u);
   EXPECT_EQ(proof["changed_samples_per_s"].size(), 3u);
   EXPECT_EQ(proof["argv"], report["diagnosis"]["recommendation"]["argv"]);
+  EXPECT_EQ(proof["argv"].dump().find("--prove"), std::string::npos);
   EXPECT_GT(proof["gain"], 0.5);
   EXPECT_LE(proof["gain_interval"]["low"], proof["gain"]);
   EXPECT_THAT(RunPipesim({"report", "last"}).out, HasSubstr("Proof promised +"));

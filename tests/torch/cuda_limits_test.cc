@@ -81,7 +81,7 @@ Trained Train(const spec::Experiment& experiment, const Batch& batch, std::int64
   Trained trained;
   trained.cycle_s = base::ToSeconds(consumer.clock().Now() - begin) / static_cast<double>(steps);
   trained.copy_s = *base::Quantile(copies, 0.5);
-  if (const auto alone = consumer.trainer().MeasureStepAlone()) trained.alone_s = base::ToSeconds(alone->time);
+  if (const auto alone = consumer.trainer().MeasureStepAlone()) trained.alone_s = base::ToSeconds(*alone->time);
   return trained;
 }
 

@@ -240,8 +240,9 @@ std::vector<std::string> WithChanges(
   if (arguments.command->name != "run") words.emplace_back(arguments.command->name);
   for (const std::string& word : arguments.positional) words.push_back(word);
   for (const Argument& argument : arguments.options) {
-    // How this report is shown; pasted, an export would overwrite it.
-    if (argument.option->name == "export" || argument.option->name == "open") continue;
+    // How this report is shown and proved; pasted, an export would overwrite it.
+    const std::string_view name = argument.option->name;
+    if (name == "export" || name == "open" || name == "prove") continue;
     const bool is_set = argument.option->name == "set";
     const std::string path = is_set ? argument.value.substr(0, argument.value.find('='))
                                     : std::string(argument.option->path);

@@ -21,6 +21,9 @@ namespace {
 /// Total time spent repeating steps for one figure, and the longest step that is repeated: by the
 /// run's shortest, since beside other programs any one may take many times as long.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
+/// The longest step that is timed on one thread, once. Beside other programs a pool's step may take ten
+/// times as long as on one thread, so that one tells what the pool loses.
+constexpr double kLongestOnOneThread_s = 3;
 /// The longest pause between repeated steps, and the fewest of them where pauses are long.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
 constexpr int kFewestSteps = 8;
@@ -74,17 +77,22 @@ class CpuTrainer final : public Trainer {
 
   std::optional<StepAlone> MeasureStepAlone() override {
     const KeepWarnings keep;
-    if (trained_count_ == 0 || base::ToSeconds(shortest_) > kLongest_s) return std::nullopt;
-    const Steps all = TimeSteps(base::ToSeconds(trained_) / static_cast<double>(trained_count_));
-    StepAlone alone{.time = MeanOf(all.took), .cpu = all.cpu, .on_one_thread = {}};
+    if (trained_count_ == 0) return std::nullopt;
+    StepAlone alone;
     // No longer than all threads' CPU time together, which holds the work and their spinning.
-    const double one_s =
-        std::min(base::ToSeconds(alone.time) * threads_.effective(), base::ToSeconds(*alone.cpu));
-    if (threads_.effective() > 1 && one_s <= kLongest_s) {
+    double one_s = base::ToSeconds(shortest_) * threads_.effective();
+    if (base::ToSeconds(shortest_) <= kLongest_s) {
+      const Steps all = TimeSteps(base::ToSeconds(trained_) / static_cast<double>(trained_count_));
+      alone.time = MeanOf(all.took);
+      alone.cpu = all.cpu;
+      one_s = std::min(base::ToSeconds(*alone.time) * threads_.effective(), base::ToSeconds(all.cpu));
+    }
+    if (threads_.effective() > 1 && one_s <= kLongestOnOneThread_s) {
       const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
       alone.on_one_thread = MeanOf(TimeSteps(one_s).on_core);
     }
+    if (!alone.time && !alone.on_one_thread) return std::nullopt;
     return alone;
   }
 
@@ -101,8 +109,8 @@ class CpuTrainer final : public Trainer {
     return base::FromSeconds(base::Mean(seconds));
   }
 
-  /// Steps that are expected to take `expected_s`, after an untimed one, with the run's pauses
-  /// between them: a step finds the caches as the time since the last one leaves them. Measured on
+  /// Steps that are expected to take `expected_s`, after an untimed one if they are short, with the run's
+  /// pauses between them: a step finds the caches as the time since the last one leaves them. Measured on
   /// a virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
   /// loading in the same thread, 2.38 ms after 13 ms.
   Steps TimeSteps(double expected_s) {
@@ -119,7 +127,7 @@ class CpuTrainer final : public Trainer {
     const double each_s = expected_s + base::ToSeconds(pause);
     const int fewest = expected_s * kFewestSteps > kMeasure_s ? 1 : kFewestSteps;
     const int times = std::clamp(static_cast<int>(kMeasure_s / each_s), fewest, 200);
-    step();
+    if (expected_s <= kLongest_s) step();
     Steps steps;
     base::Duration cpu{};
     for (int i = 0; i < times; ++i) {
