@@ -21,9 +21,10 @@ namespace {
 /// Total time spent repeating steps for one figure, and the longest step that is repeated: by the
 /// run's shortest, since beside other programs any one may take many times as long.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
-/// The longest step that is timed on one thread, once. Beside other programs a pool's step may take ten
-/// times as long as on one thread, so that one tells what the pool loses.
-constexpr double kLongestOnOneThread_s = 3;
+/// The longest step that is timed on one thread, once; longer ones where they take hardly longer than a
+/// step of the run. Beside other programs a pool's step may take ten times as long as on one thread, so
+/// that one tells what the pool loses.
+constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
 /// The longest pause between repeated steps, and the fewest of them where pauses are long.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
 constexpr int kFewestSteps = 8;
@@ -80,14 +81,17 @@ class CpuTrainer final : public Trainer {
     if (trained_count_ == 0) return std::nullopt;
     StepAlone alone;
     // No longer than all threads' CPU time together, which holds the work and their spinning.
-    double one_s = base::ToSeconds(shortest_) * threads_.effective();
+    double one_s = std::min(base::ToSeconds(shortest_) * threads_.effective(),
+                            base::ToSeconds(base::ProcessCpuTime() - cpu_before_) /
+                                static_cast<double>(trained_count_));
     if (base::ToSeconds(shortest_) <= kLongest_s) {
       const Steps all = TimeSteps(base::ToSeconds(trained_) / static_cast<double>(trained_count_));
       alone.time = MeanOf(all.took);
       alone.cpu = all.cpu;
       one_s = std::min(base::ToSeconds(*alone.time) * threads_.effective(), base::ToSeconds(all.cpu));
     }
-    if (threads_.effective() > 1 && one_s <= kLongestOnOneThread_s) {
+    if (threads_.effective() > 1 &&
+        one_s <= std::max(kLongestOnOneThread_s, kHardlyLonger * base::ToSeconds(shortest_))) {
       const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
       alone.on_one_thread = MeanOf(TimeSteps(one_s).on_core);
@@ -160,7 +164,10 @@ class CpuTrainer final : public Trainer {
     const auto labels = torch::from_blob(batch.labels.data(), {batch.samples}, torch::kLong);
     StepDone done;
     done.begin = clock_.Now();
-    if (trained_count_ > 0) paused_ += done.begin - last_end_;
+    if (trained_count_ > 0)
+      paused_ += done.begin - last_end_;
+    else
+      cpu_before_ = base::ProcessCpuTime();
     timer.Enter(trace::State::kForward);
     torch::Tensor loss = step_.Forward(data, labels);
     timer.Enter(trace::State::kBackward);
@@ -195,6 +202,7 @@ class CpuTrainer final : public Trainer {
   base::Duration trained_{}, shortest_{};  ///< all of them, and the shortest
   base::Duration paused_{};                ///< between them, in all
   base::Instant last_end_{};
+  base::Duration cpu_before_{};  ///< CPU time of the process before the run's first step
   std::vector<std::pair<std::int64_t, StepDone>> done_;  ///< of the last in_flight steps
 };
 
