@@ -26,9 +26,10 @@ inline constexpr base::Bytes kUncachedBytes{96 << 20};
 
 /// The roofline of one model on one device, for any number of samples. A pass through a layer takes
 /// the largest of FLOPs / (efficiency × peak), bytes moved / memory bandwidth, and kernels × the
-/// shortest time of one. Each layer has three passes of equal cost: forward, gradient of the input, gradient of the parameters; up to
-/// the first layer with parameters, whose input needs no gradient, only two. Casting and
-/// normalising the input and the optimizer only move memory. The host takes launches × the launch time of a training step.
+/// shortest time of one. Each layer has three passes of equal cost: forward, gradient of the input,
+/// gradient of the parameters; up to the first layer with parameters, whose input needs no gradient,
+/// only two. Casting and normalising the input and the optimizer only move memory. The host takes
+/// launches × the launch time of a training step.
 /// Source of the roofline: Williams, Waterman, Patterson, CACM 52(4), 2009; of backward = 2 ×
 /// forward: Kaplan et al., "Scaling laws for neural language models", 2020, section 2.1. Immutable;
 /// thread-safe.
@@ -43,7 +44,7 @@ class Roofline {
   struct Part {
     double compute_s_per_sample = 0;
     double bytes_per_sample = 0, bytes_fixed = 0;
-    double least_s = 0;
+    double least_s = 0;  ///< of its kernels
     int times = 1;
   };
   double MemorySeconds(double bytes) const;

@@ -76,8 +76,8 @@ class Trainer {
   virtual std::optional<StepDone> WaitDone(std::int64_t step, StateTimer& timer,
                                            const base::StopFlag& stop) = 0;
   /// Call outside the measured run, and on a device of its own after the last step. Takes about half
-  /// a second, at most 3 s where a long step is timed on one thread; nullopt when the step cannot be
-  /// measured in that time.
+  /// a second; where long steps are timed on one thread, about 3 s or one step of the run. nullopt when
+  /// nothing can be measured in that time.
   virtual std::optional<StepAlone> MeasureStepAlone() { return std::nullopt; }
   /// Steps compute on so many threads from now on; no effect where a device of its own computes.
   virtual void UseComputeThreads(int /*threads*/) {}
