@@ -1,6 +1,7 @@
 #include "base/number_text.h"
 #include "diagnose/clauses.h"
 #include "diagnose/recommend.h"
+#include "diagnose/shared_cores.h"
 #include "diagnose/timeline.h"
 #include "diagnose/what_if.h"
 
@@ -13,11 +14,15 @@ bool IsHealthy(const Question& q) {
   return Gain(now, q.predict(FreeData(q.now))) < q.thresholds.gain_that_counts;
 }
 
+/// Other programs hold training back, which the headline says first.
+bool HasCompany(const Question& q) { return !OthersClause(q).empty(); }
+
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
   if (!IsHealthy(q)) return Limits("the step itself limits", q);
   const bool never = TimelineOf(q.measurement).Share(Side::kInput) < 0.01;
-  return "healthy; " + Training(q) + (never ? " never waits for data" : " hardly waits for data");
+  return (HasCompany(q) ? "" : "healthy; ") + Training(q) +
+         (never ? " never waits for data" : " hardly waits for data");
 }
 
 void AddBusy(Clauses& clauses, const measure::Measurement& m) {
@@ -57,6 +62,8 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
+  if (IsHealthy(found.question) && HasCompany(found.question))
+    return {.text = "end the other programs or give them other cores; nothing to fix in the input pipeline"};
   if (IsHealthy(found.question)) return {.text = "nothing to fix in the input pipeline"};
   return FromBest("a faster device, a smaller model or lower precision", found, Demand::kStep);
 }

@@ -279,8 +279,14 @@ TEST(Verdict, IdleProcessorsAreAWayOutOfContention) {
   EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("limits.cpus", "3,5")));
   EXPECT_NEAR(Row(d, "to the idle cpus 3,5")->gain, 9, 1e-6);
-  EXPECT_THAT(beside_others({3}).what_if,
+  const Diagnosis no_way_out = beside_others({3});
+  EXPECT_THAT(no_way_out.what_if,
               Not(Contains(::testing::Field(&WhatIf::change, ::testing::HasSubstr("idle cpus")))));
+  // Nothing is healthy that would be ten times as fast alone.
+  EXPECT_EQ(no_way_out.headline,
+            "other programs take 1.0 of 2 cores; without them training would be 10 times as fast; "
+            "training never waits for data");
+  EXPECT_THAT(no_way_out.recommendation->text, ::testing::StartsWith("end the other programs"));
 }
 
 TEST(Verdict, FewerThreadsComeFirstWhereTheyGainMoreThanTheLoader) {
