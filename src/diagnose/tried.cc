@@ -43,6 +43,14 @@ bool GainsNothing(const Tried* tried, const Thresholds& thresholds) {
          tried->gain_interval.high < thresholds.gain_that_counts;
 }
 
+/// The setting was promised `predicted` and gained nothing when tried: for certain, or a promise no larger
+/// than what a model may miss.
+bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
+  if (GainsNothing(tried, thresholds)) return true;
+  return tried != nullptr && tried->gain < thresholds.tried_in_vain &&
+         predicted <= thresholds.model_error;
+}
+
 bool Gains(const Tried* tried, const Thresholds& thresholds) {
   return tried != nullptr && tried->gain_interval.low >= thresholds.gain_that_counts;
 }
@@ -75,7 +83,7 @@ Refuted RefutedOf(const Decision& decision, const Question& q) {
   // Free data was tried with all workers parked: fewer of them cannot gain more.
   const bool of_workers = decision.verdict == Verdict::kLoaderBound ||
                           ChangesOnly(setting, "loader.workers");
-  refuted.setting = tried != nullptr ? GainsNothing(tried, q.thresholds)
+  refuted.setting = tried != nullptr ? Refutes(tried, decision.gain, q.thresholds)
                                      : refuted.input && of_workers;
   return refuted;
 }
@@ -250,8 +258,10 @@ void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt
   const std::string& change = decision.setting->setting.text;
   const Tried* tried = FindProbe(q, ProbeKind::kSetting, change);
   // More than was promised is no broken promise.
-  if (tried != nullptr && tried->gain < decision.gain)
-    AddContradiction(*tried, change, decision.gain, q, doubt);
+  if (tried == nullptr || tried->gain >= decision.gain) return;
+  AddContradiction(*tried, change, decision.gain, q, doubt);
+  // Not contradicted, but not seen either.
+  if (tried->gain < q.thresholds.gain_that_counts) doubt.weak = true;
 }
 
 void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
@@ -265,7 +275,7 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
                  .gain = tried->gain,
                  .gain_interval = tried->gain_interval,
                  .refutes = row.gain >= q.thresholds.gain_that_counts &&
-                            GainsNothing(tried, q.thresholds)};
+                            Refutes(tried, row.gain, q.thresholds)};
   }
 }
 

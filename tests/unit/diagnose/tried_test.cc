@@ -196,6 +196,35 @@ TEST(Tried, AWideIntervalAroundThePromiseLeavesIt) {
   EXPECT_NEAR(gain(1.5, 1), 1.5, 1e-9);   // 0.5 to 2.5 rules the promise out
 }
 
+/// One thread instead of two is predicted to gain `promised`, and gained `tried` ± 12 %.
+Diagnosis OneThreadPromised(double promised, double tried) {
+  const double share = 0.5 / (1 + promised);  // of what two threads do alone; one does half of that
+  const auto run = RunBuilder::OnCpu(2 * kMs, 2)
+                       .Cores(2)
+                       .Workers(1)
+                       .StepBesideWorkers(2 * kMs / share, 4 * kMs)
+                       .Efficiency(share)
+                       .Build();
+  return With(run, ProbeKind::kSetting, tried, 0.12, kOneThread)
+      .DiagnoseBy([share](const Variant& v) {
+        return PredictByBounds(v) * (v.ComputeThreads() > 1 ? share : 1);
+      });
+}
+
+TEST(Tried, ASmallPromiseThatGainedNothingIsWithdrawnHoweverWideItsInterval) {
+  const Diagnosis d = OneThreadPromised(0.09, -0.01);
+  EXPECT_NE(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_NE(d.recommendation->set, kSetOneThread);
+  EXPECT_TRUE(Row(d, kOneThread)->tried->refutes);
+}
+
+TEST(Tried, APromiseThatWasTriedAndNotSeenIsNoHighOne) {
+  EXPECT_EQ(OneThreadPromised(0.15, 0.12).confidence, Confidence::kHigh);
+  const Diagnosis d = OneThreadPromised(0.15, 0.03);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+}
+
 TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
   // The run is a tenth of what the model says of two threads, and so is its one thread.
   const auto sees_no_gain = [](const Variant& v) {
