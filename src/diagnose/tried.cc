@@ -271,11 +271,12 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
     if (row.change == kFreeCompute) tried = FindProbe(q, ProbeKind::kFreeCompute);
     if (tried == nullptr) tried = FindProbe(q, ProbeKind::kSetting, row.change);
     if (tried == nullptr) continue;
+    const bool in_vain = tried->kind == ProbeKind::kSetting ? Refutes(tried, row.gain, q.thresholds)
+                                                            : GainsNothing(tried, q.thresholds);
     row.tried = {.samples_per_s = tried->samples_per_s,
                  .gain = tried->gain,
                  .gain_interval = tried->gain_interval,
-                 .refutes = row.gain >= q.thresholds.gain_that_counts &&
-                            Refutes(tried, row.gain, q.thresholds)};
+                 .refutes = in_vain && row.gain >= q.thresholds.gain_that_counts};
   }
 }
 

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "support/command.h"
-#include "support/sanitized.h"
 
 namespace pipesim {
 namespace {
@@ -23,7 +22,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(CalibratedProfile, IsReadByPredict) {
-  if (support::kSanitized) GTEST_SKIP() << "nobody asks what a sanitized build's parts cost";
   const fs::path file = TestFolder() / "machine.yaml";
   const CommandResult result =
       RunPipesim({"calibrate", "--device", "emulated", "--out", file.string(), "--quiet"});

@@ -62,10 +62,12 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  if (IsHealthy(found.question) && HasCompany(found.question))
-    return {.text = "end the other programs or give them other cores; nothing to fix in the input pipeline"};
-  if (IsHealthy(found.question)) return {.text = "nothing to fix in the input pipeline"};
-  return FromBest("a faster device, a smaller model or lower precision", found, Demand::kStep);
+  if (!IsHealthy(found.question))
+    return FromBest("a faster device, a smaller model or lower precision", found, Demand::kStep);
+  const std::string nothing = "nothing to fix in the input pipeline";
+  return {.text = HasCompany(found.question)
+                      ? "end the other programs or give them other cores; " + nothing
+                      : nothing};
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "engine/threaded/span_rings.h"
 #include "engine/threaded/thread_timer.h"
 #include "pipeline.h"
-#include "support/sanitized.h"
 
 namespace pipesim::engine::threaded {
 namespace {
@@ -105,7 +104,7 @@ TEST(Burner, BurnsItsCostInThreadCpuTimeToOnePercent) {
   const Duration before = base::ThreadCpuTime();
   for (int i = 0; i < 200; ++i) burner.Burn(250us, never);
   const Duration burned = base::ThreadCpuTime() - before;
-  EXPECT_NEAR(base::ToSeconds(burned), 0.050, support::kSanitized ? 0.0025 : 0.0005);
+  EXPECT_NEAR(base::ToSeconds(burned), 0.050, 0.0005);
 }
 
 TEST(Burner, CostsBelowTheMinimumAddUp) {

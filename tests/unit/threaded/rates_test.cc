@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "pipeline.h"
-#include "support/sanitized.h"
 
 namespace pipesim::engine {
 namespace {
@@ -26,11 +25,10 @@ double PlainRate(const trace::RunTrace& trace) {
   return static_cast<double>(last.steps - first.steps) / base::ToSeconds(last.at - first.at);
 }
 
-/// The engine reaches the bound to 1 % (2 % with a sanitizer's work in each hand-over), and never
-/// beats it. The best of a few tries counts: what disturbs a wait for another thread does not show
+/// The engine reaches the bound to 1 %, and never beats it. The best of a few tries counts: what disturbs a wait for another thread does not show
 /// in the trace.
 void ExpectRate(const spec::Experiment& experiment, double bound_per_s, Role limiting) {
-  const double reached = support::kSanitized ? 0.98 : 0.99;
+  constexpr double reached = 0.99;
   double best = 0;
   for (int tries = 0; tries < 5 && best < reached * bound_per_s; ++tries) {
     const auto trace = RunEmulated(experiment);
