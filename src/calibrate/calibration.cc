@@ -306,12 +306,15 @@ void Calibration::AddCopies() {
   AddTogether("copies to the device",
               {{"h2d_latency", "measured: demands.h2d_s of one sample, page-locked"},
                {"h2d_bandwidth", "measured: demands.h2d_s of 256 samples of 147 KiB, page-locked"},
+               {"h2d_pageable_bandwidth",
+                "measured: demands.h2d_s of 256 samples of 147 KiB, not page-locked"},
                {"pin_bandwidth", "measured: demands.pin_s of 256 samples of 147 KiB"},
                {"device_memory", "as the driver says"}},
               [this]() -> Values {
                 const auto copying = runs_.CopyToDevice();
                 if (!copying) return {};
-                return {copying->h2d_latency_s, copying->h2d_bytes_per_s, copying->pin_bytes_per_s,
+                return {copying->h2d_latency_s, copying->h2d_bytes_per_s,
+                        copying->h2d_pageable_bytes_per_s, copying->pin_bytes_per_s,
                         copying->memory_bytes};
               });
 }

@@ -193,22 +193,25 @@ std::optional<double> ProbeRuns::DenseFlopsPerSecond(int threads) const {
 }
 
 std::optional<ProbeRuns::Copying> ProbeRuns::CopyToDevice() const {
-  const auto with = [&](std::int64_t batch) {
+  const auto with = [&](std::int64_t batch, bool pinned) {
     Changes changes = Loading(1, kPhotos);
     changes.push_back(Change("device", spec::ToText(base_.device.Id())));
-    changes.push_back(Change("loader.pin_memory", "true"));
+    changes.push_back(Change("loader.pin_memory", pinned ? "true" : "false"));
     changes.push_back(Change("loader.batch_size", std::to_string(batch)));
     changes.push_back(Change("run.duration", "1s"));
     return Run(changes);
   };
   constexpr std::int64_t kFew = 1, kMany = 256;
-  const auto few = with(kFew), many = with(kMany);
-  if (!few || !many || !few->demands.h2d_s || !many->demands.h2d_s || !many->demands.pin_s)
+  const auto few = with(kFew, true), many = with(kMany, true), pageable = with(kMany, false);
+  if (!few || !many || !pageable || !few->demands.h2d_s || !many->demands.h2d_s ||
+      !many->demands.pin_s || !pageable->demands.h2d_s)
     return std::nullopt;
   const double sample_bytes = kBatchBytes / kBatch;
   const double slope_s = (*many->demands.h2d_s - *few->demands.h2d_s) / (kMany - kFew);
-  if (slope_s <= 0 || *many->demands.pin_s <= 0) return std::nullopt;
+  if (slope_s <= 0 || *many->demands.pin_s <= 0 || *pageable->demands.h2d_s <= 0)
+    return std::nullopt;
   return Copying{std::max(0.0, *few->demands.h2d_s - kFew * slope_s), sample_bytes / slope_s,
+                 kMany * sample_bytes / *pageable->demands.h2d_s,
                  kMany * sample_bytes / *many->demands.pin_s,
                  static_cast<double>(many->memory.device_total_bytes.value_or(0))};
 }

@@ -70,9 +70,10 @@ class ProbeRuns {
   std::optional<double> DenseFlopsPerSecond(int threads) const;
 
   struct Copying {
-    double h2d_latency_s = 0, h2d_bytes_per_s = 0, pin_bytes_per_s = 0, memory_bytes = 0;
+    double h2d_latency_s = 0, h2d_bytes_per_s = 0, h2d_pageable_bytes_per_s = 0;
+    double pin_bytes_per_s = 0, memory_bytes = 0;
   };
-  /// Copies to the experiment's GPU from page-locked memory.
+  /// Copies to the experiment's GPU from page-locked memory, and from pageable memory.
   std::optional<Copying> CopyToDevice() const;
 
  private:

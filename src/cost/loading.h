@@ -82,7 +82,7 @@ struct Transfer {
   /// How many times as long a copy from pageable memory takes. The driver copies it through a pinned
   /// buffer of its own, so that every byte crosses the host's memory once more, at about the link's
   /// speed (CUDA C++ Best Practices Guide, "Pinned memory"; 26 against 53 GB/s measured over PCIe 5
-  /// with an H200). A run measures its own.
+  /// with an H200; 6 against 54 on other hosts). A run and a profile measure their own.
   double pageable_factor = 2;
 
   bool operator==(const Transfer&) const = default;

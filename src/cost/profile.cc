@@ -129,6 +129,9 @@ void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experim
   pipeline.step.gap = GapOf(profile, experiment, device);
   pipeline.transfer.bandwidth = ValueOf(figures.h2d_bandwidth);
   pipeline.transfer.latency = DurationOf(figures.h2d_latency);
+  if (const auto& pageable = figures.h2d_pageable_bandwidth; pageable && figures.h2d_bandwidth)
+    pipeline.transfer.pageable_factor =
+        std::max(1.0, figures.h2d_bandwidth->value.per_s / pageable->value.per_s);
 }
 
 }  // namespace pipesim::cost

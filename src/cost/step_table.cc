@@ -60,12 +60,12 @@ Duration StepTable::At(std::int64_t samples) const {
   const auto n = static_cast<double>(samples);
   const StepPoint &first = points_.front(), &last = points_.back();
   double ns = 0;
-  if (samples >= last.samples) {
-    ns = Ns(last) * n / SampleCount(last);
+  if (points_.size() == 1) {
+    ns = Ns(first) * n / SampleCount(first);
+  } else if (samples >= last.samples) {
+    ns = std::clamp(OnLine(*(points_.end() - 2), last, n), Ns(last), Ns(last) * n / SampleCount(last));
   } else if (samples < first.samples) {
-    const double in_proportion = Ns(first) * n / SampleCount(first);
-    const double line = points_.size() > 1 ? OnLine(first, points_[1], n) : in_proportion;
-    ns = std::clamp(line, in_proportion, Ns(first));
+    ns = std::clamp(OnLine(first, points_[1], n), Ns(first) * n / SampleCount(first), Ns(first));
   } else {
     const auto above = std::upper_bound(
         points_.begin(), points_.end(), samples,

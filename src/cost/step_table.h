@@ -11,10 +11,10 @@
 
 namespace pipesim::cost {
 
-/// Above the largest batch the time per sample stays constant: a saturated device stays saturated.
-/// Below the smallest batch extrapolates the line through the first two points, limited so that the
-/// time per sample is not below the smallest batch's and the time per step not above it. With a
-/// single batch size, time is proportional. Immutable; thread-safe.
+/// Linear between measured batch sizes. Beyond them the line through the two nearest points goes on,
+/// within limits: a larger batch takes neither less time per step nor more per sample, as a device
+/// that is not full yet or one that is. With a single batch size, time is proportional. Immutable;
+/// thread-safe.
 class StepTable {
  public:
   /// Averages points of equal batch size. Throws std::invalid_argument when empty or when a batch

@@ -263,13 +263,17 @@ void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
   const cost::StepTable table(points);
   const std::int64_t batch = asked_.loader.batch_size;
   if (table.Covers(batch)) return;
-  const bool one = table.smallest() == table.largest();
+  if (table.smallest() == table.largest()) {
+    Warn("step-extrapolated",
+         fmt::format("Steps were measured with {} samples; at {} the step's time is in proportion.",
+                     table.smallest(), batch));
+    return;
+  }
   Warn("step-extrapolated",
-       fmt::format("Steps were measured with {} samples; at {} the step's time is in proportion to "
-                   "the {} of them.",
-                   one ? fmt::format("{}", table.smallest())
-                       : fmt::format("{} to {}", table.smallest(), table.largest()),
-                   batch, batch > table.largest() ? "largest" : "smallest"));
+       fmt::format("Steps were measured with {} to {} samples; at {} the step's time is extrapolated "
+                   "from the two {}.",
+                   table.smallest(), table.largest(), batch,
+                   batch > table.largest() ? "largest" : "smallest"));
 }
 
 int Lookup::MoreThreadsMeasured(int threads) const {
@@ -361,8 +365,10 @@ void Lookup::FindGpuStep() {
   const std::vector<std::string> depends_on{"loader.pin_memory", "loader.collate_into",
                                             "dataset.shape", "dataset.dtype", "transfer"};
   if (const auto rate = Rate(Measured(&MeasuredRun::h2d_s, depends_on))) {
-    // cost::Transfer takes half of the pinned rate from pageable memory.
-    out_.pipeline.transfer = {.bandwidth = base::BytesPerSecond{rate->per_s * (run()->pinned ? 1 : 2)}};
+    cost::Transfer& transfer = out_.pipeline.transfer;
+    transfer.latency = {};
+    transfer.bandwidth =
+        base::BytesPerSecond{rate->per_s * (run()->pinned ? 1 : transfer.pageable_factor)};
   }
 }
 

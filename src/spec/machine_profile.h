@@ -79,6 +79,7 @@ struct MachineFigures {
 
   MaybeFigure<Duration> h2d_latency;          ///< fixed part of a copy to the GPU
   MaybeFigure<BytesPerSecond> h2d_bandwidth;  ///< from page-locked memory
+  MaybeFigure<BytesPerSecond> h2d_pageable_bandwidth;
   MaybeFigure<Bytes> device_memory;           ///< of the GPU
 };
 
@@ -128,6 +129,7 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("python_fault_bandwidth", f.python_fault_bandwidth);
   visit("h2d_latency", f.h2d_latency);
   visit("h2d_bandwidth", f.h2d_bandwidth);
+  visit("h2d_pageable_bandwidth", f.h2d_pageable_bandwidth);
   visit("device_memory", f.device_memory);
 }
 

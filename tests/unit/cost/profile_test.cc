@@ -127,6 +127,10 @@ TEST(Profile, OfAGpuGivesWhatIsNotTheStepItself) {
   EXPECT_EQ(pipeline.step.launch,
             5us * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training));
   EXPECT_EQ(pipeline.transfer, (Transfer{.latency = 8us, .bandwidth = BytesPerSecond{16e9}}));
+  spec::MachineProfile slow = WithAHostAndAGpu();
+  slow.figures.h2d_pageable_bandwidth = {.value = {2e9}, .spread = {}, .how = "measured"};
+  SetGpu(slow, experiment, spec::DeviceId::Cuda(0), pipeline);
+  EXPECT_EQ(pipeline.transfer.Time(base::Bytes{2'000'000}, false), 1008us);
   experiment.training.cuda_graph = true;
   SetGpu(WithAHostAndAGpu(), experiment, spec::DeviceId::Cuda(0), pipeline);
   EXPECT_EQ(pipeline.step.launch, 5us);  // the whole graph at once

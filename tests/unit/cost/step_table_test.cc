@@ -22,11 +22,15 @@ TEST(StepTable, IsExactAtMeasuredBatchSizesAndLinearBetween) {
   EXPECT_EQ(table.At(256), 1000us);
 }
 
-TEST(StepTable, AboveTheLargestBatchTimeIsProportional) {
-  const StepTable table = Table({{16, 100us}, {64, 200us}});
+TEST(StepTable, AboveTheLargestBatchExtrapolatesWithinBounds) {
+  const StepTable table = Table({{8, 80us}, {16, 100us}, {64, 196us}});
   EXPECT_TRUE(table.Covers(64));
   EXPECT_FALSE(table.Covers(65));
-  EXPECT_EQ(table.At(128), 400us);
+  EXPECT_EQ(table.At(128), 324us);
+  // Steeper than proportional: the time per sample stays that of the largest batch.
+  EXPECT_EQ(Table({{16, 100us}, {32, 400us}}).At(64), 800us);
+  // Falling: the time per step stays that of the largest batch.
+  EXPECT_EQ(Table({{16, 100us}, {32, 90us}}).At(64), 90us);
 }
 
 TEST(StepTable, BelowTheSmallestBatchExtrapolatesWithinBounds) {
