@@ -180,6 +180,11 @@ def private_bytes(pid):
             return os.sysconf("SC_PAGE_SIZE") * int(statm.read().split()[1])
 
 
+def bandwidth(size_bytes, more_s):
+    """Bytes/s of what takes `more_s` longer; a microsecond is within the clock's noise."""
+    return size_bytes / max(more_s, 1e-6)
+
+
 class Figures:
     def __init__(self):
         self.found = {}
@@ -208,7 +213,7 @@ def measure_hand_over(figures, folder):
         figures.add(f"process_{side}_tensor", tensor_s, f"measured: the same, {MANY} tensors against one")
         figures.add(
             f"process_{side}_bandwidth",
-            4 * LARGE / beyond_s if beyond_s > 0 else 0,
+            bandwidth(4 * LARGE, beyond_s),
             "measured: the same, a tensor of 8 MiB against one of 4 bytes",
         )
 
@@ -234,7 +239,7 @@ def measure_python(figures):
     figures.add("python_collate_batch", one - tensor_s - sample_s, how + ", one of one sample")
     figures.add(
         "python_collate_bandwidth",
-        4 * LARGE / max(large - small, 1e-9),
+        bandwidth(4 * LARGE, large - small),
         how + ", 16 samples, 8 MiB against 64 bytes",
     )
 
@@ -243,7 +248,7 @@ def measure_fresh_memory(figures):
     more_s = sum(in_fresh_process(own_batch_time, size) for size in BATCHES_BYTES)
     figures.add(
         "python_fault_bandwidth",
-        sum(BATCHES_BYTES) / max(more_s, 1e-9),
+        bandwidth(sum(BATCHES_BYTES), more_s),
         "measured: batches of 3 to 16 MiB in a loop without workers, beyond collating into the same memory",
     )
 
