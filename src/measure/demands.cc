@@ -148,6 +148,8 @@ void FitStep(Demands& demands, const trace::RunTrace& trace, const Window& windo
     demands.step_s = Alone(demands, experiment, effective.device_step);
   } else {
     demands.step_s = MeanSeconds(trace, Series::kDeviceStep, window);
+    // An emulated device records nothing of a step that is free.
+    if (!demands.step_s && effective.device.IsEmulated()) demands.step_s = 0;
   }
 }
 
