@@ -196,6 +196,13 @@ void AddPrepare(Levers& levers, const Question& q) {
     lever.setting.set = {{"prepare.cost", spec::ToText(prepare.cost.Scaled(0.5))}};
   if (!prepare.wait.IsZero())
     lever.setting.set.emplace_back("prepare.wait", spec::ToText(prepare.wait.Scaled(0.5)));
+  // Nobody pastes the hundred values of a recording.
+  constexpr std::size_t kMostTyped = 200;
+  for (const auto& [path, text] : lever.setting.set) {
+    if (text.size() <= kMostTyped) continue;
+    lever.setting.set.clear();
+    break;
+  }
   lever.setting.change = [](Variant v) {
     const base::Duration python = v.pipeline.prepare.python;
     v.pipeline.prepare = v.pipeline.prepare.Scaled(0.5);

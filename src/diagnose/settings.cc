@@ -56,7 +56,11 @@ Setting Both(const Setting& first, const Setting& second) {
   Setting both{.text = first.text + " and " + second.text,
                .set = first.set,
                .change = [a = first.change, b = second.change](const Variant& v) { return b(a(v)); }};
-  both.set.insert(both.set.end(), second.set.begin(), second.set.end());
+  // A command makes both changes or none.
+  if (first.set.empty() || second.set.empty())
+    both.set.clear();
+  else
+    both.set.insert(both.set.end(), second.set.begin(), second.set.end());
   return both;
 }
 

@@ -203,6 +203,16 @@ TEST(Predict, NeverOpensLibTorchOrCuda) {
   EXPECT_EQ(Predict({"--device", "cpu", "--needs-libtorch"}).out, "no\n");
 }
 
+TEST(Predict, AFreeStepIsKnown) {
+  for (const char* workers : {"0", "2"}) {
+    const Predicted predicted =
+        PredictAsJson({"--model", "mlp", "--workers", workers, "--cpus", "2", "--prepare", "100us",
+                       "--set", "device.emulated.base=0"});
+    EXPECT_EQ(predicted.report["demands"]["step_s"], 0);
+    EXPECT_NE(predicted.report["diagnosis"]["bottleneck"], "inconclusive");
+  }
+}
+
 TEST(Predict, AGpuWithoutACostSaysWhatToDo) {
   const CommandResult result = Predict({"--device", "cuda:0"});
   EXPECT_EQ(result.exit_code, 3);

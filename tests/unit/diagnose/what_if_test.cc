@@ -51,6 +51,18 @@ TEST(WhatIf, RowsSayWhatTheyTakeAndWhatLimitsThen) {
   EXPECT_EQ(Row(d, "free data (upper bound)")->then, Verdict::kComputeBound);
 }
 
+TEST(WhatIf, TheManyValuesOfARecordingAreNoCommandNorPartOfOne) {
+  MadeRun run = RunBuilder::OnGpu(10 * kMs).Storage(550e6, 100e-6).Burn(51 * kMs).Build();
+  base::Distribution& cost = run.experiment.prepare.cost.in_units;
+  cost = {.kind = base::DistributionKind::kEmpirical};
+  for (int i = 0; i < 100; ++i) cost.values.push_back(1000 + i);
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
+  EXPECT_TRUE(Row(d, "prepare x1/2")->set.empty());
+  const Setting half{.text = "half", .set = {}, .change = [](Variant v) { return v; }};
+  EXPECT_TRUE(Both(Workers({}, 3), half).set.empty());
+  EXPECT_TRUE(Both(half, Workers({}, 3)).set.empty());
+}
+
 TEST(WhatIf, SettingsThatBoundsCannotSeeAreNotJudgedByThem) {
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Wait(80 * kMs).Diagnose();
   EXPECT_EQ(Row(d, "shared dispatch"), nullptr);
