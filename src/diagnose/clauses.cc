@@ -58,7 +58,16 @@ void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<st
 void AddSettingGain(Clauses& clauses, const Findings& found) {
   if (!found.decision.setting) return;
   const auto& text = found.decision.setting->setting.text;
-  AddGain(clauses, found.what_if, FindRow(found.what_if, text), text + " gives");
+  const std::optional<std::size_t> row = FindRow(found.what_if, text);
+  if (!row || !found.what_if[*row].tried) {
+    AddGain(clauses, found.what_if, row, text + " gives");
+    return;
+  }
+  const double gain = found.what_if[*row].tried->gain;
+  clauses.push_back({fmt::format("{}, tried in this run, gave {}", text, base::Gain(gain)),
+                     fmt::format("diagnosis.what_if[{}].tried.gain", *row),
+                     gain,
+                     {}});
 }
 
 void AddHostWork(Clauses& clauses, const measure::Measurement& m) {

@@ -68,6 +68,7 @@ struct Recommendation {
       {};                    ///< what to change; app makes argv of it
   std::string pytorch = {};  ///< "DataLoader(..., num_workers=6, prefetch_factor=2)"; may be empty
   std::optional<double> samples_per_s = {}, gain = {};
+  bool tried = false;  ///< both were measured by a probe, else predicted
 };
 
 /// The workers and prefetch factor that reach Thresholds::enough_share of the best rate with the

@@ -306,6 +306,7 @@ void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatI
     }
     if (!replaces) continue;
     recommendation.gain = row.tried->gain;
+    recommendation.tried = true;
     if (recommendation.samples_per_s && 1 + before > 0)
       recommendation.samples_per_s =
           *recommendation.samples_per_s * (1 + row.tried->gain) / (1 + before);

@@ -91,7 +91,8 @@ Document RecommendationValue(const std::optional<diagnose::Recommendation>& reco
           {"pytorch", TextOrNull(recommendation->pytorch)},
           {"text", TextValue(recommendation->text)},
           {"samples_per_s", NumberValue(recommendation->samples_per_s)},
-          {"gain", NumberValue(recommendation->gain)}};
+          {"gain", NumberValue(recommendation->gain)},
+          {"tried", recommendation->tried}};
 }
 
 Document EnoughValue(const std::optional<diagnose::EnoughWorkers>& enough) {

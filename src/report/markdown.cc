@@ -100,8 +100,8 @@ std::string NextStep(View document) {
   if (!next.IsPresent()) return {};
   std::string text = "**Next** " + MarkdownText(next.At("text").Text());
   if (next.At("samples_per_s").Number())
-    text += fmt::format("; predicted {} samples/s ({})", MarkdownRate(next.At("samples_per_s")),
-                        MarkdownGain(next.At("gain")));
+    text += fmt::format("; {}{} samples/s ({})", PromiseWord(next),
+                        MarkdownRate(next.At("samples_per_s")), MarkdownGain(next.At("gain")));
   const std::string pytorch = next.At("pytorch").Text();
   text += "\n\n" + CommandBlock(next.At("argv"));
   return pytorch.empty() ? text : text + MarkdownBlock(pytorch + "\n", "python") + "\n";

@@ -67,6 +67,8 @@ struct ShownChange {
 std::vector<ShownChange> ShownChanges(View document);
 /// "prefetch 2 to 4, GPU x2: below 1 % each"; empty where no change is small.
 std::string SmallChangesText(const std::vector<ShownChange>& changes);
+/// "predicted ", or "tried: " where a probe measured what the recommendation promises.
+std::string PromiseWord(View recommendation);
 std::string WhatIfTitle(View document, const std::vector<ShownChange>& changes);
 
 /// Shares of each worker's time, in the order read, prepare, collate, contended, blocked, idle,

@@ -86,8 +86,8 @@ void AddNext(const Sheet& sheet) {
   const auto rate = next.At("samples_per_s").Number(), gain = next.At("gain").Number();
   const auto now = sheet.document.At("result.samples_per_s").Number();
   if (rate && gain && !EndsSentence(text))
-    text += (text.empty() ? "" : "; ") + ("predicted " + Significant(*rate, 4)) + " samples/s (" +
-            Gain(*gain) + (now ? "), now " + Significant(*now, 4) : ")");
+    text += (text.empty() ? "" : "; ") + (PromiseWord(next) + Significant(*rate, 4)) +
+            " samples/s (" + Gain(*gain) + (now ? "), now " + Significant(*now, 4) : ")");
   const std::vector<std::string> argv = next.At("argv").Texts();
   if (!EndsSentence(text)) text += argv.empty() ? "." : ":";
   sheet.page.Add("Next  " + text, Style::kPlain, kHanging);
@@ -153,6 +153,10 @@ void AddFailure(const Sheet& sheet, const std::string& status) {
 }
 
 }  // namespace
+
+std::string PromiseWord(View recommendation) {
+  return recommendation.At("tried").IsTrue() ? "tried: " : "predicted ";
+}
 
 void AddVerdict(const Sheet& sheet) {
   const std::string status = sheet.document.At("result.status").Text();

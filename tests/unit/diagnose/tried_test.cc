@@ -104,6 +104,8 @@ TEST(Tried, ASettingThatGainsLessThanPromisedPromisesWhatItGained) {
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
   EXPECT_EQ(d.confidence, Confidence::kLow);
   EXPECT_DOUBLE_EQ(d.recommendation->gain.value(), 0.4);
+  EXPECT_TRUE(d.recommendation->tried);
+  EXPECT_FALSE(before.recommendation->tried);
   EXPECT_NEAR(d.recommendation->samples_per_s.value(),
               1.4 * *Starved().measurement.result.samples_per_s, 1e-6);
 }
