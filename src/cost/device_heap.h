@@ -1,5 +1,5 @@
-// What is allocated on a device while training, part by part, at the moment when it is most. Allocates
-// nothing.
+// Counts what training holds on a device, part by part, at the moment when it is most. Nothing is
+// really allocated.
 #pragma once
 
 #include <array>

@@ -198,11 +198,10 @@ void AddPrepare(Levers& levers, const Question& q) {
     lever.setting.set.emplace_back("prepare.wait", spec::ToText(prepare.wait.Scaled(0.5)));
   // Nobody pastes the hundred values of a recording.
   constexpr std::size_t kMostTyped = 200;
-  for (const auto& [path, text] : lever.setting.set) {
-    if (text.size() <= kMostTyped) continue;
-    lever.setting.set.clear();
-    break;
-  }
+  auto& set = lever.setting.set;
+  if (std::any_of(set.begin(), set.end(),
+                  [](const auto& one) { return one.second.size() > kMostTyped; }))
+    set.clear();
   lever.setting.change = [](Variant v) {
     const base::Duration python = v.pipeline.prepare.python;
     v.pipeline.prepare = v.pipeline.prepare.Scaled(0.5);
