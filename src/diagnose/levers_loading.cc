@@ -13,6 +13,9 @@
 namespace pipesim::diagnose {
 namespace {
 
+// Nobody pastes the hundred values of a recording.
+constexpr std::size_t kMostTyped = 200;
+
 Lever SettingLever(Setting setting) {
   return {.setting = std::move(setting),
           .takes = Takes::kFlag,
@@ -196,8 +199,6 @@ void AddPrepare(Levers& levers, const Question& q) {
     lever.setting.set = {{"prepare.cost", spec::ToText(prepare.cost.Scaled(0.5))}};
   if (!prepare.wait.IsZero())
     lever.setting.set.emplace_back("prepare.wait", spec::ToText(prepare.wait.Scaled(0.5)));
-  // Nobody pastes the hundred values of a recording.
-  constexpr std::size_t kMostTyped = 200;
   auto& set = lever.setting.set;
   if (std::any_of(set.begin(), set.end(),
                   [](const auto& one) { return one.second.size() > kMostTyped; }))
