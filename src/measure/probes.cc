@@ -33,11 +33,17 @@ double LogHalfWidth(const PairedGain& gain) {
 
 /// The blocks with the change against the whole measured window, which knows a run of uneven steps
 /// better than a few blocks beside the change do. Independent, so their half-widths add in squares.
+/// nullopt where the blocks as it was ran at another rate than the window: the machine has changed
+/// since, and only pairs are free of that.
 std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector<double>& logs,
+                                         const std::vector<double>& base_logs,
                                          const Result& result) {
   const auto window_half = RelativeHalfWidth(result);
   const auto half = base::HalfWidth(logs, kBaseLevel);
-  if (!window_half || !half) return std::nullopt;
+  const auto base_half = base::HalfWidth(base_logs, kBaseLevel);
+  if (!window_half || !half || !base_half) return std::nullopt;
+  const double drift = std::abs(base::Mean(base_logs) - std::log(*result.samples_per_s));
+  if (drift > *base_half + std::log1p(*window_half)) return std::nullopt;
   const double log_gain = std::log(changed_per_s / *result.samples_per_s);
   const double both = std::hypot(*half, std::log1p(*window_half));
   return PairedGain{.gain = std::expm1(log_gain),
@@ -70,7 +76,7 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
     auto gain = GainOf(rates, "probes");
     if (!gain || !gain->interval) continue;
     if (LogHalfWidth(*gain) > kWide) {
-      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, result);
+      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, base_logs, result);
       if (over_window && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
     }
     all.push_back({.kind = probe.kind,

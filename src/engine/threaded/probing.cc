@@ -22,6 +22,9 @@ constexpr std::size_t kPairsToSettle = 5;  // before a narrow interval may be be
 /// A block holds this many scheduling slices of the kernel (about 4 ms), so that one more or less
 /// does not decide.
 constexpr Duration kShortestBlock = std::chrono::milliseconds(20);
+/// A pool of LibTorch's threads spins on after its last step and takes a core from the workers: 4.9 ms
+/// measured (pool_spin of configs/machines/default.yaml), longer where a pause instruction takes longer.
+constexpr Duration kPoolSpins = std::chrono::milliseconds(30);
 /// A gain is known well enough at this half-width (a fifth of the 5 % that decide), or at this
 /// share of itself.
 constexpr double kNarrow = 0.01, kNarrowShare = 0.05;
@@ -121,9 +124,12 @@ class Prober {
     return block;
   }
 
-  /// The first window was made, or begun, before training was free.
+  /// The first window was made, or begun, before training was free, and the trainer's pool spins on.
   std::optional<ProbeBlock> FreeCompute(std::int64_t batches) {
+    const Instant begin = seat_.Now();
     if (!Settle(Way::kFreeCompute, shape_.window())) return std::nullopt;
+    while (seat_.Now() - begin < kPoolSpins)
+      if (!Once(Way::kFreeCompute)) return std::nullopt;
     return Block(Way::kFreeCompute, batches);
   }
 

@@ -67,5 +67,22 @@ TEST(TriedIn, WherePairsScatterWidelyTheWholeWindowIsTheBase) {
   EXPECT_GT(TriedIn(probes, {})[0].gain_interval.high, 10);
 }
 
+TEST(TriedIn, AWindowThatTheMachineLeftBehindIsNoBase) {
+  Result result;
+  result.samples_per_s = 50;
+  result.samples_per_s_interval = Interval{48, 52, 0.95, "batch means"};
+  // The machine is half as fast again since, and every second pair of blocks is disturbed.
+  std::vector<trace::ProbePair> pairs;
+  for (int i = 0; i < 10; ++i)
+    pairs.push_back(i % 2 == 0 ? trace::ProbePair{{1s, 70}, {1s, 140}}
+                               : trace::ProbePair{{1s, 85}, {1s, 110}});
+  trace::Probes probes;
+  probes.each.push_back({trace::ProbeKind::kFreeData, "", pairs});
+  const auto tried = TriedIn(probes, result);
+  ASSERT_EQ(tried.size(), 1u);
+  EXPECT_NEAR(tried[0].gain, std::sqrt(2 * 110.0 / 85) - 1, 1e-9);
+  EXPECT_EQ(tried[0].gain_interval.method, "probes (10)");
+}
+
 }  // namespace
 }  // namespace pipesim::measure
