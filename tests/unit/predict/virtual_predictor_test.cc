@@ -209,13 +209,13 @@ TEST(VirtualPredictor, ADeviceWithoutAFreeMomentGivesItsOwnRateHoweverMuchIsInFl
   const auto experiment =
       spec::ReadExperimentText(
           "storage: none\nprepare: {kind: wait, cost: 10us}\nlimits: {cpus: 64}\n"
-          "loader: {workers: 8, batch_size: 43, in_order: false}\n"
+          "loader: {workers: 8, batch_size: 94, in_order: false}\n"
           "model: cnn\ndevice: rtx-4060\nrun: {steps: 60}\n",
           "test.yaml", {}, kProjectFolders)
           .experiment;
   const Prediction prediction = Predict(experiment, DefaultBasis(), nullptr);
   const auto& demands = prediction.measurement.demands;
-  EXPECT_NEAR(*prediction.measurement.result.samples_per_s * *demands.step_s / 43, 1, 0.001);
+  EXPECT_NEAR(*prediction.measurement.result.samples_per_s * *demands.step_s / 94, 1, 0.001);
 }
 
 TEST(VirtualPredictor, GoesOnUntilTheWorkersAreNoLongerInStep) {
