@@ -9,7 +9,7 @@
 
 namespace pipesim::cost {
 
-/// Walks steps of full batches over `heap`, which must outlive it.
+/// Walks steps of full batches of `experiment` over `heap`; both must outlive it.
 class AutogradWalk {
  public:
   /// Puts the parameters on the heap: they exist before the first step. `copies_convolutions`: as

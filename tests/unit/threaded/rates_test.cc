@@ -25,8 +25,8 @@ double PlainRate(const trace::RunTrace& trace) {
   return static_cast<double>(last.steps - first.steps) / base::ToSeconds(last.at - first.at);
 }
 
-/// The engine reaches the bound to 1 %, and never beats it. The best of a few tries counts: what disturbs a wait for another thread does not show
-/// in the trace.
+/// The engine reaches the bound to 1 %, and never beats it. The best of a few tries counts: what
+/// disturbs a wait for another thread does not show in the trace.
 void ExpectRate(const spec::Experiment& experiment, double bound_per_s, Role limiting) {
   constexpr double reached = 0.99;
   double best = 0;
