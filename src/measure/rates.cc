@@ -145,8 +145,10 @@ std::optional<std::int64_t> StepsForInterval(const Result& result, double share)
 
 std::vector<trace::Sampled> ValuesIn(const trace::RunTrace& trace, trace::Series series,
                                      const Window& window) {
+  const std::vector<trace::Sampled>& kept = trace.series[static_cast<std::size_t>(series)].kept;
   std::vector<trace::Sampled> values;
-  for (const trace::Sampled& sampled : trace.series[static_cast<std::size_t>(series)].kept) {
+  values.reserve(kept.size());
+  for (const trace::Sampled& sampled : kept) {
     if (sampled.at > window.from && sampled.at <= window.to) values.push_back(sampled);
   }
   return values;

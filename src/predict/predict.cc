@@ -151,7 +151,8 @@ Experiment InWholeEpochs(Experiment experiment, const Basis& basis) {
 struct Wanted {
   const base::StopFlag* stop = nullptr;
   bool for_verdict = false;         ///< and for no report
-  trace::RunTrace* kept = nullptr;  ///< where the first run's trace goes, with its spans
+  bool keep_spans = false;          ///< of the first run
+  trace::RunTrace* first = nullptr;  ///< where its trace goes
 };
 
 trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
@@ -161,7 +162,7 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
   engine::RunControl control;
   control.stop = wanted.stop;
   control.for_verdict = wanted.for_verdict;
-  control.keep_spans = wanted.kept != nullptr;
+  control.keep_spans = wanted.keep_spans;
   const spec::Run& run = chosen.run;
   const bool automatic = !run.duration && !run.steps && !run.epochs;
   const std::optional<double>& precision = basis.precision;
@@ -207,7 +208,7 @@ measure::Measurement RunOnce(engine::Executor& executor, const Experiment& exper
   });
   measurement.warnings.insert(measurement.warnings.end(), resolved.warnings.begin(),
                               resolved.warnings.end());
-  if (wanted.kept != nullptr) *wanted.kept = std::move(trace);
+  if (wanted.first != nullptr) *wanted.first = std::move(trace);
   return measurement;
 }
 
@@ -220,7 +221,10 @@ std::vector<measure::Measurement> RunSeeds(engine::Executor& executor, const Exp
     Experiment seeded = experiment;
     seeded.run.seed += i;
     Wanted of_seed = wanted;
-    if (i > 0) of_seed.kept = nullptr;
+    if (i > 0) {
+      of_seed.first = nullptr;
+      of_seed.keep_spans = false;
+    }
     runs[i] = RunOnce(executor, seeded, resolved, basis, of_seed);
   });
   return runs;
@@ -247,9 +251,10 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
 diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen,
                                 const Resolved& resolved,
                                 const measure::Measurement& measurement,
-                                const base::StopFlag* stop) {
+                                const trace::RunTrace& first, const base::StopFlag* stop) {
   if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
-  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop, executor.Sharing());
+  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop, executor.Sharing(),
+                              &first);
 }
 
 Prediction Rates(engine::Executor& executor, const Experiment& experiment, const Resolved& resolved,
@@ -272,12 +277,15 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
                    trace::RunTrace* kept) {
   const auto executor = engine::MakeVirtualExecutor();
   const Resolved resolved = Resolve(experiment, basis);
-  Prediction prediction =
-      Rates(*executor, experiment, resolved, basis, {.stop = stop, .kept = kept});
+  trace::RunTrace own;
+  trace::RunTrace& first = kept != nullptr ? *kept : own;
+  Prediction prediction = Rates(*executor, experiment, resolved, basis,
+                                {.stop = stop, .keep_spans = kept != nullptr, .first = &first});
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   prediction.diagnosis = diagnose::Diagnose(
       chosen, prediction.measurement, resolved.pipeline,
-      PredictorOf(*executor, chosen, resolved, prediction.measurement, stop), {}, diagnose::PredictByBounds,
+      PredictorOf(*executor, chosen, resolved, prediction.measurement, first, stop), {},
+      diagnose::PredictByBounds,
       {.presets = basis.presets, .free_memory = {}});
   return prediction;
 }
@@ -286,12 +294,14 @@ JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const Experiment& ex
                          const Basis& basis, const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);
   JudgedPrediction judged;
-  judged.measurement =
-      Rates(executor, experiment, resolved, basis, {.stop = stop, .for_verdict = true}).measurement;
+  trace::RunTrace first;
+  judged.measurement = Rates(executor, experiment, resolved, basis,
+                             {.stop = stop, .for_verdict = true, .first = &first})
+                           .measurement;
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   judged.judgement =
       diagnose::Judge(chosen, judged.measurement, resolved.pipeline,
-                      PredictorOf(executor, chosen, resolved, judged.measurement, stop), {},
+                      PredictorOf(executor, chosen, resolved, judged.measurement, first, stop), {},
                       diagnose::PredictByBounds);
   return judged;
 }

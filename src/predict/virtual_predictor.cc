@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "measure/rates.h"
 #include "measure/window.h"
 #include "predict/effort.h"
+#include "trace/first_steps.h"
 
 namespace pipesim::predict {
 namespace {
@@ -54,10 +56,11 @@ class VirtualPredictor {
  public:
   VirtualPredictor(const Experiment& experiment, const cost::Pipeline& pipeline,
                    const measure::Measurement& measurement, const base::StopFlag* stop,
-                   std::unique_ptr<engine::VirtualExecutor> executor)
+                   std::unique_ptr<engine::VirtualExecutor> executor, const trace::RunTrace* run)
       : experiment_(experiment),
         stop_(stop),
         executor_(std::move(executor)),
+        run_(run),
         least_(StepsToRank(measurement)) {
     experiment_.settings.clear();  // not read here, and each variant copies the experiment
     experiment_.run = {};
@@ -89,6 +92,9 @@ class VirtualPredictor {
   /// threads share cores, the order in which they began together fades slowly.
   void Settle() {
     constexpr int kMostDoublings = 4;
+    stretch_ = 2;
+    Run(now_);  // first, since it begins with the steps that are compared to it
+    stretch_ = 1;
     std::optional<double> rate = Run(now_);
     for (int doublings = 0; rate && doublings < kMostDoublings; ++doublings) {
       stretch_ *= 2;
@@ -206,11 +212,8 @@ class VirtualPredictor {
     if (steps > Most(experiment, pipeline)) return nullptr;
     experiment.run.steps = steps;
     const bool is_now = variant == now_;
-    for (const RunOfNow& known : runs_of_now_) {
-      if (!is_now || known.steps != steps) continue;
-      spent_s_ += known.took_s;
-      return known.trace;
-    }
+    if (is_now)
+      if (auto known = KnownOfNow(steps)) return known;
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
@@ -218,11 +221,23 @@ class VirtualPredictor {
     const auto trace = std::make_shared<const trace::RunTrace>(
         executor_->Run(experiment, pipeline, control));
     // What it took, not what its steps could have taken: most variants soon repeat themselves.
-    const double took_s =
-        SecondsOfRun(experiment, pipeline, trace->steps, executor_->Events() - before);
-    spent_s_ += took_s;
-    if (is_now) runs_of_now_.push_back({steps, trace, took_s});
+    spent_s_ += SecondsOfRun(experiment, pipeline, trace->steps, executor_->Events() - before);
+    if (is_now) of_now_.emplace(steps, trace);
     return trace;
+  }
+
+  /// Of the run as it is, whose steps are found by trying several lengths: a longer run begins with
+  /// the same steps.
+  std::shared_ptr<const trace::RunTrace> KnownOfNow(std::int64_t steps) {
+    const auto known = of_now_.lower_bound(steps);
+    if (known != of_now_.end() && known->first == steps) return known->second;
+    std::optional<trace::RunTrace> first;
+    if (run_ != nullptr) first = trace::FirstSteps(*run_, steps);
+    for (auto longer = known; !first && longer != of_now_.end(); ++longer)
+      first = trace::FirstSteps(*longer->second, steps);
+    if (!first) return nullptr;
+    return of_now_.emplace(steps, std::make_shared<const trace::RunTrace>(*std::move(first)))
+        .first->second;
   }
 
   /// Of the run's begin and of no later epoch.
@@ -259,18 +274,12 @@ class VirtualPredictor {
   static constexpr double kVariants = 40;
   static constexpr double kMostOfOne = 0.1;
 
-  /// Of the run as it is, whose steps are found by trying several lengths.
-  struct RunOfNow {
-    std::int64_t steps = 0;
-    std::shared_ptr<const trace::RunTrace> trace;
-    double took_s = 0;  ///< by SecondsOfRun; counted each time, so that the results stay the same
-  };
-
   Experiment experiment_;
   const base::StopFlag* stop_;
   std::unique_ptr<engine::VirtualExecutor> executor_;  ///< one for all variants and their draws
   Variant now_;
-  std::vector<RunOfNow> runs_of_now_;
+  const trace::RunTrace* run_;  ///< as it is, in virtual time; or nullptr
+  std::map<std::int64_t, std::shared_ptr<const trace::RunTrace>> of_now_;  ///< by its steps
   double least_;
   std::int64_t stretch_ = 1;  ///< of all steps
   bool settled_ = false;
@@ -286,9 +295,10 @@ diagnose::Predictor PredictInVirtualTime(const Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,
                                          const base::StopFlag* stop,
-                                         std::unique_ptr<engine::VirtualExecutor> executor) {
+                                         std::unique_ptr<engine::VirtualExecutor> executor,
+                                         const trace::RunTrace* run) {
   const auto predictor = std::make_shared<VirtualPredictor>(experiment, pipeline, measurement, stop,
-                                                            std::move(executor));
+                                                            std::move(executor), run);
   return [predictor](const Variant& variant) { return (*predictor)(variant); };
 }
 

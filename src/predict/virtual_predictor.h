@@ -16,12 +16,15 @@ namespace pipesim::predict {
 /// than one or two seconds allow for the whole diagnosis; after that, or once `stop` is set, it
 /// answers with the variant's bound, in proportion to the run's own. Infinite where the bounds are.
 /// Not thread-safe; several may be used side by side. `executor`: its
-/// own; one that shares draws with the run's spares them here.
+/// own; one that shares draws with the run's spares them here. `run`: the trace of the run itself,
+/// where virtual time made it with the experiment's seed: its first steps are not run again. Outlives
+/// the predictor.
 diagnose::Predictor PredictInVirtualTime(const spec::Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,
                                          const base::StopFlag* stop,
                                          std::unique_ptr<engine::VirtualExecutor> executor =
-                                             engine::MakeVirtualExecutor());
+                                             engine::MakeVirtualExecutor(),
+                                         const trace::RunTrace* run = nullptr);
 
 }  // namespace pipesim::predict

@@ -31,8 +31,10 @@ TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions
       keep_spans_(options.keep_spans),
       only_rate_(options.only_rate),
       step_series_(options.step_series),
+      keep_first_(options.keep_first),
       rank_(seed),
       last_done_(begin) {
+  if (keep_first_) device_steps_.KeepFirst();
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
   if (keep_spans_) trace_.first_spans.reserve(kSpanBatches * kUsualSpans);
@@ -81,13 +83,11 @@ void TraceBuilder::Record(const StepRecord& step) {
   last_loaded_ = step.loaded;
   if (noted_) noted_->steps.push_back(Mark() - noted_->begin);
   if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) {
-    KeepCheckpoint(
-        {.steps = trace_.steps,
-         .samples = trace_.samples,
-         .epoch = step.epoch,
-         .at = step.done,
-         .loaded = step.loaded},
-        trace_.checkpoint_stride, trace_.progress);
+    Keep({.steps = trace_.steps,
+          .samples = trace_.samples,
+          .epoch = step.epoch,
+          .at = step.done,
+          .loaded = step.loaded});
   }
 }
 
@@ -155,7 +155,7 @@ RunTrace TraceBuilder::Finish(Instant end, EndReason reason, std::string failure
   step_times_.Finish(series(Series::kStepTime));
   steps_.Finish(series(Series::kStarved));
   batches_.Finish(series(Series::kReadTime));
-  device_steps_.Finish(series(Series::kDeviceStep));
+  device_steps_.Finish(series(Series::kDeviceStep), &trace_.first_device_steps);
   transfers_.Finish(series(Series::kTransferTime));
   losses_.Finish(series(Series::kLoss));
   return std::move(trace_);

@@ -26,6 +26,8 @@ struct TraceOptions {
   bool only_rate = false;
   /// Fill Series::kStepTime, kStarved, kOccupancy and kLoss.
   bool step_series = true;
+  /// Fill RunTrace::first_progress and first_device_steps.
+  bool keep_first = false;
 };
 
 /// Whether the throughput depends on how long a thread is in `state`.
@@ -145,6 +147,10 @@ class TraceBuilder final : public SpanSink {
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
   void RepeatTimes(ThreadTotals& totals, const PeriodThread& thread, const Repetition& repetition);
+  void Keep(const Checkpoint& checkpoint) {
+    KeepCheckpoint(checkpoint, trace_.checkpoint_stride, trace_.progress,
+                   keep_first_ ? &trace_.first_progress : nullptr);
+  }
   /// Of a moment no earlier than the buckets' origin.
   std::size_t BucketOf(base::Instant at) const {
     return static_cast<std::size_t>((at - trace_.bucket_origin) / trace_.bucket_width);
@@ -153,7 +159,7 @@ class TraceBuilder final : public SpanSink {
   void RepeatSteps(const Period& period, const Repetition& repetition);
 
   std::size_t max_buckets_;
-  bool keep_spans_, only_rate_, step_series_;
+  bool keep_spans_, only_rate_, step_series_, keep_first_;
   RunTrace trace_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;

@@ -11,10 +11,11 @@ constexpr std::size_t kMaxCheckpoints = 4096;
 }  // namespace
 
 void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
-                    std::vector<Checkpoint>& kept) {
+                    std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first) {
   if (kept.empty()) kept.reserve(kMaxCheckpoints);
   kept.push_back(checkpoint);
   if (kept.size() < kMaxCheckpoints) return;
+  if (first != nullptr && stride == 1) *first = kept;
   stride *= 2;
   std::erase_if(kept, [stride](const Checkpoint& one) { return (one.steps & (stride - 1)) != 0; });
 }
@@ -103,6 +104,7 @@ void ReservoirKeeper<kSeries>::MakeRoom() {
 
 template <std::size_t kSeries>
 void ReservoirKeeper<kSeries>::Thin() {
+  if (std::exchange(keep_first_, false)) first_ = kept_;
   limit_ = RankOfLast(kept_, limit_, work_);
   std::size_t left = 0;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
@@ -130,12 +132,24 @@ void ReservoirKeeper<kSeries>::Repeat(const PeriodOffers<kSeries>& period,
   }
 }
 
+namespace {
 template <std::size_t kSeries>
-void ReservoirKeeper<kSeries>::Finish(Reservoir* series) {
-  if (kept_.size() > kReservoirSize) Thin();
+void SortByKey(std::vector<Offered<kSeries>>& offers) {
   const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
-  if (!std::is_sorted(kept_.begin(), kept_.end(), by_key)) {
-    std::sort(kept_.begin(), kept_.end(), by_key);
+  if (!std::is_sorted(offers.begin(), offers.end(), by_key))
+    std::sort(offers.begin(), offers.end(), by_key);
+}
+}  // namespace
+
+template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::Finish(Reservoir* series, std::vector<Sampled>* first) {
+  if (kept_.size() > kReservoirSize) Thin();
+  SortByKey(kept_);
+  SortByKey(first_);
+  if (first != nullptr) {
+    first->reserve(first_.size());
+    for (const Offered<kSeries>& one : first_)
+      first->push_back({.key = one.key, .at = one.at, .value = one.values[0]});
   }
   for (std::size_t which = 0; which < kSeries; ++which) {
     series[which].seen = seen_;

@@ -72,8 +72,11 @@ class ReservoirKeeper {
   /// Offers what `period` offered once more with each of `keys` that one of its repetitions has.
   void Repeat(const PeriodOffers<kSeries>& period, const Repetition& repetition,
               const std::vector<RepeatedKey>& keys);
-  /// Writes the kept values in key order to series[0], series[1], ... Call once, at the end.
-  void Finish(Reservoir* series);
+  /// Before any is dropped, all that were offered until then are kept for Finish.
+  void KeepFirst() { keep_first_ = true; }
+  /// Writes the kept values in key order to series[0], series[1], ... Call once, at the end. `first`:
+  /// where the first values of series[0] go if not all were kept.
+  void Finish(Reservoir* series, std::vector<Sampled>* first = nullptr);
 
  private:
   /// False: the rank has become too large.
@@ -88,7 +91,8 @@ class ReservoirKeeper {
   std::vector<Offered<kSeries>>* noted_ = nullptr;
   std::int64_t seen_ = 0;
   std::uint64_t limit_ = UINT64_MAX;  ///< larger ranks are dropped
-  std::vector<Offered<kSeries>> kept_;
+  std::vector<Offered<kSeries>> kept_, first_;
+  bool keep_first_ = false;
   std::vector<std::uint64_t> work_;  ///< scratch space
 };
 extern template class ReservoirKeeper<1>;
@@ -127,9 +131,9 @@ class SpanKeeper {
 };
 
 /// Adds a checkpoint if its steps are a multiple of `stride`, a power of two. At 4,096 checkpoints
-/// doubles `stride` and drops every second one.
+/// doubles `stride` and drops every second one, the first time after copying them to `first`, if any.
 void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
-                    std::vector<Checkpoint>& kept);
+                    std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first = nullptr);
 
 /// Keeps the first 4,096 epochs. Batch numbers continue from epoch to epoch without gaps, and all
 /// batches of an epoch are trained on before the next epoch's.

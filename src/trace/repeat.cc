@@ -231,7 +231,7 @@ void TraceBuilder::RepeatSteps(const Period& period, const Repetition& repetitio
     return (number / trace_.checkpoint_stride + 1) * trace_.checkpoint_stride;
   };
   for (std::int64_t kept = next_kept(before.steps); kept <= end; kept = next_kept(kept))
-    KeepCheckpoint(mark_at(kept), trace_.checkpoint_stride, trace_.progress);
+    Keep(mark_at(kept));
   trace_.steps = end;
   trace_.samples += length.samples * repetition.times;
   last_done_ += length.done * repetition.times;

@@ -199,6 +199,10 @@ struct RunTrace {
   std::optional<base::Instant> first_batch;  ///< when the first batch was taken
   std::int64_t checkpoint_stride = 1;
   std::vector<Checkpoint> progress;
+  /// The first checkpoints and device steps, at least 4,000 of each, where `progress` and the series
+  /// keep not all of them (TraceOptions::keep_first).
+  std::vector<Checkpoint> first_progress;
+  std::vector<Sampled> first_device_steps;
   /// Progress of all accelerators but the first; everything else here describes the first.
   std::vector<Progress> others;
   std::vector<EpochRecord> epochs;  ///< the first 4,096

@@ -98,7 +98,8 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
               {.max_buckets = control.only_rate ? kCoarseBuckets : kBuckets,
                .keep_spans = control.keep_spans,
                .only_rate = control.only_rate,
-               .step_series = !control.for_verdict}) {
+               .step_series = !control.for_verdict,
+               .keep_first = true}) {
   if (costs.storage.SharesBandwidth())
     transfers.emplace(CoreSharing(1), 0, of.run.accelerators * threads_of_rank);
   for (int number = 0; number < of.run.accelerators; ++number) ranks.emplace_back(*this, number);
