@@ -57,6 +57,7 @@ struct Judged {
 Judged JudgedOf(const Question& q) {
   Decision decision = WithTried(Decide(q.now, q.predict, q.thresholds), q);
   Doubt doubt = DoubtsAbout(decision, q);
+  SettleBySide(decision, q, doubt);
   SettleByTried(decision, q, doubt);
   AddContradictions(decision, q, doubt);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;

@@ -256,4 +256,26 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   return doubt;
 }
 
+void SettleBySide(Decision& decision, const Question& q, Doubt& doubt) {
+  const bool only_wide =
+      q.measurement.result.samples_per_s_interval &&
+      std::all_of(doubt.missing.begin(), doubt.missing.end(), [](const Missing& missing) {
+        return missing.signal == "result.samples_per_s_interval";
+      });
+  if (!doubt.undecided || !only_wide || doubt.open.size() != 1) return;
+  auto& candidates = decision.candidates;
+  const auto left =
+      std::find_if(candidates.begin(), candidates.end(),
+                   [&](const Candidate& each) { return each.verdict == doubt.open.front(); });
+  if (left == candidates.end()) return;
+  if (left != candidates.begin()) decision.setting.reset();
+  std::rotate(candidates.begin(), left, left + 1);
+  decision.verdict = candidates.front().verdict;
+  decision.gain = candidates.front().gain;
+  decision.tie = false;
+  doubt.undecided = false;
+  doubt.weak = true;
+  doubt.open.clear();
+}
+
 }  // namespace pipesim::diagnose

@@ -18,6 +18,10 @@ struct Doubt {
 
 Doubt DoubtsAbout(const Decision& decision, const Question& question);
 
+/// A wide interval leaves several candidates open, but the timeline's certain side only one of them: that
+/// one leads, with confidence low.
+void SettleBySide(Decision& decision, const Question& question, Doubt& doubt);
+
 /// predicted / measured − 1 of the run as it was; nullopt when either is missing.
 std::optional<double> ModelError(const Question& question);
 

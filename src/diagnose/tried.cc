@@ -43,12 +43,18 @@ bool GainsNothing(const Tried* tried, const Thresholds& thresholds) {
          tried->gain_interval.high < thresholds.gain_that_counts;
 }
 
+/// To within `share` of the rate.
+bool IsKnown(double gain, const measure::Interval& range, double share) {
+  return (range.high - range.low) / 2 <= share * std::max(1.0, 1 + gain);
+}
+
 /// The setting was promised `predicted` and gained nothing when tried: for certain, or a promise no larger
-/// than what a model may miss.
+/// than what a model may miss, of a probe that was not far wider than that.
 bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
   return tried != nullptr && tried->gain < thresholds.tried_in_vain &&
-         predicted <= thresholds.model_error;
+         predicted <= thresholds.model_error &&
+         IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
 }
 
 bool Gains(const Tried* tried, const Thresholds& thresholds) {
@@ -183,9 +189,7 @@ bool Contradicts(const Tried& tried, double predicted, const Thresholds& thresho
 /// The measured gain is known as well as a promise has to be, or rules the predicted one out.
 bool Replaces(const TriedGain& tried, double predicted, const Thresholds& thresholds) {
   const measure::Interval& range = tried.gain_interval;
-  const double half = (range.high - range.low) / 2;
-  return half <= thresholds.model_error * std::max(1.0, 1 + tried.gain) ||
-         predicted < range.low || predicted > range.high;
+  return IsKnown(tried.gain, range, thresholds.model_error) || predicted < range.low || predicted > range.high;
 }
 
 void AddContradiction(const Tried& tried, std::string_view what, double predicted,

@@ -64,6 +64,32 @@ TEST(Inconclusive, StepsToSettleCountTheWarmUpAndLiftOtherLimits) {
       ElementsAre(Pair("run.steps", "370"), Pair("run.duration", "auto"), Pair("run.epochs", "4")));
 }
 
+// Loading and training take turns of about the same time, so that the interval leaves open which of them
+// gains more. The device computes throughout.
+TEST(Inconclusive, ASideThatLeavesOneCandidateDecides) {
+  constexpr double kBeyondBounds = 1.05;  // else those decide: they know of no turns
+  const auto in_turns = [](const Variant& v) {
+    const double data_s = v.pipeline.prepare.AloneSeconds(256, 1);
+    const double step_s = base::ToSeconds(v.pipeline.step.Mean(256));
+    return kBeyondBounds * 256 / ((step_s + std::max(data_s, 1e-6)) / 2);
+  };
+  const auto decided = [&](double half_width) {
+    return RunBuilder::OnGpu(15 * kMs)
+        .Burn(15.2 * kMs)
+        .Efficiency(kBeyondBounds)
+        .Steps(50)
+        .HalfWidth(half_width)
+        .Build()
+        .DiagnoseBy(in_turns);
+  };
+  const Diagnosis d = decided(0.07);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_THAT(d.candidates, IsEmpty());
+  EXPECT_THAT(Signals(d), ElementsAre("result.samples_per_s_interval"));
+  EXPECT_EQ(decided(0.01).bottleneck, Verdict::kCpuBound);
+}
+
 TEST(Inconclusive, FewStepsAreNoReasonWhereTheyAgree) {
   EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(3).HalfWidth(0.01).Diagnose().bottleneck,
             Verdict::kComputeBound);
