@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,9 @@ double RawCopySeconds(const void* from, std::int64_t bytes) {
   return *base::Quantile(each, 0.5);
 }
 
+/// What other programs of the host take makes a turn longer, never shorter: the shortest of some turns counts.
+constexpr int kTurns = 3;
+
 /// As printf: fmt's library is not linked beside LibTorch's own.
 template <class... Values>
 std::string Text(const char* format, Values... values) {
@@ -138,8 +142,11 @@ TEST_F(CudaLimits, PinnedBatchesMoveAtLeast95PercentAsFastAsPlainCopies) {
   auto experiment = Photos(256, {Flatten(), Linear(4)});
   experiment.transfer.overlap = false;  // nothing else uses the device's memory meanwhile
   const PinnedBatch batch(experiment);
-  const double plain_s = RawCopySeconds(batch.data(), batch.bytes());
-  const double copy_s = Train(experiment, batch.batch(), 100).copy_s;
+  double plain_s = std::numeric_limits<double>::infinity(), copy_s = plain_s;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    plain_s = std::min(plain_s, RawCopySeconds(batch.data(), batch.bytes()));
+    copy_s = std::min(copy_s, Train(experiment, batch.batch(), 100).copy_s);
+  }
   const double bytes = static_cast<double>(batch.bytes());
   Print(Text("pinned transfer %.2f GB/s, a plain cudaMemcpyAsync loop %.2f GB/s: %.1f %%", bytes / copy_s * 1e-9,
              bytes / plain_s * 1e-9, 100 * plain_s / copy_s));
@@ -152,10 +159,16 @@ struct Hidden {
 };
 Hidden HiddenByOverlap(spec::Experiment experiment, std::int64_t steps, std::string& figures) {
   const PinnedBatch batch(experiment);
-  experiment.transfer.overlap = false;
-  const Trained turns = Train(experiment, batch.batch(), steps / 4);
-  experiment.transfer.overlap = true;
-  const Trained both = Train(experiment, batch.batch(), steps);
+  const auto shortest = [&](bool overlap, std::int64_t of) {
+    experiment.transfer.overlap = overlap;
+    Trained best = Train(experiment, batch.batch(), of);
+    for (int turn = 1; turn < kTurns; ++turn) {
+      const Trained next = Train(experiment, batch.batch(), of);
+      if (next.cycle_s < best.cycle_s) best = next;
+    }
+    return best;
+  };
+  const Trained turns = shortest(false, steps / 4), both = shortest(true, steps);
   // In turns the cycle is copy and compute, the gaps between its launches included.
   const double compute_s = turns.cycle_s - turns.copy_s, shorter_s = std::min(turns.copy_s, compute_s);
   const double share = (turns.cycle_s - both.cycle_s) / shorter_s;
@@ -197,11 +210,12 @@ TEST_F(CudaLimits, MeasuringStepsOfAMillisecondCostsAtMostOnePercent) {
     plain->Run(kSteps / 5);
     // Turns, so that a change of the device's clock meets both.
     std::vector<double> plain_s, trained_s;
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int turn = 0; turn < kTurns; ++turn) {
       plain_s.push_back(plain->Run(kSteps).done_s / kSteps);
       trained_s.push_back(Train(experiment, batch.batch(), kSteps).cycle_s);
     }
-    const double plain_step_s = *base::Quantile(plain_s, 0.5), step_s = *base::Quantile(trained_s, 0.5);
+    const double plain_step_s = *std::min_element(plain_s.begin(), plain_s.end()),
+                 step_s = *std::min_element(trained_s.begin(), trained_s.end());
     Print(Text("a plain step %.4f ms, measured %.4f ms: %+.2f %%", 1e3 * plain_step_s, 1e3 * step_s,
                    100 * (step_s / plain_step_s - 1)));
     if (plain_step_s < 1e-3) continue;  // printed only: the aim is for steps of a millisecond
