@@ -323,6 +323,14 @@ bool Consumer::Launch() {
   return Submit();
 }
 
+/// The present step, where its pool sleeps at barriers; 0: it spins there, or that is unknown.
+Duration Consumer::OnOneThread() const {
+  const cost::Step& step = run_.pipeline.step;
+  const bool sleeps = run_.experiment.limits.omp_wait == spec::OmpWait::kPassive;
+  if (!sleeps || step_threads_ < 2 || !step.one_thread) return Duration::zero();
+  return step.one_thread->At(batch_.samples);
+}
+
 bool Consumer::Submit() {
   const bool reads_back = ReadsBack(run_.experiment.training, steps_);
   const Phase after = run_.barrier ? Phase::kMeet : Phase::kEndStep;
@@ -334,7 +342,8 @@ bool Consumer::Submit() {
     return After(Wait::For({.each = compute_,
                             .threads = step_threads_,
                             .meets = step_threads_ > 1,
-                            .barriers = run_.pipeline.step.barriers}),
+                            .barriers = run_.pipeline.step.barriers,
+                            .on_one = OnOneThread()}),
                  next);
   }
   // The host's other work came first; contention slowed both alike.

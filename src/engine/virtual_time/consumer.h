@@ -65,6 +65,7 @@ class Consumer final : public Actor {
   bool Copy();
   bool Launch();
   bool Submit();
+  Duration OnOneThread() const;
   bool ReadBack();
   bool Meet();
   bool EndStep();

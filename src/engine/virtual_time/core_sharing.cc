@@ -91,4 +91,20 @@ double CoreSharing::RateOf(const PoolOfThreads& pool, double threads) const {
   return std::max(kLeast, rate) * Throttle(threads);
 }
 
+std::optional<double> CoreSharing::LeftToSleepers(double threads) const {
+  const double left = processors_ - others_.wanted - threads;
+  return processors_ > 0 && left >= 1 ? std::optional(left) : std::nullopt;
+}
+
+CoreSharing::Rates CoreSharing::BesideSleepers(const PoolOfThreads& pool, double threads,
+                                               double left) const {
+  const double used = std::min<double>(pool.threads, left);
+  const double running = threads + used;
+  const double throttle = quota_ > 0 && running > quota_ ? quota_ / running : 1;
+  const auto each = static_cast<double>(pool.each.count());
+  const double in_turns = static_cast<double>(pool.on_one.count()) / used;
+  const double rate = pool.threads <= left ? 1 : each / std::max(each, in_turns);
+  return {throttle, throttle * rate, throttle * used};
+}
+
 }  // namespace pipesim::engine::virtual_time

@@ -33,10 +33,10 @@ void Processors::Advance(Instant now) {
     pool.left -= static_cast<double>((now - updated_).count() * kTicksPerNs) * pool.rate;
   }
   const std::int64_t wanted_ns = (now - updated_).count() * threads_;
-  if (core_.rate == 1) {
+  if (used_of_each_ == 1) {
     used_ns_ += wanted_ns;
   } else {
-    const double used_ns = static_cast<double>(wanted_ns) * core_.rate;
+    const double used_ns = static_cast<double>(wanted_ns) * used_of_each_;
     const double whole_ns = std::floor(used_ns);
     used_ns_ += static_cast<std::int64_t>(whole_ns);
     used_parts_ += std::llround((used_ns - whole_ns) * kPartsOfNs);
@@ -63,15 +63,36 @@ double Processors::RateOfEach() {
 
 void Processors::SetRates() {
   const auto threads = static_cast<double>(threads_);
-  core_.rate = RateOfEach();
+  const bool yields = SetRatesBesideSleepers();
+  if (!yields) core_.rate = used_of_each_ = RateOfEach();
   memory_.rate = core_.rate;
   if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
     memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);
   }
   for (Pool& pool : pools_) {
     const Work& work = pool.work;
-    pool.rate = sharing_.RateOf({work.threads, work.each, work.barriers}, threads);
+    if (sharing_.HasSlices()) {
+      pool.rate = sharing_.RateOf({work.threads, work.each, work.barriers}, threads);
+    } else if (!yields) {
+      pool.rate = core_.rate;
+    }
   }
+}
+
+/// False where no pool sleeps at barriers, several do, or the other threads leave it no core.
+bool Processors::SetRatesBesideSleepers() {
+  if (sharing_.HasSlices() || pools_.size() != 1) return false;
+  Pool& pool = pools_.front();
+  const Work& work = pool.work;
+  const auto others = static_cast<double>(threads_ - work.threads);
+  const auto left = sharing_.LeftToSleepers(others);
+  if (!left) return false;
+  const CoreSharing::Rates rates = sharing_.BesideSleepers(
+      {.threads = work.threads, .each = work.each, .on_one = work.on_one}, others, *left);
+  core_.rate = rates.of_each;
+  pool.rate = rates.of_pool;
+  used_of_each_ = (others * rates.of_each + rates.cores_of_pool) / static_cast<double>(threads_);
+  return true;
 }
 
 Instant Processors::EndOfFirst(Clock& clock) const {
@@ -99,13 +120,13 @@ void Processors::FindNext() {
 void Processors::Begin(int actor, const Work& work, Instant now) {
   Advance(now);
   Clock& clock = ClockOf(work);
-  if (MeetsAtBarriers(work)) {
+  if (IsPool(work)) {
     const auto ticks = static_cast<double>(work.each.count() * kTicksPerNs);
     pools_.push_back({.actor = actor, .work = work, .left = ticks});
   }
   Change(work, +1);
   tasks_[static_cast<std::size_t>(actor)] = {now, core_.attained, work, true};
-  if (!MeetsAtBarriers(work)) {
+  if (!IsPool(work)) {
     clock.ends.Push(clock.attained + work.each.count() * kTicksPerNs, actor);
   }
   FindNext();
@@ -156,7 +177,7 @@ Duration Processors::ContendedSoFar(int actor, Instant now) const {
 }
 
 Processors::Usage Processors::usage() const {
-  return {updated_, used_ns_, used_parts_, threads_, core_.rate};
+  return {updated_, used_ns_, used_parts_, threads_, used_of_each_};
 }
 
 Duration Processors::Usage::At(Instant now) const {
@@ -191,6 +212,7 @@ void Processors::Visit(StateVisitor& visitor) {
     visitor.Same(task.work.threads);
     visitor.Same(task.work.meets);
     visitor.Same(task.work.barriers);
+    visitor.Same(task.work.on_one);
     visitor.Same(task.work.bytes_per_s);
     for (const Clock* clock : {&core_, &memory_}) {
       const std::int64_t end = clock->ends.TimeOf(static_cast<std::int64_t>(actor));

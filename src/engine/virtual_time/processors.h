@@ -18,6 +18,7 @@ struct Work {
   /// The threads are a pool: they meet at barriers all the time and spin until the last arrives.
   bool meets = false;
   int barriers = 1;  ///< how often a pool meets
+  base::Duration on_one{};  ///< of a pool that sleeps there: all of it on one thread; 0: unknown
   /// > 0: the threads copy at this many bytes/s when alone and share the memory bandwidth with
   /// other copying threads.
   double bytes_per_s = 0;
@@ -96,7 +97,11 @@ class Processors {
   void Change(const Work& work, int sign);
   void SetRates();
   double RateOfEach();
-  bool MeetsAtBarriers(const Work& work) const { return work.meets && sharing_.HasSlices(); }
+  /// A pool whose threads get on together: they spin at barriers, or sleep there and yield to others.
+  bool IsPool(const Work& work) const {
+    return work.meets && (sharing_.HasSlices() || work.on_one > base::Duration::zero());
+  }
+  bool SetRatesBesideSleepers();
   void FindNext();
   base::Instant EndOfFirstPool() const;
   int TakeFirst();
@@ -113,6 +118,7 @@ class Processors {
   std::int64_t threads_ = 0;   ///< that want to run
   std::int64_t spinning_ = 0;  ///< threads that spin without a task
   double wanted_bytes_per_s_ = 0;
+  double used_of_each_ = 1;  ///< of a core, on average over threads_
   std::int64_t used_ns_ = 0, used_parts_ = 0;  ///< Usage, until updated_
 };
 
