@@ -202,8 +202,14 @@ std::string CountText(const std::string& text) {
 void AddAssumed(const Sheet& sheet) {
   std::vector<std::string> assumed;
   std::string samples, bytes;
+  const bool step_is_stated = !Setting(sheet.document, "device.emulated.base").empty();
+  const bool reads = Setting(sheet.document, "storage.kind") != "none";
   for (const auto& [path, setting] : sheet.document.At("experiment").Members()) {
     if (setting.At("origin").Text() != "model") continue;
+    // Of a stated step nothing depends on the classes, without storage nothing on a sample's stored bytes.
+    if (step_is_stated &&
+        (path == "dataset.classes" || (path == "dataset.sample_bytes" && !reads)))
+      continue;
     const std::string value = setting.At("value").Text();
     if (path == "dataset.samples")
       samples = CountText(value) + " samples";
@@ -224,8 +230,7 @@ void AddAssumed(const Sheet& sheet) {
   }
   // It decides how long a step takes, unless that is stated.
   const View precision = sheet.document.At("experiment").Member("model.precision");
-  if (precision.At("origin").Text() == "default" &&
-      Setting(sheet.document, "device.emulated.base").empty())
+  if (precision.At("origin").Text() == "default" && !step_is_stated)
     assumed.push_back(precision.At("value").Text());
   if (samples.empty() && !bytes.empty()) samples = "samples";
   if (!samples.empty()) assumed.insert(assumed.begin(), samples + bytes);
