@@ -52,9 +52,12 @@ double CoreSharing::HeldFromThreads(double threads) const {
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }
 
-double CoreSharing::Throttle(double threads) const {
-  const double running = std::min(threads, processors_ - Held(threads));
+double CoreSharing::ThrottleOf(double running) const {
   return quota_ > 0 && running > quota_ ? quota_ / running : 1;
+}
+
+double CoreSharing::Throttle(double threads) const {
+  return ThrottleOf(std::min(threads, processors_ - Held(threads)));
 }
 
 double CoreSharing::RateOfEach(double threads) const {
@@ -99,8 +102,7 @@ std::optional<double> CoreSharing::LeftToSleepers(double threads) const {
 CoreSharing::Rates CoreSharing::BesideSleepers(const PoolOfThreads& pool, double threads,
                                                double left) const {
   const double used = std::min<double>(pool.threads, left);
-  const double running = threads + used;
-  const double throttle = quota_ > 0 && running > quota_ ? quota_ / running : 1;
+  const double throttle = ThrottleOf(threads + used);
   const auto each = static_cast<double>(pool.each.count());
   const double in_turns = static_cast<double>(pool.on_one.count()) / used;
   const double rate = pool.threads <= left ? 1 : each / std::max(each, in_turns);

@@ -73,6 +73,8 @@ class CoreSharing {
   double HeldByPeers(double threads) const;
   double HeldFromThreads(double threads) const;
   double Throttle(double threads) const;
+  /// Of so many threads on a processor each.
+  double ThrottleOf(double running) const;
   double RateOn(double cores, const PoolOfThreads& pool, double threads) const;
 
   double processors_, quota_;  ///< 0: no limit

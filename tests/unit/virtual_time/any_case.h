@@ -67,6 +67,11 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
     e.device.kind = spec::DeviceKind::kCpu;
     pipeline.step = CpuStep(0s, static_cast<int>(In(1, 3)));
     std::get<cost::StatedStep>(pipeline.step.cost).per_sample = AnyCost(200);
+    if (Yes()) {  // a pool that sleeps at barriers, beside a step on one thread
+      e.limits.omp_wait = spec::OmpWait::kPassive;
+      pipeline.step.one_thread =
+          cost::StepTable(std::vector<spec::StepPoint>{{1, 300us}, {5, Duration(1us) * In(400, 900)}});
+    }
   }
 }
 
