@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from . import probes
 from .probes import Figures
-from .trials import WORKERS, Loop, Trials
+from .trials import WORKERS, Trials
+from .walks import Loop
 
 # A distribution is stated by this many values of equal weight. Only equal values are a number alone:
 # workers with the same costs would stay in step for ever, which real ones do not.
@@ -19,6 +20,7 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise.
 FROM_DISK = 0.5
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
+MOST_OF = 0.5  # the share of batches that makes a case the usual one
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Costs:
     touch: float  # first use of a batch that came from a worker
     read_bytes: float  # of a sample, by read calls
     rates: dict[int, float]  # samples/s by workers, in the trials
+    training: float | None  # samples/s with the step and WORKERS workers, where that was tried
     alone: float | None  # samples/s of the loader as it is, where that was tried
     queued: float  # share of the samples trial that lacked a core
     probe_share: float  # what the probe added to a sample
@@ -115,6 +118,10 @@ def batches_of(figures: list[Figures]) -> list[list[list[float]]]:
     return [worker.batches.read()[1:] for worker in figures]
 
 
+def batches_of_all(figures: list[Figures]) -> list[list[float]]:
+    return [row for rows in batches_of(figures) for row in rows]
+
+
 def sending(worker_rows: list[list[list[float]]]) -> float:
     """The process's CPU time between two batches that the fetch did not take."""
     values = []
@@ -134,39 +141,53 @@ def rate(loop: Loop, samples: float, skip: int) -> float:
     return samples * (len(takes) - 1) / (takes[-1].got - takes[0].got)
 
 
-def receiving(loop: Loop) -> float:
-    """What the parent takes for a batch: the CPU time of its process while batches come as they do, or
-    the time to take one that is there, whichever is longer: both hold up the training loop. The latter is
-    wall time (worker and parent talk about each tensor), so its lower quartile counts."""
-    takes = loop.takes[1:]
-    cpu = [after.cpu - before.cpu for before, after in zip(takes, takes[1:])]
-    ready = sorted(take.got - take.asked for take in loop.ready)
-    return max(typical(cpu), ready[len(ready) // 4] if ready else 0.0)
-
-
-def arriving(loop: Loop, figures: list[Figures]) -> float:
-    """How long a batch takes from its worker to the loop that waits for it. Batch k is made by worker k
-    mod W, whose GIL is needed once more for each tensor: beside Python code that waits for its turn."""
+def made_before(loop: Loop, figures: list[Figures]) -> list[tuple[int, float]]:
+    """Of each take whose batch is on record: its position, and how long before it was asked for the batch was made
+    (negative: after). Batch k is made by worker k mod W; the first of each worker come with its start."""
     made = [worker.batches.read() for worker in figures]
-    values = []
+    found = []
     for position, take in enumerate(loop.takes):
-        rows = made[position % len(made)]
-        row = position // len(made)
-        # The first of each worker come with its start; what came unasked waited for the loop.
-        if 1 <= row < len(rows) and take.asked <= rows[row][probes.END] < take.got:
-            values.append(take.got - rows[row][probes.END])
-    return typical(values)
+        rows, row = made[position % len(made)], position // len(made)
+        if 1 <= row < len(rows):
+            found.append((position, take.asked - rows[row][probes.END]))
+    return found
 
 
-def waiting_for_the_lock(loop: Loop) -> float:
-    """What taking a batch that is there takes longer while the workers are busy: each tensor needs an answer
-    from its worker, whose other thread may hold the interpreter's lock."""
-    idle = sorted(take.got - take.asked for take in loop.ready)
-    # Half of the takes fill the queue.
-    busy = sorted(take.got - take.asked for take in loop.busy[len(loop.busy) // 2 :])
-    if not idle or not busy:
-        return 0.0
-    longer = busy[len(busy) // 2] - idle[len(idle) // 2]
+def turns(loop: Loop) -> list[float]:
+    """Of each take but the last: seconds until the next one without the step. Taking a batch, and what the process
+    does for it otherwise, such as freeing the one before."""
+    steps = loop.steps or [0.0] * len(loop.takes)
+    return [after.asked - take.asked - step for take, after, step in zip(loop.takes, loop.takes[1:], steps)]
+
+
+def receiving(flow: Loop, figures: list[Figures], rest: Loop) -> tuple[float, float]:
+    """What the parent takes for a batch, and how much longer where the batch's worker is busy.
+
+    Where most batches were there when they were asked for, nothing else held the parent up: it is the whole time,
+    and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers rest
+    (`rest`), whichever is longer: both hold up the training loop. The latter is wall time (worker and parent talk
+    about each tensor), so its lower quartile counts."""
+    cpu = typical([take.cpu for take in flow.takes[1:]])
+    seen, spent = made_before(flow, figures), turns(flow)
+    there = [spent[position] for position, before in seen if before > 0 and position < len(spent)]
+    if there and len(there) > MOST_OF * len(seen):
+        return max(cpu, mean(there)), 0.0
+    ready = sorted(take.seconds for take in rest.ready)
+    return max(cpu, ready[len(ready) // 4] if ready else 0.0), waiting_for_the_lock(rest)
+
+
+def arriving(flow: Loop, figures: list[Figures]) -> float:
+    """How long a batch takes from its worker to the loop that waits for it, whose GIL is needed once more for each
+    tensor: beside Python code that waits for its turn."""
+    late = [(flow.takes[position], before) for position, before in made_before(flow, figures) if before <= 0]
+    return typical([take.got - take.asked + before for take, before in late])
+
+
+def waiting_for_the_lock(rest: Loop) -> float:
+    """What taking a batch that is there takes longer while its worker makes another one: each tensor needs an
+    answer from that worker, whose other thread may hold the interpreter's lock."""
+    idle, busy = ([take.seconds for take in takes] for takes in (rest.ready, rest.busy))
+    longer = typical(busy) - typical(idle) if idle and busy else 0.0
     return longer if longer > LEAST_LOCK_WAIT_S else 0.0
 
 
@@ -218,7 +239,8 @@ def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[fl
     return cpu, wait, queued / spent if spent > 0 else 0.0
 
 
-def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
+def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop | None = None) -> Costs:
+    """`training`: with a step beside it, where that was tried. What loading costs then counts."""
     cpu, wait, queued = sample_costs(trials, figures["samples"][0])
     plain = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
     samples = trials.batch_samples
@@ -242,13 +264,15 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
     base, slope = collate_line(trials.collate_points, here, collate)
 
     alone = trials.loops.get("alone")
-    worker_rows = batches_of(figures["workers"])
-    made_there = [row for rows in worker_rows for row in rows]
+    rest = trials.loops["workers"]
+    flow, at_work = (rest, figures["workers"]) if training is None else (training, figures["training"])
+    worker_rows = batches_of(at_work)
+    made_there = batches_of_all(at_work)
     more = max(
         surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
     )
-    loop = trials.loops["workers"]
+    receive, receive_wait = receiving(flow, at_work, rest)
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -258,15 +282,16 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]]) -> Costs:
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use: that is a part of sending.
         send=sending(worker_rows) + more,
-        receive=receiving(loop), receive_wait=waiting_for_the_lock(loop),
-        arrival=arriving(loop, figures["workers"]), worker_startup=startup(loop, figures["workers"]),
+        receive=receive, receive_wait=receive_wait,
+        arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
-        touch=max(0.0, typical([first - again for first, again in loop.touches])),
+        touch=max(0.0, typical([first - again for first, again in rest.touches])),
         read_bytes=read,
         rates={
             0: rate(trials.loops["batches"], here, 1),
-            WORKERS: rate(loop, samples_of(made_there, samples), WORKERS),
+            WORKERS: rate(rest, samples_of(batches_of_all(figures["workers"]), samples), WORKERS),
         },
+        training=rate(training, samples_of(made_there, samples), WORKERS) if training else None,
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
         queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
     )  # fmt: skip

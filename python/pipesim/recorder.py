@@ -16,12 +16,13 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from . import answers, experiment, probes
 from .apart import Progress, run_apart
-from .costs import Costs, costs_of, line
-from .errors import ConfigurationError
+from .costs import Costs, costs_of, line, typical
+from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, drawn, duration, size
 from .source import Place
 from .step import StepTimes, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
+from .walks import Loop
 
 BUDGET_S = 2.0  # of each trial; slow data sets take as long as a few batches need
 LIMIT_S = 60.0  # a sample that takes longer hangs
@@ -140,12 +141,25 @@ def context_comments(trials: Trials, costs: Costs) -> list[str]:
         pass
     gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"
     rates = ", ".join(f"{count} workers {rate:.4g}" for count, rate in costs.rates.items())
+    if costs.training:
+        rates += f", {WORKERS} workers and the step {costs.training:.4g}"
     return [
         f"Recorded by pipesim on {time.strftime('%Y-%m-%d')}.",
         f"machine: {cpu}, {processors()} cores, GPU {gpu}; Python {platform.python_version()}, "
         f"PyTorch {torch.__version__}",
         f"samples/s measured meanwhile: {rates}",
     ]
+
+
+def longer_step(step: StepTimes | None, costs: Costs) -> tuple[float, str]:
+    """What a step on a batch from a worker takes beyond the step itself, and why."""
+    if step is None:
+        return 0.0, ""
+    if step.beside_workers is None:
+        # A step reads the batch, whose pages the trainer's process has not mapped yet.
+        return costs.touch, f"{duration(costs.touch)} of it for its first touch"
+    more = max(0.0, step.beside_workers - step.points[-1][1])
+    return more, f"{duration(more)} of it is what the step takes longer beside workers"
 
 
 def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepTimes | None) -> Section:
@@ -173,12 +187,9 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("send", duration(costs.send))
-    # A step reads the batch, whose pages the trainer's process has not mapped yet.
-    touched = costs.touch if step is not None else 0.0
-    remark = f"a batch came {duration(costs.arrival)} after it was made" if costs.arrival > 0 else ""
-    if touched:
-        remark += ("; " if remark else "") + "its first touch included"
-    section.add("receive", duration(costs.receive + touched), remark)
+    more, why = longer_step(step, costs)
+    remarks = [f"a batch came {duration(costs.arrival)} after it was made"] if costs.arrival > 0 else []
+    section.add("receive", duration(costs.receive + more), "; ".join(remarks + [why] * (more > 0)))
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "for Python's lock of a busy worker")
     section.add("worker_memory", size(costs.worker_memory))
@@ -305,17 +316,46 @@ def measure(
     progress: Progress,
     wants_batch: bool,
     alone: bool = False,
-) -> tuple[Trials, Costs, Any]:
-    """The trials, in a process of their own, and one batch by value if wanted. `alone`: the loader as it
-    is, too, without training."""
+) -> tuple[Recorder, Trials, dict[str, Any]]:
+    """The trials, in a process of their own, and one batch by value and the order of others if wanted. `alone`:
+    the loader as it is, too, without training."""
     check_not_empty(loader)
     recorder = Recorder(loader, budget_s, alone)
     trials, reported = run_apart(
         lambda report: recorder.run(report, wants_batch), progress, hang_message(recorder, limit_s),
         in_hand_text(recorder),
     )  # fmt: skip
-    batch = pickle.loads(reported["batch"]) if trials.sendable else None
-    return trials, costs_of(trials, recorder.figures), batch
+    return recorder, trials, reported
+
+
+def training_loop(
+    recorder: Recorder, items: list | None, step: Callable[[Any], Any], limit_s: float
+) -> Loop:
+    try:
+        return recorder.training_trial(items, step, limit_s)
+    except Exception as error:
+        raise RecordingFailed(f"training beside {WORKERS} workers failed: {type(error).__name__}: {error}") from error
+
+
+def with_step(
+    recorder: Recorder,
+    reported: dict[str, Any],
+    samples: int,
+    step: Callable[[Any], Any],
+    limit_s: float,
+    progress: Progress,
+) -> tuple[StepTimes, Loop | None]:
+    """The step over a few batch sizes, then in a loop over a loader with workers. Not if it computes on several
+    threads: these compete with the workers for cores, which a prediction adds by itself."""
+    progress.show("step: over a few batch sizes")
+    times, loop = time_step(step, pickle.loads(reported["batch"]), samples), None
+    if times.device != "cpu" or times.threads == 1:
+        progress.show(f"training: steps beside {WORKERS} workers")
+        loop = training_loop(recorder, reported.get("items"), step, limit_s)
+    if times.device == "cpu" and loop and len(loop.steps) > 1:
+        times.beside_workers = typical(loop.steps[1:])
+    progress.clear()
+    return times, loop
 
 
 def record(
@@ -341,15 +381,14 @@ def record(
     """
     loader = as_loader(target, batch_size, collate_fn, sampler, start_method)
     progress = Progress(quiet)
-    trials, costs, batch = measure(loader, budget_s, limit_s, progress, step is not None)
+    recorder, trials, reported = measure(loader, budget_s, limit_s, progress, step is not None)
+    times, training = None, None
+    if step is not None and trials.sendable:
+        times, training = with_step(recorder, reported, max(1, trials.first_samples), step, limit_s, progress)
+    costs = costs_of(trials, recorder.figures, training)
     warnings = warnings_of(trials, costs, loader)
-    times = None
     if step is not None and not trials.sendable:
         warnings.append("a batch cannot be pickled, so the step was not timed")
-    elif step is not None:
-        progress.show("step: over a few batch sizes")
-        times = time_step(step, batch, max(1, trials.first_samples))
-        progress.clear()
     around = Surroundings(name or type(loader.dataset).__name__, step=times)
     return written(out, loader, trials, costs, around, warnings, place)
 

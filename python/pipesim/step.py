@@ -3,18 +3,17 @@ process: it trains. Random streams are put back afterwards."""
 
 from __future__ import annotations
 
-import contextlib
-import random
-import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 import torch
 
 from .batches import bytes_of, first_samples, mapped
+from .costs import typical
 from .errors import RecordingFailed
 from .probes import run_queue_wait
+from .streams import kept_random_streams
 
 WARM_UP_CALLS = 3  # allocators and lazy initialization
 BLOCK_S = 0.4  # of one batch size
@@ -29,24 +28,7 @@ class StepTimes:
     points: list[tuple[int, float]]  # samples, seconds
     by_threads: list[tuple[int, float]]  # CPU: other thread counts at the full batch
     copy_s: tuple[float, float] | None  # of a batch to the GPU: from ordinary, from page-locked memory
-
-
-@contextlib.contextmanager
-def kept_random_streams() -> Iterator[None]:
-    """Python's, torch's, numpy's and the GPUs' random streams go on as if nothing had been drawn."""
-    python, cpu = random.getstate(), torch.get_rng_state()
-    numpy = sys.modules.get("numpy")
-    array = numpy.random.get_state() if numpy is not None else None
-    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        torch.set_rng_state(cpu)
-        if array is not None:
-            numpy.random.set_state(array)
-        if gpus is not None:
-            torch.cuda.set_rng_state_all(gpus)
+    beside_workers: float | None = None  # seconds of a full batch's in a loop over a loader with workers
 
 
 def _synchronize() -> None:
@@ -55,20 +37,22 @@ def _synchronize() -> None:
 
 
 def _time(step: Callable[[Any], Any], batch: Any) -> float:
-    """Seconds of one step. On a GPU a block of steps shares one synchronization, as in training."""
+    """Seconds of one step. On the CPU each gets a copy of the batch, new memory as in a loop over a loader; on a
+    GPU a block of steps shares one synchronization, as in training."""
     for _ in range(WARM_UP_CALLS):
         step(batch)
     _synchronize()
+    on_cpu, given = _device() == "cpu", batch
     begin, calls, times = time.perf_counter(), 0, []
     while calls < MOST_CALLS and (calls < LEAST_CALLS or time.perf_counter() - begin < BLOCK_S):
+        if on_cpu:
+            given = mapped(batch, torch.clone)
         at = time.perf_counter()
-        step(batch)
+        step(given)
         times.append(time.perf_counter() - at)
         calls += 1
     _synchronize()
-    if _device() == "cpu":
-        return sorted(times)[len(times) // 2]
-    return (time.perf_counter() - begin) / calls
+    return typical(times) if on_cpu else (time.perf_counter() - begin) / calls
 
 
 def _device() -> str:

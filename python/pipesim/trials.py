@@ -1,20 +1,23 @@
 """Trial epochs of a DataLoader, in a process of their own: what a batch costs where.
 
-Three trials, each on fresh batches of the user's own order and in a process of its own: its workers are forked
+Each on fresh batches of the user's own order and in a process of its own: its workers are forked
 from a heap like the user's, not from one that the trials before have grown:
   samples  without workers, each sample timed: the distributions of CPU time and waiting;
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
+Where there is a step, one more runs in the calling process:
+  training  with two worker processes: what loading and a step cost side by side.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import pickle
+import signal
 import sys
-import time
-from dataclasses import dataclass, field
-from typing import Any, Callable
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator
 
 import torch
 from torch.utils.data import DataLoader, IterableDataset
@@ -22,42 +25,16 @@ from torch.utils.data import DataLoader, IterableDataset
 from . import probes
 from .alone import collate_points, empty_call_s, fetch_loop_s
 from .apart import in_own_process
-from .batches import Layout, layout_of, touch
+from .batches import Layout, layout_of
 from .errors import ConfigurationError, RecordingFailed
 from .order import Continued
+from .streams import kept_random_streams
+from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, mean_period, train, walk
 
 WORKERS = 2  # the smallest number that shows what several processes cost
 # Batches of a trial at least; a mean over fewer says little.
 LEAST_BATCHES = 6
-MOST_BATCHES = 3_000
-READY_BATCHES = 12  # taken when they are surely there: what receiving one takes
-# Longest pause that waits for a ready batch: with slower batches receiving does not matter.
-LONGEST_PAUSE_S = 0.3
-BUSY_PAUSE = 1.2  # of the time in which a batch is made
 STREAM_SEARCH = 3  # times the budget
-
-
-@dataclass
-class Take:
-    """One call of next(loader): when it was asked, when it came, the process's CPU time then."""
-
-    asked: float
-    got: float
-    cpu: float
-
-
-@dataclass
-class Loop:
-    """One walk over a loader."""
-
-    began: float = 0.0  # iter(loader) called
-    started: float = 0.0  # iter(loader) returned
-    takes: list[Take] = field(default_factory=list)
-    ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
-    busy: list[Take] = field(default_factory=list)  # taken when they were there and the workers busy
-    touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
-    shutdown: float = 0.0  # from the last batch until the workers were gone
-    ended: bool = False  # the loader had no more
 
 
 @dataclass
@@ -171,11 +148,13 @@ def trial_loader(
     dataset: Any,
     collate: Callable,
     start: Callable | None,
+    timeout_s: float = 0,
 ) -> DataLoader:
     """The user's loader again, with wrapped parts and other workers; `loader` itself stays as it is."""
     settings: dict[str, Any] = {"num_workers": workers, "collate_fn": collate}
     if workers > 0:
         settings["worker_init_fn"] = start
+        settings["timeout"] = timeout_s
         settings["prefetch_factor"] = loader.prefetch_factor or 2
         settings["multiprocessing_context"] = loader.multiprocessing_context
     if order is None:
@@ -189,45 +168,17 @@ def trial_loader(
     return DataLoader(dataset, **settings)
 
 
-def walk(loader: DataLoader, budget_s: float, least: int, ready: int = 0, pause_s: float = 0.0) -> Loop:
-    """Takes batches until the budget is used and at least `least` came, or the loader ends."""
-    loop = Loop(began=probes.now())
-    iterator = iter(loader)
-    loop.started = probes.now()
-
-    def take(into: list[Take]) -> Any:
-        asked = probes.now()
-        batch = next(iterator)
-        into.append(Take(asked, probes.now(), time.process_time()))
-        return batch
-
-    batch = None
+@contextlib.contextmanager
+def kept_signal_handler() -> Iterator[None]:
+    """A DataLoader with workers leaves a handler behind, which says why a worker died."""
+    module = torch.utils.data._utils.signal_handling
+    was_set, before = module._SIGCHLD_handler_set, signal.getsignal(signal.SIGCHLD)
     try:
-        while len(loop.takes) < least or probes.now() - loop.started < budget_s:
-            batch = take(loop.takes)
-            if len(loop.takes) >= MOST_BATCHES:
-                break
-        # A little slower than they are made, batches are there and the workers almost always busy.
-        busy_s = BUSY_PAUSE * mean_period(loop)
-        for _ in range(ready if busy_s < LONGEST_PAUSE_S else 0):
-            time.sleep(busy_s)
-            batch = take(loop.busy)
-        for _ in range(ready):
-            time.sleep(pause_s)
-            batch = take(loop.ready)
-            begin = probes.now()
-            touch(batch)
-            middle = probes.now()
-            touch(batch)
-            loop.touches.append((middle - begin, probes.now() - middle))
-    except StopIteration:
-        loop.ended = True
-    if not loop.ended:
-        time.sleep(min(pause_s, LONGEST_PAUSE_S))  # a batch in work would delay the workers' end
-    last = probes.now()
-    del batch, iterator  # its workers end here at the latest
-    loop.shutdown = probes.now() - (loop.takes[-1].got if loop.ended and loop.takes else last)
-    return loop
+        yield
+    finally:
+        if module._SIGCHLD_handler_set and not was_set:
+            signal.signal(signal.SIGCHLD, before)
+            module._SIGCHLD_handler_set = False
 
 
 class Recorder:
@@ -239,7 +190,7 @@ class Recorder:
         context = multiprocessing.get_context(self.start_method)
         self.figures = {
             name: [probes.Figures(context) for _ in range(count)]
-            for name, count in (("samples", 1), ("batches", 1), ("workers", WORKERS))
+            for name, count in (("samples", 1), ("batches", 1), ("workers", WORKERS), ("training", WORKERS))
         }
 
     def in_hand(self) -> tuple[float, int | None] | None:
@@ -275,6 +226,9 @@ class Recorder:
         if self.alone:
             report("phase", "loader alone, as it is")
             loops["alone"] = self.trial(order, lambda: self.alone_trial(order))
+        if send_batch and order is not None:
+            order.left = self.batches_of_workers(batch_s)
+            report("items", list(order))
         probe_s, inner_s = empty_call_s()
         return Trials(
             layout=seen.layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=seen.reading,
@@ -335,26 +289,38 @@ class Recorder:
             order.left = MOST_BATCHES
         return walk(loader, self.budget_s, LEAST_BATCHES)
 
-    def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
-        figures = self.figures["workers"]
+    def batches_of_workers(self, batch_s: float) -> int:
+        """As many as a trial with workers can take at most."""
+        expected = int(self.budget_s * WORKERS / max(batch_s, 1e-6))
+        return min(MOST_BATCHES, max(LEAST_BATCHES * WORKERS, expected))
+
+    def loader_of_workers(self, order: Any, figures: list[probes.Figures], timeout_s: float = 0) -> DataLoader:
         probe = probes.Probe(figures, each_sample=False)
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
         dataset = probes.proxy_of(self.loader.dataset, probe)
         start = probes.NotedStart(self.loader.worker_init_fn, figures)
-        loader = trial_loader(self.loader, order, WORKERS, dataset, collate, start)
-        window = WORKERS * (self.loader.prefetch_factor or 2)
+        return trial_loader(self.loader, order, WORKERS, dataset, collate, start, timeout_s)
+
+    def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
+        loader = self.loader_of_workers(order, self.figures["workers"])
         least = LEAST_BATCHES * WORKERS
-        count = min(MOST_BATCHES, max(least, int(self.budget_s * WORKERS / max(batch_s, 1e-6))))
-        # A worker with nothing else to do needs one batch's time.
-        pause_s = 1.5 * batch_s + 0.005
-        ready = READY_BATCHES if pause_s < LONGEST_PAUSE_S else 0
+        # All that was asked for is there.
+        prefetch = loader.prefetch_factor
+        pause_s = 1.5 * prefetch * batch_s + 0.005
         if order is not None:
-            order.left = count + 2 * ready + window
+            order.left = self.batches_of_workers(batch_s) + WORKERS * (2 * READY_ROUNDS + prefetch)
         try:
-            loop = walk(loader, self.budget_s, least, ready, pause_s)
+            loop = walk(loader, self.budget_s, least, pause_s if pause_s < LONGEST_PAUSE_S else None)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise self.unpicklable(error) from error
         return loop
+
+    def training_trial(self, items: list | None, step: Callable[[Any], Any], timeout_s: float) -> Loop:
+        """In the calling process, which trains. `items`: the order, None for a stream; `timeout_s`: for a batch."""
+        loader = self.loader_of_workers(items, self.figures["training"], timeout_s)
+        window = WORKERS * loader.prefetch_factor
+        with kept_random_streams(), kept_signal_handler():
+            return train(loader, step, self.budget_s, window + LEAST_BATCHES * WORKERS)
 
     def alone_trial(self, order: Continued | None) -> Loop:
         user = self.loader
@@ -370,11 +336,3 @@ class Recorder:
             f"workers that start by {self.start_method} need a data set that can be pickled: {error}\n"
             "define its class and functions at the top level of a module, or use start method fork"
         )
-
-
-def mean_period(loop: Loop) -> float:
-    """Seconds from one batch to the next."""
-    takes = loop.takes
-    if len(takes) < 2:
-        return takes[0].got - takes[0].asked if takes else 0.0
-    return (takes[-1].got - takes[0].got) / (len(takes) - 1)

@@ -25,6 +25,7 @@ from torch.utils.data import DataLoader
 from . import answers, program
 from .apart import Progress
 from .batches import leaves
+from .costs import costs_of
 from .errors import ConfigurationError, PipesimError
 from .experiment import duration
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
@@ -257,7 +258,7 @@ class Watch:
         return model, answers.advice(recording, watched.tuned)
 
 
-def step_of(watched: Watched, samples: float, threads: int) -> StepTimes:
+def step_of(watched: Watched, samples: float, threads: int, workers: int) -> StepTimes:
     """The step as it was timed: free of the loader's interference where it was probed."""
     totals = watched.cached if watched.cached.steps > 0 else watched.as_it_is
     seconds = totals.step_s / totals.steps
@@ -266,17 +267,24 @@ def step_of(watched: Watched, samples: float, threads: int) -> StepTimes:
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         device = f"cuda:{torch.cuda.current_device()}"
     count = max(1, round(samples))
-    return StepTimes(device, threads, [(count, seconds)], [], None)
+    times = StepTimes(device, threads, [(count, seconds)], [], None)
+    if device == "cpu" and threads == 1 and workers > 0:
+        times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
+    return times
 
 
 def record_watched(watch: Watch) -> Recording:
     loader, watched = watch.loader, watch.watched
-    trials, costs, _ = measure(
+    recorder, trials, _ = measure(
         loader, BUDGET_S, LIMIT_S, Progress(watch.quiet), wants_batch=False, alone=watch.probe
     )
+    costs = costs_of(trials, recorder.figures)
+    if loader.num_workers > 0:
+        # A batch that is there takes no longer than batches took to come.
+        costs.receive = min(costs.receive, watched.as_it_is.waiting_s / watched.as_it_is.steps)
     around = Surroundings(
         name=watch.name or type(loader.dataset).__name__, ranks=ranks_here(),
-        step=step_of(watched, trials.batch_samples, torch.get_num_threads()),
+        step=step_of(watched, trials.batch_samples, torch.get_num_threads(), loader.num_workers),
         comments=[line.strip() for line in watched.report.splitlines()],
     )  # fmt: skip
     warnings = warnings_of(trials, costs, loader)

@@ -5,10 +5,12 @@ construction, with room for a busy machine; exact figures are CPU times. Exit co
 import os
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -29,7 +31,8 @@ from pipesim import answers, check, costs, experiment, probes, program, source  
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
-from pipesim.trials import Loop, Mixed, Recorder, Take, batch_sizes  # noqa: E402
+from pipesim.trials import Mixed, Recorder, batch_sizes
+from pipesim.walks import Loop, Take  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.1  # of a trial
@@ -82,7 +85,7 @@ class Arithmetic(unittest.TestCase):
 def takes(count, period_s, wall_s=0.001, cpu_s=0.0005, begin_s=10.0):
     """Batches that come every period_s, each after a next() of wall_s that costs cpu_s."""
     times = [begin_s + i * period_s for i in range(count)]
-    return [Take(time - wall_s, time, i * cpu_s) for i, time in enumerate(times)]
+    return [Take(time - wall_s, time, cpu_s) for time in times]
 
 
 class BatchSizes(unittest.TestCase):
@@ -114,15 +117,29 @@ class LoopArithmetic(unittest.TestCase):
         loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
         self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
 
-    def test_receiving_is_cpu_time_or_the_time_to_take_what_is_there(self):
-        loop = Loop(takes=takes(20, 0.01, cpu_s=0.0005), ready=takes(8, 0.1, wall_s=0.002))
-        self.assertAlmostEqual(costs.receiving(loop), 0.002)
-        loop = Loop(takes=takes(20, 0.01, cpu_s=0.003), ready=takes(8, 0.1, wall_s=0.002))
-        self.assertAlmostEqual(costs.receiving(loop), 0.003)
+    def test_receiving_is_the_whole_time_where_batches_are_there(self):
+        loop = Loop(takes=takes(20, 0.01, wall_s=0.004, cpu_s=0.001))
+        early = [[take.asked - 0.002 for take in loop.takes[worker::2]] for worker in range(2)]
+        receive, wait = costs.receiving(loop, self.figures(early), Loop(ready=takes(8, 0.1, wall_s=0.002)))
+        self.assertAlmostEqual(receive, 0.01)
+        self.assertEqual(wait, 0.0)
+        loop.steps = [0.007] * 20
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop())[0], 0.003)
+
+    def test_receiving_what_workers_make_late_is_cpu_time_or_the_time_to_take_what_is_there(self):
+        rest = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
+        for cpu_s, receive_s in ((0.0005, 0.002), (0.003, 0.003)):
+            loop = Loop(takes=takes(20, 0.01, wall_s=0.006, cpu_s=cpu_s))
+            late = [[take.got - 0.001 for take in loop.takes[worker::2]] for worker in range(2)]
+            receive, wait = costs.receiving(loop, self.figures(late), rest)
+            self.assertAlmostEqual(receive, receive_s)
+            self.assertAlmostEqual(wait, 0.007)
 
     def test_a_busy_workers_lock_is_what_taking_takes_longer(self):
         loop = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
         self.assertAlmostEqual(costs.waiting_for_the_lock(loop), 0.007)
+        loop.busy[0].queued = 0.004  # for a core is another wait
+        self.assertLess(costs.waiting_for_the_lock(loop), 0.007)
         self.assertEqual(costs.waiting_for_the_lock(Loop(ready=loop.ready, busy=loop.ready)), 0.0)
 
     def test_arriving_counts_batches_that_the_loop_waits_for(self):
@@ -240,6 +257,35 @@ class Costs(unittest.TestCase):
         self.assertGreater(recording.step.points[-1][1], 0.002)
         self.assertRegex(value(recording, "device.step"), r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?\}$")
 
+    def test_a_step_beside_workers_is_a_loop_over_fresh_batches(self):
+        seen, data = [], loaders.Numbers()
+
+        def step(batch):
+            seen.append(os.getpid())
+            loaders.make_step()(batch)
+
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
+        recording = record(data, batch_size=8, step=step)
+        self.assertEqual(set(seen), {os.getpid()}, "the step trains in the caller")
+        self.assertGreater(recording.costs.training, 0)
+        # The step alone limits the rate from above.
+        self.assertLess(recording.costs.training, 8 / (0.5 * recording.step.points[0][1]))
+        self.assertIn("2 workers and the step ", recording.text)
+        self.assertGreater(recording.step.beside_workers, 0.002)
+
+    def test_a_step_that_fails_beside_workers(self):
+        calls = []
+
+        def step(batch):
+            calls.append(1)
+            if len(calls) > 12 + costs.WORKERS and isinstance(batch[0], torch.Tensor) and batch[0].is_shared():
+                raise ValueError("no shared memory, please")
+            time.sleep(0.002)
+
+        with self.assertRaisesRegex(pipesim.RecordingFailed, "training beside 2 workers failed: ValueError: no shared"):
+            record(loaders.Numbers(), batch_size=8, step=step)
+
     def test_a_step_that_waits_holds_no_core(self):
         recording = record(loaders.Numbers(), batch_size=8, step=loaders.wait_for_a_device)
         self.assertIn("base: ", value(recording, "device.emulated"))
@@ -331,10 +377,14 @@ class LeavesAlone(unittest.TestCase):
         generator = torch.Generator().manual_seed(7)
         loader = DataLoader(dataset, batch_size=4, shuffle=True, generator=generator)
         torch.manual_seed(3), random.seed(3)
-        before = torch.get_rng_state(), random.getstate(), generator.get_state(), torch.get_num_threads()
+
+        def state():
+            handler = signal.getsignal(signal.SIGCHLD)
+            return torch.get_rng_state(), random.getstate(), generator.get_state(), torch.get_num_threads(), handler
+
+        before = state()
         record(loader, step=lambda batch: torch.rand(3))
-        after = torch.get_rng_state(), random.getstate(), generator.get_state(), torch.get_num_threads()
-        for was, now in zip(before, after):
+        for was, now in zip(before, state()):
             self.assertTrue(torch.equal(was, now) if isinstance(was, torch.Tensor) else was == now)
         self.assertEqual(dataset.seen, [])
         self.assertEqual(loader.num_workers, 0)

@@ -65,7 +65,7 @@ class Consumer final : public Actor {
   bool Copy();
   bool Launch();
   bool Submit();
-  Duration OnOneThread() const;
+  base::Duration OnOneThread() const;
   bool ReadBack();
   bool Meet();
   bool EndStep();

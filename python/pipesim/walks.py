@@ -1,0 +1,137 @@
+"""Walks over a loader that note what each next(loader), and each step, took."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from torch.utils.data import DataLoader
+
+from . import probes
+from .batches import touch
+
+MOST_BATCHES = 3_000
+READY_ROUNDS = 8  # batches of each worker taken when they are surely there: what receiving one takes
+# Longest pause that waits for ready batches: with slower ones receiving does not matter.
+LONGEST_PAUSE_S = 0.3
+TRAINING_BUDGETS = 3  # at most, of a walk with slow steps
+
+
+@dataclass
+class Take:
+    """One call of next(loader): when it was asked and when it came, the process's CPU time and the thread's
+    wait for a core meanwhile."""
+
+    asked: float
+    got: float
+    cpu: float = 0.0
+    queued: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Without the wait for a core."""
+        return max(self.cpu, self.got - self.asked - self.queued)
+
+
+@dataclass
+class Loop:
+    """One walk over a loader."""
+
+    began: float = 0.0  # iter(loader) called
+    started: float = 0.0  # iter(loader) returned
+    takes: list[Take] = field(default_factory=list)
+    ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
+    busy: list[Take] = field(default_factory=list)  # taken when they were there and the workers busy
+    touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
+    steps: list[float] = field(default_factory=list)  # seconds of each
+    shutdown: float = 0.0  # from the last batch until the workers were gone
+    ended: bool = False  # the loader had no more
+
+
+class Walk:
+    """One walk over a loader, and what it noted."""
+
+    def __init__(self, loader: DataLoader):
+        self.queue = probes.RunQueue()
+        self.loop = Loop(began=probes.now())
+        self.iterator = iter(loader)
+        self.loop.started = probes.now()
+
+    def take(self, into: list[Take]) -> Any:
+        queued, cpu, asked = self.queue.seconds(), time.process_time(), probes.now()
+        batch = next(self.iterator)
+        got = probes.now()
+        into.append(Take(asked, got, time.process_time() - cpu, self.queue.seconds() - queued))
+        return batch
+
+    def train(self, step: Callable[[Any], Any], batch: Any) -> None:
+        begin = probes.now()
+        step(batch)
+        self.loop.steps.append(probes.now() - begin)
+
+    def take_ready(self, workers: int, busy: bool, pause_s: float) -> Any:
+        """Batches of all workers, after a pause in which they came to rest; then, if `busy`, each one's next,
+        which is there, too, while its worker makes another one."""
+        time.sleep(pause_s)
+        for _ in range(workers):
+            batch = self.take(self.loop.ready)
+        begin = probes.now()
+        touch(batch)
+        middle = probes.now()
+        touch(batch)
+        self.loop.touches.append((middle - begin, probes.now() - middle))
+        for _ in range(workers if busy else 0):
+            batch = self.take(self.loop.busy)
+        return batch
+
+    def end(self, pause_s: float) -> Loop:
+        loop = self.loop
+        if not loop.ended:
+            time.sleep(min(pause_s, LONGEST_PAUSE_S))  # a batch in work would delay the workers' end
+        last = probes.now()
+        self.iterator = None  # its workers end here at the latest
+        loop.shutdown = probes.now() - (loop.takes[-1].got if loop.ended and loop.takes else last)
+        return loop
+
+
+def walk(loader: DataLoader, budget_s: float, least: int, pause_s: float | None = None) -> Loop:
+    """Takes batches until the budget is used and at least `least` came, or the loader ends. `pause_s`: in
+    which its workers come to rest, for batches that are taken then."""
+    walk = Walk(loader)
+    loop, batch = walk.loop, None
+    try:
+        while len(loop.takes) < least or probes.now() - loop.started < budget_s:
+            batch = walk.take(loop.takes)
+            if len(loop.takes) >= MOST_BATCHES:
+                break
+        for _ in range(0 if pause_s is None else READY_ROUNDS):
+            batch = walk.take_ready(loader.num_workers, loader.prefetch_factor > 1, pause_s)
+    except StopIteration:
+        loop.ended = True
+    del batch
+    return walk.end(pause_s or 0.0)
+
+
+def train(loader: DataLoader, step: Callable[[Any], Any], budget_s: float, least: int) -> Loop:
+    """Steps on fresh batches until the budget is used and at least `least` came, or a few budgets."""
+    walk = Walk(loader)
+    loop, batch = walk.loop, None
+    try:
+        while (spent := probes.now() - loop.started) < budget_s or (
+            len(loop.takes) < least and spent < TRAINING_BUDGETS * budget_s
+        ):
+            batch = walk.take(loop.takes)
+            walk.train(step, batch)
+    except StopIteration:
+        loop.ended = True
+    del batch
+    return walk.end(0.0)
+
+
+def mean_period(loop: Loop) -> float:
+    """Seconds from one batch to the next."""
+    takes = loop.takes
+    if len(takes) < 2:
+        return takes[0].got - takes[0].asked if takes else 0.0
+    return (takes[-1].got - takes[0].got) / (len(takes) - 1)
