@@ -5,7 +5,8 @@ Reads every #include under src/ and fails if one points to the right in
 
     base <- spec <- cost <- trace <- engine <- measure <- diagnose <- predict, calibrate <- advise <- sweep <- compare <- interop <- report <- app
 
-or includes a library in a folder that must not use it. See docs/architecture.md.
+or includes a library in a folder that must not use it, or if a header uses a name of another layer by a .cc file's
+using-declaration: that compiles only where both happen to be in one unity build. See docs/architecture.md.
 """
 
 import pathlib
@@ -49,6 +50,11 @@ OWNERS = [
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
+USING = re.compile(r"^\s*using (?:pipesim::)?(\w+)::(\w+);")
+DECLARED = re.compile(r"\b(?:class|struct|enum(?: class)?|using) (\w+)")
+COMMENT_OR_TEXT = re.compile(r'//.*|"(?:[^"\\]|\\.)*"')
+
+
 def folder_of(path):
     """'engine/torch' for 'engine/torch/plugin.h', 'spec' for 'spec/read.h'."""
     for engine in ENGINES:
@@ -88,7 +94,32 @@ def what_is_foreign(file, header):
     return None
 
 
+def used_names(text):
+    """{(layer, name)} of the using-declarations in a file."""
+    return {match.groups() for line in text.splitlines() if (match := USING.match(line)) and match[1] in ORDER}
+
+
+def leaks(texts):
+    """Places where a header uses a bare name of another layer that no header of its own layer declares."""
+    names = set().union(*(used_names(text) for text in texts.values()), set())
+    headers = {file: text for file, text in texts.items() if file.endswith(".h")}
+    for file, text in sorted(headers.items()):
+        own = folder_of(file).split("/")[0]
+        of_layer = "\n".join(text for other, text in headers.items() if folder_of(other).split("/")[0] == own)
+        known = set(DECLARED.findall(of_layer)) | {name for _, name in used_names(of_layer)}
+        for layer, name in sorted(names):
+            if layer == own or name in known:
+                continue
+            # A member may have the same name; a type stands before what it declares.
+            bare = re.compile(rf"(?<![\w:.>]){name}(?=( [\w*&]|[>&*]))")
+            for number, line in enumerate(text.splitlines(), 1):
+                if bare.search(COMMENT_OR_TEXT.sub("", line)):
+                    yield f"src/{file}:{number}: {layer}::{name} is used without its namespace"
+
+
 def problems_in(src):
+    texts = {p.relative_to(src).as_posix(): p.read_text(encoding="utf-8") for p in src.rglob("*.[hc]*")}
+    yield from leaks(texts)
     files = sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc", ".in"))
     for path in files:
         file = path.relative_to(src).as_posix()

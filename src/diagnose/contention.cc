@@ -5,12 +5,18 @@
 namespace pipesim::diagnose {
 namespace {
 
-/// Seconds of the measured window that CPU steps lost waiting for a core.
+/// Seconds of the measured window that steps lost waiting for a core: on the CPU, or in the host's
+/// calls that launch them on a GPU.
 double LostInSteps(const measure::Measurement& measurement) {
-  const double compute_s = measurement.consumer.compute_s;
-  if (measurement.effective.device_asynchronous) return 0;
-  const double waiting_s =
-      compute_s * measurement.resources.trainer_contended_fraction.value_or(0);
+  const double waiting = measurement.resources.trainer_contended_fraction.value_or(0);
+  const measure::Consumer& consumer = measurement.consumer;
+  if (measurement.effective.device_asynchronous) {
+    // Beside an emulated device the host's waits are known one by one.
+    if (measurement.effective.device.IsEmulated()) return 0;
+    return (consumer.host_s - consumer.receive_s.value_or(0)) * waiting;
+  }
+  const double compute_s = consumer.compute_s;
+  const double waiting_s = compute_s * waiting;
   if (!StepIsKnownAlone(measurement)) return waiting_s;
   // Alone is without the run's own workers; other programs were there all the same.
   const double alone_s = measurement.demands.step_s.value_or(0);

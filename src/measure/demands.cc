@@ -68,7 +68,8 @@ void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& 
   const spec::PrepareKind kind = experiment.prepare.kind;
   if (kind == spec::PrepareKind::kNone) return;
   const auto all_s = MeanSeconds(trace, Series::kPrepareTime, window);
-  auto& measured = kind == spec::PrepareKind::kWait ? demands.prepare_wait_s : demands.prepare_cpu_s;
+  auto& measured =
+      kind == spec::PrepareKind::kWait ? demands.prepare_wait_s : demands.prepare_cpu_s;
   const double known_s =
       kind == spec::PrepareKind::kWait ? *demands.prepare_cpu_s : *demands.prepare_wait_s;
   measured.reset();
@@ -83,6 +84,10 @@ std::optional<double> Alone(const Demands& demands, const spec::Experiment& expe
          static_cast<double>(experiment.loader.batch_size);
 }
 
+bool IsOnGpu(const trace::Effective& effective) {
+  return effective.device_asynchronous && !effective.device.IsEmulated();
+}
+
 /// The training thread's work for one step, without taking batches over. In the first step on a GPU
 /// libraries set themselves up (cuDNN takes a second); where the window holds that step, the others
 /// count.
@@ -90,9 +95,7 @@ double HostSecondsOfStep(const trace::RunTrace& trace, const Window& window,
                          const Consumer& consumer) {
   const auto steps = static_cast<double>(window.last_step - window.first_step);
   const double all_s = (consumer.host_s - consumer.receive_s.value_or(0)) / steps;
-  const trace::Effective& effective = trace.effective;
-  const bool on_gpu = effective.device_asynchronous && !effective.device.IsEmulated();
-  if (!on_gpu || window.first_step > 0 || trace.progress.empty()) return all_s;
+  if (!IsOnGpu(trace.effective) || window.first_step > 0 || trace.progress.empty()) return all_s;
   const trace::Checkpoint& set_up = trace.progress.front();
   if (set_up.steps >= window.last_step) return all_s;
   const Duration later =
@@ -189,6 +192,9 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
       steps;
   demands.h2d_s = CopySeconds(trace, window, steps);
   demands.host_s = HostSecondsOfStep(trace, window, consumer);
+  // The host's calls are not timed one by one: their time holds what they waited for a core.
+  if (IsOnGpu(trace.effective) && moves)
+    *demands.host_s *= 1 - TrainerContendedFraction(*moves).value_or(0);
   const auto in = [&](trace::Role role, trace::State state) {
     return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) / steps;
   };

@@ -137,10 +137,7 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
     r.foreign_cores =
         std::max(0.0, (*moves.machine_cpu_s - *moves.process_cpu_s) / moves.covered_s);
   }
-  if (moves.trainer_wait_s && moves.trainer_on_core_s) {
-    const double wanted_s = *moves.trainer_wait_s + *moves.trainer_on_core_s;
-    if (wanted_s > 0) r.trainer_contended_fraction = *moves.trainer_wait_s / wanted_s;
-  }
+  r.trainer_contended_fraction = TrainerContendedFraction(moves);
   // Without workers there is no wait of theirs.
   if (moves.process_cpu_s && moves.trainer_wait_s)
     r.runnable_threads = (*moves.process_cpu_s + *moves.trainer_wait_s +
@@ -149,6 +146,12 @@ void FillCpu(Resources& r, const CounterMoves& moves) {
 }
 
 }  // namespace
+
+std::optional<double> TrainerContendedFraction(const CounterMoves& moves) {
+  if (!moves.trainer_wait_s || !moves.trainer_on_core_s) return std::nullopt;
+  const double wanted_s = *moves.trainer_wait_s + *moves.trainer_on_core_s;
+  return wanted_s > 0 ? std::optional(*moves.trainer_wait_s / wanted_s) : std::nullopt;
+}
 
 std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window) {
   const std::vector<ResourceSample>& samples = trace.resources;

@@ -24,6 +24,10 @@ struct CounterMoves {
 /// nullopt when the samples cover less than half of the window.
 std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window);
 
+/// Of the time that the trainer's threads wanted a core, the share that they waited for one.
+/// nullopt where that was not counted.
+std::optional<double> TrainerContendedFraction(const CounterMoves& moves);
+
 /// Bytes that this process made the kernel fetch from block devices between two instants. nullopt
 /// if the kernel does not count them, or with fewer than five samples between the instants.
 std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,

@@ -83,6 +83,9 @@ class VirtualPredictor {
     if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
     if (!std::exchange(settled_, true)) Settle();
     const double rate = Run(variant).value_or(of_bound_ * bound);
+    // What is answered by bounds later has a gain over the run as it is, not over its model's
+    // error.
+    if (variant == now_) of_bound_ = rate / bound;
     known_.emplace_back(variant, rate);
     return rate;
   }
@@ -185,8 +188,7 @@ class VirtualPredictor {
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
     const auto trace = RunSteps(variant, experiment, least, std::max(least, wanted), epoch);
     if (!trace || trace->progress.empty()) return std::nullopt;
-    if (IsCached(experiment))
-      return SamplesPerSecond(*trace, experiment, epoch, epoch);
+    if (IsCached(experiment)) return SamplesPerSecond(*trace, experiment, epoch, epoch);
     const trace::Checkpoint& last = trace->progress.back();
     const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
     return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s
@@ -218,8 +220,8 @@ class VirtualPredictor {
     control.stop = stop_;
     control.only_rate = true;
     const std::int64_t before = executor_->Events();
-    const auto trace = std::make_shared<const trace::RunTrace>(
-        executor_->Run(experiment, pipeline, control));
+    const auto trace =
+        std::make_shared<const trace::RunTrace>(executor_->Run(experiment, pipeline, control));
     // What it took, not what its steps could have taken: most variants soon repeat themselves.
     spent_s_ += SecondsOfRun(experiment, pipeline, trace->steps, executor_->Events() - before);
     if (is_now) of_now_.emplace(steps, trace);
@@ -285,7 +287,7 @@ class VirtualPredictor {
   bool settled_ = false;
   bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
-  double of_bound_ = 1;  ///< the measured rate over its bound
+  double of_bound_ = 1;  ///< the rate over its bound: the measured one, then the predicted one
   std::vector<std::pair<Variant, double>> known_;
 };
 

@@ -48,8 +48,28 @@ def say_of(file, include):
         return done.returncode, done.stdout
 
 
+# A header's line, and whether it passes beside a .cc file of its layer that says `using base::Duration;`.
+HEADER_LINES = [("Duration Left() const;", False), ("base::Duration Left() const;", True), ("// Duration x", True),
+                ("std::vector<Duration> left;", False), ("using base::Duration; Duration left;", True),
+                ("int Duration = 0;", True)]
+
+
+def passes(line):
+    with tempfile.TemporaryDirectory() as folder:
+        layer = pathlib.Path(folder) / "engine"
+        layer.mkdir()
+        (layer / "a.cc").write_text("using base::Duration;\n", encoding="utf-8")
+        (layer / "b.h").write_text(f"#pragma once\n{line}\n", encoding="utf-8")
+        done = subprocess.run([sys.executable, CHECKER, folder], capture_output=True, text=True)
+        return done.returncode == 0
+
+
 def main():
     failures = 0
+    for line, right in HEADER_LINES:
+        if passes(line) != right:
+            failures += 1
+            print(f"a header's {line!r}: expected it to {'pass' if right else 'fail'}")
     for file, include, expected in CASES:
         code, said = say_of(file, include)
         right = (code == 0 and said == "") if expected is None else (

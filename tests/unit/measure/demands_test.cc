@@ -56,6 +56,18 @@ TEST(Demands, OfAGpusHostDoNotHoldTheSetUpOfItsLibraries) {
   EXPECT_NEAR(host_s(), 0.005, 1e-6);
 }
 
+// 32 workers burning on 16 cores beside a launch-bound mlp: the trainer's threads waited for a core
+// half of the time, all of it inside calls to CUDA.
+TEST(Demands, OfAGpusHostDoNotHoldItsWaitForACore) {
+  const Pipeline pipeline{.workers = 2, .host = Ms(4), .forward = Ms(1), .asynchronous = true};
+  trace::RunTrace trace = TraceOf(pipeline);
+  tests::AddUse(trace, {.trainer_cores = 0.45, .trainer_wait_cores = 0.15}, 21);
+  const auto host_s = [&] { return *Measured(trace, ExperimentOf(pipeline)).demands.host_s; };
+  EXPECT_NEAR(host_s(), 0.004, 1e-6);  // beside an emulated device each wait is known
+  trace.effective.device = spec::DeviceId::Cuda(0);
+  EXPECT_NEAR(host_s(), 0.003, 1e-6);
+}
+
 TEST(Demands, PutWaitingPreparationApartFromCpuWork) {
   const Pipeline pipeline{.workers = 2, .prepare = Ms(3), .forward = Ms(4)};
   spec::Experiment experiment = ExperimentOf(pipeline);

@@ -62,6 +62,22 @@ TEST(VirtualPredictor, WorkersAndDemandsChangeTheRateAsTheyMust) {
   EXPECT_NEAR(c.predict(diagnose::Scaled(two, diagnose::Demand::kStep, 0.5)), 2000, 2);
 }
 
+// A real run at 0.9 times what its model says: where there is no time left for a change, bounds
+// that say that it changes nothing are no gain and no loss of 10 %.
+TEST(VirtualPredictor, BoundsAnswerForChangesOfTheModelsRun) {
+  const Case c(kTwoWorkers);
+  measure::Measurement slower = c.report.measurement;
+  *slower.result.samples_per_s *= 0.9;
+  const cost::Pipeline pipeline = Resolve(c.experiment, c.basis).pipeline;
+  base::StopFlag stop;
+  const auto predict = PredictInVirtualTime(c.experiment, pipeline, slower, &stop);
+  const double now = predict(c.now);
+  stop.Set();
+  Variant deeper = c.now;
+  deeper.settings.loader.prefetch_factor *= 2;
+  EXPECT_NEAR(predict(deeper) / now, 1, 1e-9);
+}
+
 TEST(VirtualPredictor, RunsEveryAcceleratorOfAChange) {
   // Three on a storage of 2500 samples/s for all, each good for 1000: twice its speed suffices.
   const Case c(
