@@ -94,6 +94,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       cache(cost::SampleCache::Of(of, costs)),
       skips_periods(RepeatsItself(of, costs, control)),
       is_asked(control.enough != nullptr),
+      stop(control.stop),
       builder(now, of.run.seed,
               {.max_buckets = control.only_rate ? kCoarseBuckets : kBuckets,
                .keep_spans = control.keep_spans,
@@ -186,9 +187,13 @@ void VirtualRun::Visit(StateVisitor& visitor) {
 }
 
 void VirtualRun::Loop() {
+  constexpr std::int64_t kLookEvery = 1 << 14;  // some milliseconds of computing
   Recurrence recurrence(*this);
-  while (!over) {
+  for (std::int64_t events_here = 1; !over; ++events_here) {
     ++simulated;
+    // Not only when the monitor looks: the later, the longer it computes until then.
+    if (events_here % kLookEvery == 1 && stop != nullptr && stop->IsSet())
+      End(trace::EndReason::kInterrupted);
     const Instant event{Duration(events.first_time())};
     if (transfers && transfers->next() <= std::min(event, processors.next())) {
       now = transfers->next();

@@ -114,6 +114,7 @@ struct VirtualRun {
   std::optional<cost::SampleCache> cache;  ///< in front of the storage
   const bool skips_periods;                ///< its state may recur, see recurrence.h
   const bool is_asked;                     ///< by the monitor, whether it may end
+  const base::StopFlag* const stop;        ///< ends the run once it is set; or nullptr
   trace::TraceBuilder builder;             ///< of the first rank, and of what all share
   std::deque<Rank> ranks;
   std::optional<Barrier> barrier;          ///< after each step of all ranks (run.barrier)

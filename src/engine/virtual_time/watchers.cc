@@ -13,9 +13,6 @@ Monitor::Monitor(VirtualRun& run, const RunControl& control, int id)
 
 void Monitor::Resume(Duration) {
   if (run_.Stuck()) throw std::logic_error("virtual run: all threads wait for each other");
-  if (control_.stop != nullptr && control_.stop->IsSet()) {
-    run_.End(trace::EndReason::kInterrupted);
-  }
   SampleResources();
   if (control_.enough && !run_.ending()) {
     if (const auto reason = control_.enough(run_.builder.trace(), run_.now)) run_.End(*reason);

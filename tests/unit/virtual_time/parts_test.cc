@@ -1,7 +1,9 @@
 // The optimized parts of virtual time, each against a simple implementation.
 #include <rapidcheck/gtest.h>
 
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "base/drawn.h"
 #include "engine/sample_draws.h"
@@ -86,6 +88,28 @@ TEST(VirtualExecutor, DoesNotDependOnEarlierRuns) {
   const Duration alone = end(experiment);
   EXPECT_NE(end(other), alone);
   EXPECT_EQ(end(experiment), alone);
+}
+
+// Virtual time until the monitor looks again, 100 ms, is a minute of computing here.
+TEST(VirtualExecutor, StopsSoonWhereverVirtualTimeStands) {
+  auto experiment = Stages(1, 0s, 0s, 0);
+  experiment.run.steps = 1'000'000'000'000;
+  experiment.loader.batch_size = 1;
+  experiment.prepare.cost = Exponential(2ns);
+  experiment.device.step_base = Fixed(1ns);
+  base::StopFlag stop;
+  RunControl control;
+  control.stop = &stop;
+  std::thread later([&] {
+    std::this_thread::sleep_for(100ms);
+    stop.Set();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const trace::RunTrace trace = Predict(experiment, cost::Stated(experiment), control);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  later.join();
+  EXPECT_EQ(trace.end_reason, trace::EndReason::kInterrupted);
+  EXPECT_LT(took, 10s);
 }
 
 }  // namespace
