@@ -160,16 +160,16 @@ def turns(loop: Loop) -> list[float]:
     return [after.asked - take.asked - step for take, after, step in zip(loop.takes, loop.takes[1:], steps)]
 
 
-def receiving(flow: Loop, figures: list[Figures], rest: Loop) -> tuple[float, float]:
+def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> tuple[float, float]:
     """What the parent takes for a batch, and how much longer where the batch's worker is busy.
 
-    Where most batches were there when they were asked for, nothing else held the parent up: it is the whole time,
-    and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers rest
+    Where most batches were there when they were asked for, made and sent, nothing else held the parent up: it is
+    the whole time, and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers rest
     (`rest`), whichever is longer: both hold up the training loop. The latter is wall time (worker and parent talk
     about each tensor), so its lower quartile counts."""
     cpu = typical([take.cpu for take in flow.takes[1:]])
     seen, spent = made_before(flow, figures), turns(flow)
-    there = [spent[position] for position, before in seen if before > 0 and position < len(spent)]
+    there = [spent[position] for position, before in seen if before > send and position < len(spent)]
     if there and len(there) > MOST_OF * len(seen):
         return max(cpu, mean(there)), 0.0
     ready = sorted(take.seconds for take in rest.ready)
@@ -272,7 +272,8 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
     )
-    receive, receive_wait = receiving(flow, at_work, rest)
+    send = sending(worker_rows)
+    receive, receive_wait = receiving(flow, at_work, rest, send)
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -281,7 +282,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use: that is a part of sending.
-        send=sending(worker_rows) + more,
+        send=send + more,
         receive=receive, receive_wait=receive_wait,
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),

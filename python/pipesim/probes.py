@@ -159,6 +159,15 @@ class Probe:
             self.queue = RunQueue()  # not while a sample is in hand: it opens a file
         return result
 
+    def call_all(self, function: Callable, arguments: list) -> list:
+        """function of each argument, one sample each: noted as one batch, which costs a short sample nothing."""
+        self.begin.note(len(arguments))
+        mine = self.own or self.mine()
+        mine.head[CURRENT], mine.head[IN_HAND] = NO_INDEX, now()
+        results = [function(argument) for argument in arguments]
+        mine.head[IN_HAND] = 0.0
+        return results
+
     def timed(self, function: Callable, argument: Any, samples: int, mine: Figures) -> Any:
         queue = self.queue
         if queue is not None:
@@ -215,6 +224,13 @@ class BulkProxy(MapProxy):
         return self._probe.call(self._dataset.__getitems__, indices, max(1, len(indices)))
 
 
+class BatchProxy(MapProxy):
+    """Notes batches, not samples: PyTorch's fetch loop asks for a whole batch where it can."""
+
+    def __getitems__(self, indices: list) -> Any:
+        return self._probe.call_all(self._dataset.__getitem__, indices)
+
+
 class IterableProxy(Proxy, IterableDataset):
     def __iter__(self) -> Iterator[Any]:
         iterator = iter(self._dataset)
@@ -229,10 +245,13 @@ class IterableProxy(Proxy, IterableDataset):
             yield sample
 
 
-def proxy_of(dataset: Any, probe: Probe) -> Proxy:
+def proxy_of(dataset: Any, probe: Probe, each_sample: bool = True) -> Proxy:
+    """`each_sample`: notes each, so that one that hangs is known."""
     if isinstance(dataset, IterableDataset):
         return IterableProxy(dataset, probe)
-    return BulkProxy(dataset, probe) if getattr(dataset, "__getitems__", None) else MapProxy(dataset, probe)
+    if getattr(dataset, "__getitems__", None):
+        return BulkProxy(dataset, probe)
+    return MapProxy(dataset, probe) if each_sample else BatchProxy(dataset, probe)
 
 
 class TimedCollate:
@@ -240,12 +259,15 @@ class TimedCollate:
 
     def __init__(self, collate: Callable, probe: Probe):
         self.collate, self.probe = collate, probe
+        self.queue: RunQueue | None = None  # of the thread that collates
         self.keeps = False  # the first batch and its samples
         self.samples: Any = None
         self.batch: Any = None
         self.made = 0
 
     def __call__(self, samples: Any) -> Any:
+        if self.queue is None:
+            self.queue = RunQueue()
         cpu, wall = thread_cpu(), now()
         try:
             batch = self.collate(samples)
@@ -259,7 +281,7 @@ class TimedCollate:
         self.probe.mine().batches.append(
             wall if begin.wall is None else begin.wall, end,
             end_cpu - (cpu if begin.wall is None else begin.cpu), end - wall, end_cpu - cpu,
-            time.process_time(), float(begin.samples or counted), run_queue_wait(),
+            time.process_time(), float(begin.samples or counted), self.queue.seconds(),
         )  # fmt: skip
         begin.wall, begin.samples = None, 0
         self.made += 1

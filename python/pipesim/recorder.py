@@ -22,7 +22,7 @@ from .experiment import Section, drawn, duration, size
 from .source import Place
 from .step import StepTimes, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
-from .walks import Loop
+from .walks import Loop, mean_period
 
 BUDGET_S = 2.0  # of each trial; slow data sets take as long as a few batches need
 LIMIT_S = 60.0  # a sample that takes longer hangs
@@ -329,18 +329,18 @@ def measure(
 
 
 def training_loop(
-    recorder: Recorder, items: list | None, step: Callable[[Any], Any], limit_s: float
+    recorder: Recorder, items: list | None, step: Callable[[Any], Any], batch_s: float, limit_s: float
 ) -> Loop:
     try:
-        return recorder.training_trial(items, step, limit_s)
+        return recorder.training_trial(items, step, batch_s, limit_s)
     except Exception as error:
         raise RecordingFailed(f"training beside {WORKERS} workers failed: {type(error).__name__}: {error}") from error
 
 
 def with_step(
     recorder: Recorder,
+    trials: Trials,
     reported: dict[str, Any],
-    samples: int,
     step: Callable[[Any], Any],
     limit_s: float,
     progress: Progress,
@@ -348,10 +348,10 @@ def with_step(
     """The step over a few batch sizes, then in a loop over a loader with workers. Not if it computes on several
     threads: these compete with the workers for cores, which a prediction adds by itself."""
     progress.show("step: over a few batch sizes")
-    times, loop = time_step(step, pickle.loads(reported["batch"]), samples), None
+    times, loop = time_step(step, pickle.loads(reported["batch"]), max(1, trials.first_samples)), None
     if times.device != "cpu" or times.threads == 1:
         progress.show(f"training: steps beside {WORKERS} workers")
-        loop = training_loop(recorder, reported.get("items"), step, limit_s)
+        loop = training_loop(recorder, reported.get("items"), step, mean_period(trials.loops["batches"]), limit_s)
     if times.device == "cpu" and loop and len(loop.steps) > 1:
         times.beside_workers = typical(loop.steps[1:])
     progress.clear()
@@ -384,7 +384,7 @@ def record(
     recorder, trials, reported = measure(loader, budget_s, limit_s, progress, step is not None)
     times, training = None, None
     if step is not None and trials.sendable:
-        times, training = with_step(recorder, reported, max(1, trials.first_samples), step, limit_s, progress)
+        times, training = with_step(recorder, trials, reported, step, limit_s, progress)
     costs = costs_of(trials, recorder.figures, training)
     warnings = warnings_of(trials, costs, loader)
     if step is not None and not trials.sendable:

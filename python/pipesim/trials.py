@@ -35,6 +35,7 @@ WORKERS = 2  # the smallest number that shows what several processes cost
 # Batches of a trial at least; a mean over fewer says little.
 LEAST_BATCHES = 6
 STREAM_SEARCH = 3  # times the budget
+SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
 
 
 @dataclass
@@ -294,15 +295,17 @@ class Recorder:
         expected = int(self.budget_s * WORKERS / max(batch_s, 1e-6))
         return min(MOST_BATCHES, max(LEAST_BATCHES * WORKERS, expected))
 
-    def loader_of_workers(self, order: Any, figures: list[probes.Figures], timeout_s: float = 0) -> DataLoader:
+    def loader_of_workers(
+        self, order: Any, figures: list[probes.Figures], batch_s: float, timeout_s: float = 0
+    ) -> DataLoader:
         probe = probes.Probe(figures, each_sample=False)
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
-        dataset = probes.proxy_of(self.loader.dataset, probe)
+        dataset = probes.proxy_of(self.loader.dataset, probe, each_sample=batch_s > SLOW_BATCH_S)
         start = probes.NotedStart(self.loader.worker_init_fn, figures)
         return trial_loader(self.loader, order, WORKERS, dataset, collate, start, timeout_s)
 
     def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
-        loader = self.loader_of_workers(order, self.figures["workers"])
+        loader = self.loader_of_workers(order, self.figures["workers"], batch_s)
         least = LEAST_BATCHES * WORKERS
         # All that was asked for is there.
         prefetch = loader.prefetch_factor
@@ -315,9 +318,12 @@ class Recorder:
             raise self.unpicklable(error) from error
         return loop
 
-    def training_trial(self, items: list | None, step: Callable[[Any], Any], timeout_s: float) -> Loop:
-        """In the calling process, which trains. `items`: the order, None for a stream; `timeout_s`: for a batch."""
-        loader = self.loader_of_workers(items, self.figures["training"], timeout_s)
+    def training_trial(
+        self, items: list | None, step: Callable[[Any], Any], batch_s: float, timeout_s: float
+    ) -> Loop:
+        """In the calling process, which trains. `items`: the order, None for a stream; `batch_s`: in which one is
+        made; `timeout_s`: for a batch."""
+        loader = self.loader_of_workers(items, self.figures["training"], batch_s, timeout_s)
         window = WORKERS * loader.prefetch_factor
         with kept_random_streams(), kept_signal_handler():
             return train(loader, step, self.budget_s, window + LEAST_BATCHES * WORKERS)

@@ -120,18 +120,19 @@ class LoopArithmetic(unittest.TestCase):
     def test_receiving_is_the_whole_time_where_batches_are_there(self):
         loop = Loop(takes=takes(20, 0.01, wall_s=0.004, cpu_s=0.001))
         early = [[take.asked - 0.002 for take in loop.takes[worker::2]] for worker in range(2)]
-        receive, wait = costs.receiving(loop, self.figures(early), Loop(ready=takes(8, 0.1, wall_s=0.002)))
+        receive, wait = costs.receiving(loop, self.figures(early), Loop(ready=takes(8, 0.1, wall_s=0.002)), 0.001)
         self.assertAlmostEqual(receive, 0.01)
         self.assertEqual(wait, 0.0)
         loop.steps = [0.007] * 20
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop())[0], 0.003)
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.001)[0], 0.003)
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.0021)[0], 0.001, msg="on its way")
 
     def test_receiving_what_workers_make_late_is_cpu_time_or_the_time_to_take_what_is_there(self):
         rest = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
         for cpu_s, receive_s in ((0.0005, 0.002), (0.003, 0.003)):
             loop = Loop(takes=takes(20, 0.01, wall_s=0.006, cpu_s=cpu_s))
             late = [[take.got - 0.001 for take in loop.takes[worker::2]] for worker in range(2)]
-            receive, wait = costs.receiving(loop, self.figures(late), rest)
+            receive, wait = costs.receiving(loop, self.figures(late), rest, 0.001)
             self.assertAlmostEqual(receive, receive_s)
             self.assertAlmostEqual(wait, 0.007)
 
