@@ -4,6 +4,8 @@ import dataclasses
 import math
 import statistics
 
+from measured_runs import variation
+
 RECORDED_AT = (0, 2)  # what a recording has seen is no prediction
 MEAN_LIMIT = {"recording": 0.05, "description": 0.10}
 P95_LIMIT = 0.12
@@ -16,7 +18,7 @@ class Row:
 
     program: str
     rates: dict       # workers -> median of the measured rates
-    cvs: dict
+    cvs: dict         # of those that were measured more than once
     predicted: dict   # workers -> rate
     basis: str
 
@@ -37,10 +39,6 @@ class Row:
         return abs(counts.index(true) - counts.index(said)) <= 1 or self.rates[said] >= NEAR_BEST * self.rates[true]
 
 
-def variation(rates):
-    return statistics.stdev(rates) / statistics.mean(rates) if len(rates) > 1 else 0.0
-
-
 def rows_of(measured, basis):
     for program, entry in sorted(measured["programs"].items()):
         rates = {int(workers): [each["samples_per_s"] for each in answers if "samples_per_s" in each]
@@ -50,7 +48,7 @@ def rows_of(measured, basis):
                      for workers, each in entry.get("predicted", {}).get(basis, {}).items() if "samples_per_s" in each}
         if rates and predicted:
             yield Row(program, {workers: statistics.median(each) for workers, each in rates.items()},
-                      {workers: variation(each) for workers, each in rates.items()}, predicted, basis)
+                      {workers: variation(each) for workers, each in rates.items() if len(each) > 1}, predicted, basis)
 
 
 def percentile(values, share):

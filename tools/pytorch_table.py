@@ -15,7 +15,8 @@ def summary(name, rows):
     errors = [abs(error) for row in rows for error in row.errors().values()]
     if not errors:
         return ""
-    cv = statistics.mean(each for row in rows for each in row.cvs.values())
+    cvs = [each for row in rows for each in row.cvs.values()]
+    cv = statistics.mean(cvs) if cvs else 0.0
     right = sum(row.best_is_right() for row in rows)
     return (f"| {name} | {len(rows)} | {len(errors)} | {per_cent(statistics.mean(errors))} | "
             f"{per_cent(max(MEAN_LIMIT[rows[0].basis], 2 * cv))} | {per_cent(statistics.median(errors))} | "
