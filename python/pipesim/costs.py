@@ -20,7 +20,7 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise.
 FROM_DISK = 0.5
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
-MOST_OF = 0.5  # the share of batches that makes a case the usual one
+MOST_WAITED = 0.1  # of a loop's time: up to this share it does not wait for its workers
 
 
 @dataclass
@@ -163,15 +163,17 @@ def turns(loop: Loop) -> list[float]:
 def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> tuple[float, float]:
     """What the parent takes for a batch, and how much longer where the batch's worker is busy.
 
-    Where most batches were there when they were asked for, made and sent, nothing else held the parent up: it is
-    the whole time, and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers rest
-    (`rest`), whichever is longer: both hold up the training loop. The latter is wall time (worker and parent talk
-    about each tensor), so its lower quartile counts."""
+    Where the loop hardly ever waited for a batch to be made and sent, nothing but the parent held it up: it is the
+    whole time, and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers
+    rest (`rest`), whichever is longer: both hold up the training loop. The latter is wall time (worker and parent
+    talk about each tensor), so its lower quartile counts."""
     cpu = typical([take.cpu for take in flow.takes[1:]])
-    seen, spent = made_before(flow, figures), turns(flow)
-    there = [spent[position] for position, before in seen if before > send and position < len(spent)]
-    if there and len(there) > MOST_OF * len(seen):
-        return max(cpu, mean(there)), 0.0
+    spent = turns(flow)
+    seen = [(spent[position], before) for position, before in made_before(flow, figures) if position < len(spent)]
+    whole = sum(seconds for seconds, _ in seen)
+    waited = sum(max(0.0, send - before) for _, before in seen)
+    if seen and waited < MOST_WAITED * whole:
+        return max(cpu, (whole - waited) / len(seen)), 0.0
     ready = sorted(take.seconds for take in rest.ready)
     return max(cpu, ready[len(ready) // 4] if ready else 0.0), waiting_for_the_lock(rest)
 

@@ -125,7 +125,7 @@ class LoopArithmetic(unittest.TestCase):
         self.assertEqual(wait, 0.0)
         loop.steps = [0.007] * 20
         self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.001)[0], 0.003)
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.0021)[0], 0.001, msg="on its way")
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.005)[0], 0.001, msg="on its way")
 
     def test_receiving_what_workers_make_late_is_cpu_time_or_the_time_to_take_what_is_there(self):
         rest = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))

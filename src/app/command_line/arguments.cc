@@ -243,6 +243,8 @@ std::vector<std::string> WithChanges(
     // How this report is shown and proved; pasted, an export would overwrite it.
     const std::string_view name = argument.option->name;
     if (name == "export" || name == "open" || name == "prove") continue;
+    // Said of the run as it is.
+    if (!changes.empty() && (name == "expect" || name == "observed")) continue;
     const bool is_set = argument.option->name == "set";
     const std::string path = is_set ? argument.value.substr(0, argument.value.find('='))
                                     : std::string(argument.option->path);

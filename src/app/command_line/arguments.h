@@ -41,7 +41,8 @@ Arguments ForCommand(const Arguments& arguments, std::string_view command);
 
 /// The same command with `changes` (experiment keys and values): removes flags that set one of
 /// these keys and appends the new ones, as a short flag where one exists. Leaves out --export and
-/// --open, whose file holds the present report. Starts with "pipesim".
+/// --open, whose file holds the present report, and with changes --expect and --observed, which say
+/// something of the run without them. Starts with "pipesim".
 std::vector<std::string> WithChanges(
     const Arguments& arguments, const std::vector<std::pair<std::string, std::string>>& changes);
 

@@ -118,6 +118,16 @@ TEST(Arguments, AChangeDoesNotExportToTheSameFileAgain) {
               ElementsAre("pipesim", "--batch", "8", "--workers", "8"));
 }
 
+TEST(Arguments, AChangeDoesNotExpectWhatIsTrueOfTheRunWithoutIt) {
+  const Arguments typed = ParseArguments({"--expect", "cpu-contention", "--observed",
+                                          "samples_per_s=450", "--require", "samples_per_s>=400"});
+  EXPECT_THAT(WithChanges(typed, {{"loader.workers", "8"}}),
+              ElementsAre("pipesim", "--require", "samples_per_s>=400", "--workers", "8"));
+  EXPECT_THAT(WithChanges(typed, {}),
+              ElementsAre("pipesim", "--expect", "cpu-contention", "--observed",
+                          "samples_per_s=450", "--require", "samples_per_s>=400"));
+}
+
 TEST(Arguments, AChangeWithoutAShortFlagIsASet) {
   EXPECT_THAT(WithChanges(ParseArguments({"--batch", "8"}), {{"loader.in_order", "false"}}),
               ElementsAre("pipesim", "--batch", "8", "--set", "loader.in_order=false"));
