@@ -48,8 +48,6 @@ OWNERS = [
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-
-
 USING = re.compile(r"^\s*using (?:pipesim::)?(\w+)::(\w+);")
 DECLARED = re.compile(r"\b(?:class|struct|enum(?: class)?|using) (\w+)")
 COMMENT_OR_TEXT = re.compile(r'//.*|"(?:[^"\\]|\\.)*"')
@@ -118,12 +116,11 @@ def leaks(texts):
 
 
 def problems_in(src):
-    texts = {p.relative_to(src).as_posix(): p.read_text(encoding="utf-8") for p in src.rglob("*.[hc]*")}
-    yield from leaks(texts)
     files = sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc", ".in"))
-    for path in files:
-        file = path.relative_to(src).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    texts = {p.relative_to(src).as_posix(): p.read_text(encoding="utf-8") for p in files}
+    yield from leaks(texts)
+    for file, text in texts.items():
+        for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             if not match:
                 continue

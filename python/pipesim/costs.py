@@ -118,8 +118,8 @@ def batches_of(figures: list[Figures]) -> list[list[list[float]]]:
     return [worker.batches.read()[1:] for worker in figures]
 
 
-def batches_of_all(figures: list[Figures]) -> list[list[float]]:
-    return [row for rows in batches_of(figures) for row in rows]
+def flat(worker_rows: list[list[list[float]]]) -> list[list[float]]:
+    return [row for rows in worker_rows for row in rows]
 
 
 def sending(worker_rows: list[list[list[float]]]) -> float:
@@ -269,7 +269,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     rest = trials.loops["workers"]
     flow, at_work = (rest, figures["workers"]) if training is None else (training, figures["training"])
     worker_rows = batches_of(at_work)
-    made_there = batches_of_all(at_work)
+    made_there = flat(worker_rows)
     more = max(
         surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
@@ -292,7 +292,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         read_bytes=read,
         rates={
             0: rate(trials.loops["batches"], here, 1),
-            WORKERS: rate(rest, samples_of(batches_of_all(figures["workers"]), samples), WORKERS),
+            WORKERS: rate(rest, samples_of(flat(batches_of(figures["workers"])), samples), WORKERS),
         },
         training=rate(training, samples_of(made_there, samples), WORKERS) if training else None,
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,

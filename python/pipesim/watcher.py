@@ -24,7 +24,6 @@ from torch.utils.data import DataLoader
 
 from . import answers, program
 from .apart import Progress
-from .batches import leaves
 from .costs import costs_of
 from .errors import ConfigurationError, PipesimError
 from .experiment import duration

@@ -31,7 +31,7 @@ from pipesim import answers, check, costs, experiment, probes, program, source  
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
-from pipesim.trials import Mixed, Recorder, batch_sizes
+from pipesim.trials import Mixed, Recorder, batch_sizes  # noqa: E402
 from pipesim.walks import Loop, Take  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
