@@ -301,6 +301,7 @@ TEST(CompareReal, ReportsWhatIsThereAfterCtrlC) {
   options.while_running = [](int pid) {
     int run = 0;
     for (int runs = 0; runs < 3; ++runs) run = support::RunProcessOf(pid, run);
+    support::UntilItHandles(run, SIGTERM);
     kill(pid, SIGINT);
   };
   const CommandResult result = Compare(
