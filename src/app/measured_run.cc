@@ -42,6 +42,7 @@ void ReadDemands(View document, MeasuredRun& run) {
   run.step_s = seconds("step_s");
   run.prepare_cpu_s = seconds("prepare_cpu_s");
   run.collate_s = seconds("collate_s");
+  run.copying_bytes_per_s = demands.At("copying_bytes_per_s").Number();
   run.pin_s = seconds("pin_s");
   run.h2d_s = seconds("h2d_s");
   run.host_s = seconds("host_s");

@@ -167,6 +167,22 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
   return base::ToSeconds(waited) / steps;
 }
 
+/// The workers copied beside each other in the run, too, and so at least what they wrote.
+std::optional<base::BytesPerSecond> CopyingLimit(const Demands& demands,
+                                                 const trace::Effective& effective,
+                                                 const Window& window,
+                                                 const spec::Experiment& experiment) {
+  constexpr double kAsAlone = 0.9;  // of the cores: less is more than the noise of so short a measurement
+  const std::optional<double>& speedup = effective.copying_speedup;
+  if (!speedup || *speedup >= kAsAlone * effective.cores) return std::nullopt;
+  if (!demands.collate_s || !(*demands.collate_s > 0)) return std::nullopt;
+  const auto sample_bytes = static_cast<double>(spec::PreparedBytes(experiment.dataset).count);
+  const double each = static_cast<double>(demands.batch_samples) * sample_bytes / *demands.collate_s;
+  const double written = static_cast<double>(window.samples) * sample_bytes /
+                         base::ToSeconds(window.to - window.from);
+  return base::BytesPerSecond{std::max(*speedup * each, written)};
+}
+
 }  // namespace
 
 std::optional<double> LoadingCpuSeconds(const Demands& demands) {
@@ -185,6 +201,7 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
   FitReading(demands, trace, window, experiment, given.storage, moves);
   FitPreparing(demands, trace, window, experiment, given.prepare);
   demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
+  demands.copying_limit = CopyingLimit(demands, trace.effective, window, experiment);
   const trace::Role pins =
       experiment.loader.workers > 0 ? trace::Role::kPin : trace::Role::kConsumer;
   demands.pin_s =

@@ -108,6 +108,7 @@ class Fitting {
     if (out_.collate == cost::Collate{})
       out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
     out_.pin.bandwidth = Rate(d_.pin_s);
+    if (out_.collate.bandwidth) out_.machine.memory_bandwidth = d_.copying_limit;
     if (m_.effective.device.IsEmulated()) return;
     FitTransfer();
   }

@@ -162,6 +162,9 @@ struct Demands {
   double reads = 0, bytes = 0;
   std::optional<double> prepare_cpu_s, prepare_wait_s;
   std::optional<double> collate_s;
+  /// What all cores together write that copy large batches; nullopt: each as much as one alone, or
+  /// unknown. No demand of one batch.
+  std::optional<base::BytesPerSecond> copying_limit;
   std::optional<double> pin_s, h2d_s;
   std::optional<double> host_s;      ///< consumer's own work per step, without taking batches over
   double send_s = 0, receive_s = 0;  ///< of worker processes, and of who takes their batches

@@ -32,6 +32,7 @@ struct MeasuredRun {
 
   double batch_samples = 0;
   double reads = 0;
+  std::optional<double> copying_bytes_per_s;  ///< of all cores together, where they limit
   std::optional<double> step_s, prepare_cpu_s, collate_s, pin_s, h2d_s, host_s, read_s;
 
   /// Whether `experiment` says the same as the run in all settings at or below these paths.

@@ -153,6 +153,8 @@ void Lookup::FindHost() {
     out_.pipeline.collate.bandwidth = rate;
     out_.pipeline.collate.batch = {};  // it is in the measured rate
     out_.pipeline.collate.fault_bandwidth.reset();
+    if (const auto& limit = run()->copying_bytes_per_s)
+      out_.pipeline.machine.memory_bandwidth = base::BytesPerSecond{*limit};
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
     out_.pipeline.pin.bandwidth = rate;

@@ -146,6 +146,8 @@ Document DemandsSection(const measure::Demands& demands) {
           {"step_one_thread_s", NumberValue(demands.step_one_thread_s)},
           {"step_cpu_s", NumberValue(demands.step_cpu_s)},
           {"sync_s", NumberValue(demands.sync_s)}};
+  if (demands.copying_limit)
+    section["copying_bytes_per_s"] = NumberValue(demands.copying_limit->per_s);
   // Only worker processes hand over.
   if (demands.send_s > 0) section["send_s"] = NumberValue(demands.send_s);
   if (demands.receive_s > 0) section["receive_s"] = NumberValue(demands.receive_s);

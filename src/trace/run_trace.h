@@ -177,6 +177,8 @@ struct Effective {
   /// A GPU whose batches come from pageable memory: copying a full one from page-locked memory, in
   /// isolation.
   std::optional<base::Duration> pinned_copy;
+  /// How many times as much as one thread all cores together copy of large batches, in isolation.
+  std::optional<double> copying_speedup;
   GpuLimits gpu_limits;  ///< by NVML
   std::vector<std::string> library_warnings;  ///< of LibTorch, each text once
   /// Cores that programs used with which the kernel shares cores thread by thread; the others have

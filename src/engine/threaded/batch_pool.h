@@ -33,6 +33,7 @@ class BatchPool {
   void Release(int slot);
   Slot& operator[](int slot) { return entries_[static_cast<std::size_t>(slot)].slot; }
   base::Bytes batch_bytes() const { return batch_bytes_; }
+  std::int64_t slots() const { return static_cast<std::int64_t>(entries_.size()); }
   /// Frees all memory. No slot may be used afterwards.
   void FreeAll();
   /// Leaks all memory on purpose: a hanging worker or device may still use it.

@@ -13,6 +13,7 @@
 #include "cost/buffers.h"
 #include "engine/rules.h"
 #include "engine/threaded/consumer.h"
+#include "engine/threaded/copying.h"
 #include "engine/threaded/monitor.h"
 #include "engine/threaded/run_state.h"
 #include "engine/threaded/worker_threads.h"
@@ -78,6 +79,7 @@ class ThreadedExecutor final : public Executor {
     Instant end;
     std::string hanging;
     std::optional<StepAlone> alone;
+    std::optional<double> copying;
     {
       Monitor monitor(*run, control, cpus);
       WorkerThreads workers(run);
@@ -88,6 +90,8 @@ class ThreadedExecutor final : public Executor {
                                 if (!trace.effective.device_asynchronous)
                                   alone = MeasureStepAlone(*run, trace);
                                 Add(alone, trace);
+                                copying = MeasureCopying(*run, trace);
+                                trace.effective.copying_speedup = copying;
                                 return control.plan_probes(trace);
                               },
                           .start_workers = [&](int count) { workers.StartUpTo(count); }});
@@ -103,6 +107,8 @@ class ThreadedExecutor final : public Executor {
       trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
       if (!alone) alone = MeasureStepAlone(*run, trace);
       Add(alone, trace);
+      if (!copying) copying = MeasureCopying(*run, trace);
+      trace.effective.copying_speedup = copying;
       run->ready_pool().FreeAll();
     }
     return trace;
@@ -165,10 +171,18 @@ class ThreadedExecutor final : public Executor {
     return cores > kLeast ? cores : 0;
   }
 
+  static bool BrokeOff(const RunTrace& trace) {
+    return trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory;
+  }
+
+  static std::optional<double> MeasureCopying(const RunState& run, const RunTrace& trace) {
+    if (BrokeOff(trace)) return std::nullopt;
+    return CopyingSpeedup(run, static_cast<int>(trace.effective.cores));
+  }
+
   /// nullopt where the run's own timing says it, or where the step cannot be repeated.
   std::optional<StepAlone> MeasureStepAlone(const RunState& run, const RunTrace& trace) const {
-    if (trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory)
-      return std::nullopt;
+    if (BrokeOff(trace)) return std::nullopt;
     if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace))
       return std::nullopt;
     try {

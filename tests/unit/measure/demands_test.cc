@@ -126,6 +126,23 @@ TEST(Demands, OfAMeanBatchWhereTheLastIsPartial) {
   EXPECT_EQ(Measured(pipeline).demands.batch_samples, 48);
 }
 
+// Batches of 64 samples each, collated in 4 ms by each of 8 workers, one every 10 ms.
+TEST(Demands, KnowWhatAllCoresCopyAtOnce) {
+  const Pipeline pipeline{.workers = 8, .collate = Ms(4), .forward = Ms(10)};
+  trace::RunTrace trace = TraceOf(pipeline);
+  trace.effective.cores = 8;
+  const spec::Experiment experiment = ExperimentOf(pipeline);
+  const auto batch_bytes = 64 * static_cast<double>(spec::PreparedBytes(experiment.dataset).count);
+  const auto limit = [&](double speedup) {
+    trace.effective.copying_speedup = speedup;
+    return Measured(trace, experiment).demands.copying_limit;
+  };
+  EXPECT_EQ(Measured(trace, experiment).demands.copying_limit, std::nullopt);
+  EXPECT_EQ(limit(7.5), std::nullopt);  // nearly as fast as eight alone
+  EXPECT_NEAR(limit(2)->per_s / (2 * batch_bytes / 0.004), 1, 1e-6);
+  EXPECT_NEAR(limit(0.1)->per_s / (batch_bytes / 0.010), 1, 0.01);  // what the run itself copied
+}
+
 TEST(Demands, OfTrainingOnTheCpuAreWhatTheProcessUsedBeyondLoading) {
   const Pipeline pipeline{.workers = 4, .prepare = Ms(8), .forward = Ms(10)};
   trace::RunTrace trace = TraceOf(pipeline);

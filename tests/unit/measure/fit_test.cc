@@ -165,6 +165,14 @@ TEST(Fit, TurnsCopiesIntoRates) {
   EXPECT_EQ(Fitted(measurement).transfer.Time(kBatch, true), Ms(0.5));
 }
 
+TEST(Fit, KnowsWhatLimitsThreadsThatCopyAtOnce) {
+  Demands demands;
+  demands.collate_s = 0.002;
+  EXPECT_EQ(Fitted(OfBatches(demands)).machine.memory_bandwidth, std::nullopt);
+  demands.copying_limit = base::BytesPerSecond{9e6};
+  EXPECT_EQ(Fitted(OfBatches(demands)).machine.memory_bandwidth, demands.copying_limit);
+}
+
 // A transformer on an H200: 6.03 ms of kernels, launched in 5.84 ms, took 6.34 ms; as a graph 6.03 ms.
 TEST(Fit, KnowsWhatKernelsWaitForTheirLaunches) {
   Demands demands;
