@@ -91,7 +91,7 @@ def configurations(cores):
         on("resnet18, 0 workers", "resnet18", 128, 0, prepare="1ms"),
         on("resnet50, free data", "resnet50", 64, 8, pinned=True),
         on("cnn, 4 workers burn 500 us", "cnn", 128, 4, prepare="500us"),
-        on("cnn, all cores burn 1 ms", "cnn", 256, cores, prepare="1ms", pinned=True),
+        on("cnn, all cores burn 1 ms", "cnn", 256, cores, prepare="1ms", pinned=True, least_s=6),
         on("resnet18 in bf16, all cores burn 8 ms", "resnet18", 128, cores, prepare="8ms", pinned=True,
            more=settings(model__precision="bf16"), least_s=6),
         on("transformer, 2 workers", "transformer", 64, 2, prepare="20us"),
