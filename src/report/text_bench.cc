@@ -128,6 +128,14 @@ void AddRatioColumns(View document, BenchTable& table) {
   }
 }
 
+/// A share of the memory's peak above 100 %.
+void AddCachedNote(const Sheet& sheet) {
+  for (const View series : sheet.document.At("series").Items())
+    for (const View point : series.At("points").Items())
+      if (point.At("bytes_of_peak").NumberOr(0) > 1)
+        return sheet.page.Add("Above 100 % of peak: the data stay in the GPU's cache, which is faster than its memory.");
+}
+
 void AddBenchTable(const Sheet& sheet) {
   const BenchTable table = TableOfBench(sheet.document);
   sheet.page.AddBlank();
@@ -145,6 +153,7 @@ void AddBenchTable(const Sheet& sheet) {
   for (const auto& row : table.rows) add(row);
   sheet.page.AddBlank();
   if (!table.note.empty()) sheet.page.Add(table.note);
+  AddCachedNote(sheet);
 }
 
 /// Sizes left out, by reason and series.

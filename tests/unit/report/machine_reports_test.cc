@@ -177,6 +177,17 @@ TEST(BenchReport, NamesTheCrossoverTheReasonBelowItAndTheTrap) {
   EXPECT_TRUE(KeepsTheRules(text));
 }
 
+TEST(BenchReport, SaysWhyMoreThanTheMemorysPeakIsSeen) {
+  report::BenchReport report = Matmul(true);
+  report.plan.kind = calibrate::FindBench("add");
+  for (std::size_t way = 0; way < 2; ++way) report.result.series[way].way = report.plan.kind->ways[way];
+  EXPECT_THAT(ToText(ToJson(report), {}), Not(HasSubstr("cache")));
+  report.peak.bytes_per_s = 100e9;  // 8 MB in 50 us are 160 GB/s
+  const std::string text = ToText(ToJson(report), {});
+  EXPECT_THAT(text, HasSubstr("Above 100 % of peak: the data stay in the GPU's cache"));
+  EXPECT_TRUE(KeepsTheRules(text));
+}
+
 TEST(BenchReport, WithoutAGpuSaysHowToPredictOne) {
   const Document document = ToJson(Matmul(false));
   EXPECT_TRUE(FitsSchema(document, "bench"));
