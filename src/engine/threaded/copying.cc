@@ -21,8 +21,8 @@ constexpr base::Bytes kBeyondCaches{8 << 20};
 constexpr base::Bytes kMost{1 << 30};
 constexpr Duration kCopying = std::chrono::milliseconds(30);
 
-/// What one of `threads` fills: all of them as much as the run's batches, so that caches hold no more
-/// of it.
+/// What one of `threads` fills: all of them as much as the run's batches, so that caches hold no
+/// more of it.
 base::Bytes PartOf(const BatchPool& pool, int threads) {
   const std::int64_t all = std::max(pool.slots(), std::int64_t{threads}) * pool.batch_bytes().count;
   return {std::min(all, kMost.count) / threads};
