@@ -41,7 +41,7 @@ std::string BenchTrap(View document);
 struct BenchTable {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;
-  std::string note;  ///< what a mark in its cells means; empty without marks
+  std::string note;  ///< what marks in its cells, and shares above 100 %, mean; empty without them
 };
 BenchTable TableOfBench(View document);
 

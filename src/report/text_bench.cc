@@ -113,6 +113,7 @@ void AddRatioColumns(View document, BenchTable& table) {
   if (devices) table.head.insert(table.head.end(), {"gpu enqueued"});
   table.head.emplace_back(devices ? "cpu/gpu" : "ratio");
   if (devices) table.head.insert(table.head.end(), {adds ? "gpu B/s" : "gpu FLOP/s", "of peak"});
+  bool cached = false;
   std::size_t row = 0;
   for (const View size : document.At("bench.sizes").Items()) {
     std::vector<std::string>& cells = table.rows[row++];
@@ -125,15 +126,11 @@ void AddRatioColumns(View document, BenchTable& table) {
     const auto share = point.At(adds ? "bytes_of_peak" : "flops_of_peak").Number();
     cells.push_back(rate ? WithPrefix(*rate) : "n/a");
     cells.push_back(share ? Percent(*share) : "n/a");
+    cached = cached || (adds && share.value_or(0) > 1);
   }
-}
-
-/// A share of the memory's peak above 100 %.
-void AddCachedNote(const Sheet& sheet) {
-  for (const View series : sheet.document.At("series").Items())
-    for (const View point : series.At("points").Items())
-      if (point.At("bytes_of_peak").NumberOr(0) > 1)
-        return sheet.page.Add("Above 100 % of peak: the data stay in the GPU's cache, which is faster than its memory.");
+  if (!cached) return;
+  if (!table.note.empty()) table.note += " ";
+  table.note += "Above 100 % of peak: the data stay in the GPU's cache, which is faster than its memory.";
 }
 
 void AddBenchTable(const Sheet& sheet) {
@@ -153,7 +150,6 @@ void AddBenchTable(const Sheet& sheet) {
   for (const auto& row : table.rows) add(row);
   sheet.page.AddBlank();
   if (!table.note.empty()) sheet.page.Add(table.note);
-  AddCachedNote(sheet);
 }
 
 /// Sizes left out, by reason and series.

@@ -18,7 +18,7 @@ using base::Duration;
 
 /// More than a core's part of the caches of today's processors (2 to 4 MiB).
 constexpr base::Bytes kBeyondCaches{8 << 20};
-constexpr base::Bytes kMost{1 << 30};
+constexpr base::Bytes kMost{1 << 30};  ///< of all threads, beside the run's own batches
 constexpr Duration kCopying = std::chrono::milliseconds(30);
 
 /// What one of `threads` fills: all of them as much as the run's batches, so that caches hold no

@@ -186,6 +186,8 @@ TEST(BenchReport, SaysWhyMoreThanTheMemorysPeakIsSeen) {
   const std::string text = ToText(ToJson(report), {});
   EXPECT_THAT(text, HasSubstr("Above 100 % of peak: the data stay in the GPU's cache"));
   EXPECT_TRUE(KeepsTheRules(text));
+  report.plan.kind = calibrate::FindBench("matmul");  // its shares are of the FLOP/s
+  EXPECT_THAT(ToText(ToJson(report), {}), Not(HasSubstr("cache")));
 }
 
 TEST(BenchReport, WithoutAGpuSaysHowToPredictOne) {
