@@ -11,6 +11,9 @@ using trace::State;
 
 namespace {
 
+/// In a record. A worker without a batch is in the same state at every step.
+constexpr std::int64_t kNoBatch = -1;
+
 /// What others share with a worker is asked for at its own event, and spans of single batches are not
 /// put together. Who asks whether the run may end looks at the trace at any time.
 bool GoesAhead(const VirtualRun& run) {
@@ -32,6 +35,7 @@ BatchMaker::BatchMaker(VirtualRun& run, Rank& rank, Account& account, int worker
                    ? &rank.stretches[static_cast<std::size_t>(worker)]
                    : nullptr) {
   record_.worker = static_cast<std::uint16_t>(worker);
+  record_.batch = kNoBatch;
   batch_.maker = worker;
 }
 
@@ -100,6 +104,7 @@ Wait BatchMaker::Next(Duration contended) {
   }
   // Recorded before the batch is visible, so that its record precedes that of its step.
   if (rank_.recorder != nullptr) rank_.recorder->Record(record_);
+  record_.batch = kNoBatch;
   return {.kind = Wait::Kind::kNoMore};
 }
 

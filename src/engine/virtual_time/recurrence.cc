@@ -99,7 +99,11 @@ void Recurrence::LookAtEpoch() {
   switch (cycle.phase) {
     case Cycle::Phase::kSearching:
       // Later steps of the epoch, at this instant already, would be counted to the last one.
-      if (Now().index != 0 || !Search(cycle)) return;
+      if (Now().index != 0 || epoch_ < look_at_epoch_) return;
+      if (!Search(cycle)) {
+        look_at_epoch_ = epoch_ + 1 + cycle.search.Pause();
+        return;
+      }
       if (cycle.length.steps > kMostStepsOfEpochs) {
         cycle.phase = Cycle::Phase::kGivenUp;
         return;

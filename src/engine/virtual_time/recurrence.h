@@ -24,7 +24,7 @@ class StateSearch {
  public:
   /// What the run has done since a state of the same hash, the last one of several; nullopt: none was seen.
   std::optional<Moment> Look(const Moment& now, std::uint64_t hash);
-  /// How many looks may be left out from here on.
+  /// How many looks to leave out from here on; they count as done.
   std::int64_t Pause() const { return pause_; }
 
  private:
@@ -108,6 +108,7 @@ class Recurrence {
   std::int64_t look_at_ = kNever;
   bool aligned_ = false;  ///< at the begin of a known period within the epoch
   std::int64_t looks_in_epoch_ = 0;
+  std::int64_t look_at_epoch_ = 0;      ///< for a period of epochs
   std::int64_t epoch_of_period_ = -1;  ///< the next one that begins a known period of epochs
   Cycle within_, epochs_;
   Cycle* noting_ = nullptr;  ///< whose counters are noted

@@ -265,6 +265,26 @@ TEST(SkippingPeriods, SkipsWholeEpochs) {
   EXPECT_EQ(trace.epochs.back().epoch, 4095);
 }
 
+spec::Experiment EpochsOfOneBatch(std::int64_t epochs, bool persistent_workers) {
+  spec::Experiment experiment = Stages(3, 8ms, 3ms, 0);
+  experiment.dataset.samples = 1;
+  experiment.loader.batch_size = 1;
+  experiment.loader.persistent_workers = persistent_workers;
+  experiment.loader.worker_startup = Fixed(3ms);
+  experiment.run.steps.reset();
+  experiment.run.epochs = epochs;
+  return experiment;
+}
+
+TEST(SkippingPeriods, SkipsEpochsInWhichSomeWorkersHaveNoBatch) {
+  EXPECT_EQ(Predict(EpochsOfOneBatch(5'000'000, false)).steps, 5'000'000);
+}
+
+// Workers that never have a batch wait from the first epoch on: no state comes back.
+TEST(SkippingPeriods, LooksAtFewerAndFewerEpochsThatDoNotRepeatThemselves) {
+  EXPECT_EQ(Predict(EpochsOfOneBatch(20'000, true)).steps, 20'000);
+}
+
 TEST(SkippingPeriods, FindsAPeriodAfterTheStart) {
   virtual_time::StateSearch search;
   const auto look = [&](std::int64_t step, std::uint64_t state) {
