@@ -1,6 +1,7 @@
 """Running pipesim from the measuring tools: one command at a time, with its report and its CPU time."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
@@ -56,7 +57,8 @@ class Pipesim:
 
             def end():
                 late.set()
-                os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.killpg(process.pid, signal.SIGKILL)
 
             timer = threading.Timer(self.limit_s, end)
             timer.start()
@@ -88,9 +90,13 @@ def core_groups(size):
 
 
 def in_parallel(jobs, work, items):
-    """work(item) for each, `jobs` at a time; yields the results in the order of the items."""
+    """work(item) for each, `jobs` at a time; yields the results in the order of the items. An interrupt begins no more
+    of them."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(work, items)
+        try:
+            yield from pool.map(work, items)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def changed(words, settings):

@@ -71,7 +71,7 @@ class AutogradWalk::Walker {
     for (const Layer& layer : layers) {
       x = layer.kind == LayerKind::kResidual ? Residual(layer, x, shape, graph)
                                              : Apply(layer, x, shape, graph);
-      shape = OutputOf(layer, shape);
+      shape = spec::OutputOf(layer, shape);
     }
     return {x, std::move(graph)};
   }
@@ -113,19 +113,13 @@ class AutogradWalk::Walker {
           for (const double bytes : {4.0 * Front(shape), 4.0 * Front(shape), 8.0})
             heap_.New(bytes, kParameters);
       }
-      shape = OutputOf(layer, shape);
+      shape = spec::OutputOf(layer, shape);
     }
   }
 
  private:
   static double Count(std::int64_t n) { return static_cast<double>(n); }
   static double Front(const Shape& shape) { return Count(shape.front()); }
-  static Shape OutputOf(const Layer& layer, const Shape& input) {
-    spec::Model alone;
-    alone.layers = {layer};
-    const auto costs = spec::CostsOf(alone, input);
-    return costs.empty() ? input : costs.back().out;
-  }
 
   /// Elements of each tensor of parameters.
   static std::vector<double> ParametersOf(const Layer& layer, const Shape& in) {
@@ -231,7 +225,7 @@ class AutogradWalk::Walker {
   /// One layer; takes over the hold on `x`. Which tensors a function keeps: PyTorch,
   /// tools/autograd/derivatives.yaml.
   Activation Apply(const Layer& layer, Activation x, const Shape& in, Graph& graph) {
-    const double out_elements = Count(spec::Elements(OutputOf(layer, in))) * batch_;
+    const double out_elements = Count(spec::Elements(spec::OutputOf(layer, in))) * batch_;
     const std::vector<double> parameters = ParametersOf(layer, in);
     switch (layer.kind) {
       case LayerKind::kFlatten:

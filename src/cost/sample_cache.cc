@@ -1,5 +1,8 @@
 #include "cost/sample_cache.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/random.h"
 
 namespace pipesim::cost {
@@ -8,6 +11,11 @@ using base::Bytes;
 
 namespace {
 std::uint64_t Key(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+/// What is in the cache before the first read.
+Bytes WarmBytes(const spec::Cache& cache) {
+  return {static_cast<std::int64_t>(cache.warm * static_cast<double>(cache.size.count))};
+}
 }  // namespace
 
 Bytes StoredBytes(const base::Drawn<Bytes>& stored, std::uint64_t seed, std::int64_t sample) {
@@ -46,9 +54,16 @@ void SampleBag::Remove(std::uint32_t sample) {
   held_.pop_back();
 }
 
+bool EveryReadHits(const spec::Experiment& experiment, const Pipeline& pipeline) {
+  const base::Drawn<Bytes>& stored = pipeline.samples.stored;
+  if (!pipeline.storage.HasCache() || !stored.IsFixed()) return false;
+  const Bytes room = WarmBytes(pipeline.storage.cache);
+  return stored.Mean().count == 0 || experiment.dataset.samples <= room.count / stored.Mean().count;
+}
+
 std::optional<SampleCache> SampleCache::Of(const spec::Experiment& experiment,
                                            const Pipeline& pipeline) {
-  if (!pipeline.storage.HasCache()) return std::nullopt;
+  if (!pipeline.storage.HasCache() || EveryReadHits(experiment, pipeline)) return std::nullopt;
   return SampleCache(experiment, pipeline);
 }
 
@@ -60,25 +75,36 @@ SampleCache::SampleCache(const spec::Experiment& experiment, const Pipeline& pip
       seed_(experiment.run.seed),
       by_use_(lru_ ? static_cast<std::size_t>(samples_) : 0),
       bag_(lru_ ? 0 : static_cast<std::size_t>(samples_)) {
-  Fill(pipeline.storage.cache.warm, experiment.loader.shuffle);
+  Fill(WarmBytes(pipeline.storage.cache), experiment.loader.shuffle);
 }
 
-void SampleCache::Fill(double warm, bool shuffled) {
-  const Bytes room{static_cast<std::int64_t>(warm * static_cast<double>(size_.count))};
-  const base::Shuffle shuffle(seed_, Key(-1), Key(samples_));
-  const auto sample_at = [&](std::int64_t position) {
-    return shuffled ? static_cast<std::int64_t>(shuffle(Key(position))) : position;
-  };
-  const auto bytes_at = [&](std::int64_t position) {
-    return StoredBytes(stored_, seed_, sample_at(position));
+void SampleCache::Fill(Bytes room, bool shuffled) {
+  base::Shuffle shuffle(seed_, Key(-1), Key(samples_));
+  shuffle.Tabulate();
+  constexpr std::int64_t kBlock = 4096;
+  std::vector<std::uint64_t> block;
+  const auto samples_in = [&](std::int64_t begin, std::int64_t end) -> const auto& {
+    block.resize(static_cast<std::size_t>(end - begin));
+    if (shuffled)
+      shuffle.Range(Key(begin), block);
+    else
+      std::iota(block.begin(), block.end(), Key(begin));
+    return block;
   };
   std::int64_t first = samples_;
-  for (Bytes sum; first > 0; --first) {
-    sum += bytes_at(first - 1);
-    if (sum > room) break;
+  for (Bytes sum; first > 0;) {
+    const auto& samples = samples_in(std::max<std::int64_t>(0, first - kBlock), first);
+    const auto too_much = std::find_if(samples.rbegin(), samples.rend(), [&](std::uint64_t sample) {
+      sum += StoredBytes(stored_, seed_, static_cast<std::int64_t>(sample));
+      return sum > room;
+    });
+    first -= too_much - samples.rbegin();
+    if (too_much != samples.rend()) break;
   }
-  for (std::int64_t at = first; at < samples_; ++at) {
-    Add(static_cast<std::uint32_t>(sample_at(at)), bytes_at(at));
+  for (std::int64_t begin = first; begin < samples_; begin += kBlock) {
+    for (const std::uint64_t sample : samples_in(begin, std::min(begin + kBlock, samples_)))
+      Add(static_cast<std::uint32_t>(sample),
+          StoredBytes(stored_, seed_, static_cast<std::int64_t>(sample)));
   }
 }
 

@@ -60,11 +60,14 @@ class SampleBag {
   std::vector<std::uint32_t> place_, held_;
 };
 
+/// Whether every read of a run hits: the samples are of one size, and the cache begins with all of them.
+bool EveryReadHits(const spec::Experiment& experiment, const Pipeline& pipeline);
+
 /// Not thread-safe; the threaded engine guards it with a lock. Deterministic for a seed and an
 /// order of accesses.
 class SampleCache {
  public:
-  /// nullopt when the storage has no cache. The data set must have at most
+  /// nullopt where the storage has no cache, or none that need decide. The data set must have at most
   /// spec::kMostSamplesBehindCache samples (spec checks this).
   static std::optional<SampleCache> Of(const spec::Experiment& experiment,
                                        const Pipeline& pipeline);
@@ -77,7 +80,7 @@ class SampleCache {
 
  private:
   SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline);
-  void Fill(double warm, bool shuffled);
+  void Fill(base::Bytes room, bool shuffled);
   void Add(std::uint32_t sample, base::Bytes bytes);
   void MakeRoom(base::Bytes bytes, std::int64_t epoch, std::int64_t position);
   void Evict(std::uint32_t sample);

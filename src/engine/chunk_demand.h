@@ -16,6 +16,9 @@ struct ChunkDemand {
   base::Duration read_cpu{};  ///< CPU time of reading: copies of hits, system calls
   base::Duration prepare{};       ///< CPU time
   base::Duration prepare_wait{};  ///< without a core
+
+  /// Whether its samples are read at all.
+  bool Reads() const { return reads + hits > 0; }
 };
 
 }  // namespace pipesim::engine

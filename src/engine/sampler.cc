@@ -42,7 +42,8 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       draws_(std::move(kept)),
       sample_bytes_(pipeline.samples.stored.Mean()),
       latency_(storage_.latency),
-      open_cost_(storage_.open_cost) {
+      open_cost_(storage_.open_cost),
+      every_read_hits_(cost::EveryReadHits(experiment, pipeline)) {
   DrawUnlessFixed(pipeline.samples.stored, Stage::kSampleSize, experiment, draws_.sample_bytes);
   DrawUnlessFixed(prepare_.cost, Stage::kPrepare, experiment, draws_.prepare);
   DrawUnlessFixed(prepare_.wait, Stage::kPrepareWait, experiment, draws_.prepare_wait);
@@ -51,7 +52,9 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
     return;
   }
   each_.emplace();
-  if (storage_.present) {
+  if (every_read_hits_) {
+    AddHit(*each_, sample_bytes_);
+  } else if (storage_.present) {
     each_->reads = 1;
     each_->bytes = pipeline.samples.stored.Mean();
     each_->latency = storage_.latency.Mean() + storage_.open_cost.Mean();
@@ -141,16 +144,18 @@ void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t posi
                       std::int64_t sample, cost::SampleCache* cache) const {
   const base::Bytes bytes =
       draws_.sample_bytes ? base::Bytes{(*draws_.sample_bytes)(sample)} : sample_bytes_;
-  if (cache != nullptr && cache->Access(sample, bytes, epoch, position)) {
-    ++demand.hits;
-    if (storage_.cache.hit_bandwidth) demand.read_cpu += bytes / *storage_.cache.hit_bandwidth;
-    return;
-  }
+  if (every_read_hits_ || (cache != nullptr && cache->Access(sample, bytes, epoch, position)))
+    return AddHit(demand, bytes);
   ++demand.reads;
   demand.read_cpu += storage_.read_cpu;
   demand.bytes += bytes;
   demand.latency += At(latency_, Stage::kStorageLatency, epoch, position) +
                     At(open_cost_, Stage::kOpenCost, epoch, position);
+}
+
+void Sampler::AddHit(ChunkDemand& demand, base::Bytes bytes) const {
+  ++demand.hits;
+  if (storage_.cache.hit_bandwidth) demand.read_cpu += bytes / *storage_.cache.hit_bandwidth;
 }
 
 base::Duration Sampler::At(const Placed& cost, Stage stage, std::int64_t epoch,

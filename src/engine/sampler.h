@@ -61,7 +61,7 @@ class Sampler {
   Epoch WholeEpochOrder(std::int64_t epoch, int rank = 0) const;
 
   /// The demands of `samples` samples from `position` on, for emulated storage and preparation.
-  /// Updates `cache`, which is in front of the storage; nullptr: no cache.
+  /// Updates `cache`, which is in front of the storage; nullptr: no cache, or every read hits.
   ChunkDemand Demand(std::int64_t epoch, const Epoch& order, std::int64_t position,
                      std::int64_t samples, cost::SampleCache* cache = nullptr) const {
     if (cache != nullptr || !each_) {
@@ -71,6 +71,7 @@ class Sampler {
     return {.reads = each_->reads * samples,
             .bytes = each_->bytes * samples,
             .latency = each_->latency * samples,
+            .hits = each_->hits * samples,
             .read_cpu = each_->read_cpu * samples,
             .prepare = each_->prepare * samples,
             .prepare_wait = each_->prepare_wait * samples};
@@ -100,6 +101,7 @@ class Sampler {
                         std::int64_t samples, cost::SampleCache* cache) const;
   void AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position, std::int64_t sample,
                cost::SampleCache* cache) const;
+  void AddHit(ChunkDemand& demand, base::Bytes bytes) const;
   void AddPrepare(ChunkDemand& demand, std::span<const std::uint64_t> samples) const;
   base::Duration OfBatch(const base::Drawn<base::Duration>& cost, base::Stage stage,
                          std::int64_t epoch, std::int64_t batch) const;
@@ -120,6 +122,7 @@ class Sampler {
   KeptDraws draws_;  ///< nullptr: fixed
   base::Bytes sample_bytes_;
   Placed latency_, open_cost_;
+  bool every_read_hits_;
   std::optional<ChunkDemand> each_;  ///< of each sample, if all are equal
 };
 

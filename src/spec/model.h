@@ -72,5 +72,7 @@ struct Model {
 /// The cost of each layer for samples of shape `input`. Throws std::invalid_argument naming the
 /// layer (index and kind) whose input shape does not fit.
 std::vector<LayerCost> CostsOf(const Model& model, const Shape& input);
+/// Of one layer of a model whose costs were found. Throws std::invalid_argument.
+Shape OutputOf(const Layer& layer, const Shape& input);
 
 }  // namespace pipesim::spec

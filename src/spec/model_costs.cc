@@ -51,9 +51,8 @@ std::int64_t Windows(std::int64_t in, const Layer& layer) {
 }
 
 /// A layer that reads its input and writes its output once, in one kernel.
-LayerCost OneKernel(const Layer& layer, const Shape& in, Shape out) {
+LayerCost OneKernel(const Shape& in, Shape out) {
   LayerCost cost;
-  cost.name = DescribeLayer(layer);
   cost.in = in;
   cost.out = std::move(out);
   cost.elements_in = CheckedElements(cost.in);
@@ -62,14 +61,14 @@ LayerCost OneKernel(const Layer& layer, const Shape& in, Shape out) {
   return cost;
 }
 
-LayerCost Elementwise(const Layer& layer, const Shape& in, double flops_per_element) {
-  LayerCost cost = OneKernel(layer, in, in);
+LayerCost Elementwise(const Shape& in, double flops_per_element) {
+  LayerCost cost = OneKernel(in, in);
   cost.forward_flops = flops_per_element * static_cast<double>(cost.elements_out);
   return cost;
 }
 
-LayerCost FlattenCost(const Layer& layer, const Shape& in) {
-  LayerCost cost = OneKernel(layer, in, {CheckedElements(in)});
+LayerCost FlattenCost(const Shape& in) {
+  LayerCost cost = OneKernel(in, {CheckedElements(in)});
   cost.elements_in = cost.elements_out = 0;  // a view: nothing moves
   cost.forward_launches = 0;
   return cost;
@@ -80,7 +79,7 @@ LayerCost LinearCost(const Layer& layer, const Shape& in) {
   if (layer.out <= 0) DoesNotFit("has as many outputs as classes, which are not known yet");
   Shape out = in;
   out.back() = layer.out;
-  LayerCost cost = OneKernel(layer, in, out);
+  LayerCost cost = OneKernel(in, out);
   cost.parameters = in.back() * layer.out + (layer.bias ? layer.out : 0);
   cost.forward_flops =
       kFlopsPerMac * static_cast<double>(cost.elements_in) * static_cast<double>(layer.out);
@@ -94,7 +93,7 @@ LayerCost Conv2dCost(const Layer& layer, const Shape& in) {
                std::to_string(in[0]) + " input and " + std::to_string(layer.out) +
                " output channels");
   }
-  LayerCost cost = OneKernel(layer, in, {layer.out, Windows(in[1], layer), Windows(in[2], layer)});
+  LayerCost cost = OneKernel(in, {layer.out, Windows(in[1], layer), Windows(in[2], layer)});
   cost.convolution = true;
   const std::int64_t taps = in[0] / layer.groups * layer.kernel * layer.kernel;
   cost.parameters = taps * layer.out + (layer.bias ? layer.out : 0);
@@ -107,7 +106,7 @@ LayerCost Conv2dCost(const Layer& layer, const Shape& in) {
 LayerCost PoolCost(const Layer& layer, const Shape& in) {
   NeedRank(in, 3, "CxHxW");
   if (2 * layer.padding > layer.kernel) DoesNotFit("has padding over half its kernel");
-  LayerCost cost = OneKernel(layer, in, {in[0], Windows(in[1], layer), Windows(in[2], layer)});
+  LayerCost cost = OneKernel(in, {in[0], Windows(in[1], layer), Windows(in[2], layer)});
   cost.forward_flops =
       static_cast<double>(cost.elements_out) * static_cast<double>(layer.kernel * layer.kernel);
   return cost;
@@ -117,31 +116,31 @@ LayerCost NormCost(const Layer& layer, const Shape& in) {
   const bool batch = layer.kind == LayerKind::kBatchNorm2d;
   if (batch) NeedRank(in, 3, "CxHxW");
   if (in.empty()) NeedRank(in, 1, "D or TxD");
-  LayerCost cost = Elementwise(layer, in, 7);
+  LayerCost cost = Elementwise(in, 7);
   cost.parameters = 2 * (batch ? in.front() : in.back());
   return cost;
 }
 
 /// Reduces all but `keep` of the input's sizes to their mean.
-LayerCost MeanCost(const Layer& layer, const Shape& in, std::size_t rank, const char* form,
+LayerCost MeanCost(const Shape& in, std::size_t rank, const char* form,
                    std::size_t keep) {
   NeedRank(in, rank, form);
-  LayerCost cost = OneKernel(layer, in, {in[keep]});
+  LayerCost cost = OneKernel(in, {in[keep]});
   cost.forward_flops = static_cast<double>(cost.elements_in);
   return cost;
 }
 
 LayerCost EmbeddingCost(const Layer& layer, const Shape& in) {
   NeedRank(in, 1, "T tokens");
-  LayerCost cost = OneKernel(layer, in, {in[0], layer.out});
+  LayerCost cost = OneKernel(in, {in[0], layer.out});
   cost.elements_in = cost.elements_out;  // the rows it looks up
   cost.parameters = layer.vocab * layer.out;
   return cost;
 }
 
-LayerCost PositionalCost(const Layer& layer, const Shape& in) {
+LayerCost PositionalCost(const Shape& in) {
   NeedRank(in, 2, "TxD");
-  LayerCost cost = Elementwise(layer, in, 1);
+  LayerCost cost = Elementwise(in, 1);
   cost.parameters = cost.elements_in;
   return cost;
 }
@@ -155,7 +154,7 @@ LayerCost AttentionCost(const Layer& layer, const Shape& in) {
     DoesNotFit("has " + std::to_string(layer.heads) + " heads, which do not divide " +
                std::to_string(d));
   }
-  LayerCost cost = OneKernel(layer, in, in);
+  LayerCost cost = OneKernel(in, in);
   const auto tokens = static_cast<double>(in[0]);
   const auto width = static_cast<double>(d);
   cost.parameters = 4 * d * d + 4 * d;
@@ -170,7 +169,7 @@ LayerCost AttentionCost(const Layer& layer, const Shape& in) {
 LayerCost PlainCost(const Layer& layer, const Shape& in) {
   switch (layer.kind) {
     case LayerKind::kFlatten:
-      return FlattenCost(layer, in);
+      return FlattenCost(in);
     case LayerKind::kLinear:
       return LinearCost(layer, in);
     case LayerKind::kConv2d:
@@ -179,24 +178,24 @@ LayerCost PlainCost(const Layer& layer, const Shape& in) {
     case LayerKind::kLayerNorm:
       return NormCost(layer, in);
     case LayerKind::kRelu:
-      return Elementwise(layer, in, 1);
+      return Elementwise(in, 1);
     case LayerKind::kGelu:
-      return Elementwise(layer, in, 8);
+      return Elementwise(in, 8);
     case LayerKind::kMaxPool2d:
     case LayerKind::kAvgPool2d:
       return PoolCost(layer, in);
     case LayerKind::kGlobalAvgPool:
-      return MeanCost(layer, in, 3, "CxHxW", 0);
+      return MeanCost(in, 3, "CxHxW", 0);
     case LayerKind::kDropout:
-      return Elementwise(layer, in, 2);
+      return Elementwise(in, 2);
     case LayerKind::kEmbedding:
       return EmbeddingCost(layer, in);
     case LayerKind::kPositional:
-      return PositionalCost(layer, in);
+      return PositionalCost(in);
     case LayerKind::kAttention:
       return AttentionCost(layer, in);
     case LayerKind::kMean:
-      return MeanCost(layer, in, 2, "TxD", 1);
+      return MeanCost(in, 2, "TxD", 1);
     case LayerKind::kResidual:
       break;
   }
@@ -211,7 +210,7 @@ Shape WalkResidual(const Layer& layer, const Shape& in, const std::string& where
                                 " and its shortcut " + ToText(shortcut) +
                                 "; they must match to be added");
   }
-  LayerCost add = OneKernel(layer, body, body);
+  LayerCost add = OneKernel(body, body);
   add.name = "add";
   add.forward_flops = static_cast<double>(add.elements_out);
   add.elements_in *= 2;
@@ -231,6 +230,7 @@ Shape Walk(const std::vector<Layer>& layers, Shape shape, const std::string& whe
     }
     try {
       costs.push_back(PlainCost(layer, shape));
+      costs.back().name = DescribeLayer(layer);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(here() + " " + error.what());
     }
@@ -240,6 +240,13 @@ Shape Walk(const std::vector<Layer>& layers, Shape shape, const std::string& whe
 }
 
 }  // namespace
+
+Shape OutputOf(const Layer& layer, const Shape& input) {
+  if (layer.kind != LayerKind::kResidual) return PlainCost(layer, input).out;
+  Shape output = input;
+  for (const Layer& part : layer.body) output = OutputOf(part, output);
+  return output;
+}
 
 std::vector<LayerCost> CostsOf(const Model& model, const Shape& input) {
   Costs costs;

@@ -77,14 +77,6 @@ class ResidualImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Residual);
 
-/// The output shape of `layer`, by the rules of spec::CostsOf.
-Shape OutputOf(const Layer& layer, const Shape& input) {
-  spec::Model alone;
-  alone.layers = {layer};
-  const auto costs = spec::CostsOf(alone, input);
-  return costs.empty() ? input : costs.back().out;
-}
-
 torch::nn::Sequential Build(const std::vector<Layer>& layers, Shape shape);
 
 void Append(torch::nn::Sequential& to, const Layer& layer, const Shape& in) {
@@ -136,7 +128,7 @@ torch::nn::Sequential Build(const std::vector<Layer>& layers, Shape shape) {
   torch::nn::Sequential built;
   for (const Layer& layer : layers) {
     Append(built, layer, shape);
-    shape = OutputOf(layer, shape);
+    shape = spec::OutputOf(layer, shape);
   }
   return built;
 }

@@ -23,7 +23,7 @@ Wait BatchMaker::Ahead(Instant read) {
   stretch.begin = run_.now;
   stretch.chunks_begin = read;
   PrepareAhead(stretch);
-  if (demand_.reads == 0 && left_ > 0) PrepareRestAhead(stretch);
+  if (!demand_.Reads() && left_ > 0) PrepareRestAhead(stretch);
   stage_ = Stage::kRead;
   stretch.collates = left_ == 0 && works_alone_;
   stretch.end = stretch.chunks_end;

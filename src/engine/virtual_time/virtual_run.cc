@@ -56,10 +56,10 @@ std::optional<Duration> OfPool(const spec::Experiment& experiment, const cost::P
 
 /// Whether the costs are constant, so that the run comes to repeat itself. Only one accelerator's
 /// state is visited, and the spans of single batches and the barrier's epochs are not repeated.
-bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+bool RepeatsItself(const spec::Experiment& experiment, const cost::Pipeline& pipeline, bool cached,
                    const RunControl& control) {
-  return experiment.run.accelerators == 1 && !experiment.run.barrier &&
-         !pipeline.storage.HasCache() && !pipeline.step.Varies() &&
+  return experiment.run.accelerators == 1 && !experiment.run.barrier && !cached &&
+         !pipeline.step.Varies() &&
          pipeline.collate.varying.IsFixed() && pipeline.hand_over.IsFixed() &&
          control.skip_periods && !control.keep_spans;
 }
@@ -92,7 +92,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       sampler(of, costs, std::move(draws)),
       storage(WithoutIdleSlots(costs.storage, of)),
       cache(cost::SampleCache::Of(of, costs)),
-      skips_periods(RepeatsItself(of, costs, control)),
+      skips_periods(RepeatsItself(of, costs, cache.has_value(), control)),
       is_asked(control.enough != nullptr),
       stop(control.stop),
       builder(now, of.run.seed,

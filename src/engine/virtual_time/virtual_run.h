@@ -111,7 +111,7 @@ struct VirtualRun {
 
   const Sampler sampler;
   cost::StorageServer storage;
-  std::optional<cost::SampleCache> cache;  ///< in front of the storage
+  std::optional<cost::SampleCache> cache;  ///< that decides what storage serves
   const bool skips_periods;                ///< its state may recur, see recurrence.h
   const bool is_asked;                     ///< by the monitor, whether it may end
   const base::StopFlag* const stop;        ///< ends the run once it is set; or nullptr

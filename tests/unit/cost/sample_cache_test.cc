@@ -166,6 +166,25 @@ TEST(SampleCache, IsThereOnlyBeforeEmulatedStorageWithAPolicy) {
   EXPECT_FALSE(CacheOf(experiment));
 }
 
+TEST(SampleCache, NeedNotDecideWhereItBeginsWithAllSamples) {
+  spec::Experiment experiment = Cached(CachePolicy::kLru, 1);
+  const auto every_read_hits = [&] { return EveryReadHits(experiment, Stated(experiment)); };
+  EXPECT_FALSE(every_read_hits()) << "it is cold";
+  experiment.storage.cache.warm = 1;
+  EXPECT_TRUE(every_read_hits());
+  EXPECT_FALSE(CacheOf(experiment));
+  experiment.storage.cache.warm = 0.5;
+  experiment.storage.cache.size.count *= 2;
+  EXPECT_TRUE(every_read_hits()) << "half of it is enough";
+  experiment.storage.cache.size.count -= 2;
+  EXPECT_FALSE(every_read_hits()) << "a byte is missing";
+  EXPECT_TRUE(CacheOf(experiment));
+  experiment.storage.cache.size.count *= 2;
+  experiment.dataset.sample_bytes = {
+      {.kind = base::DistributionKind::kUniform, .low = 1, .high = kSampleBytes}};
+  EXPECT_FALSE(every_read_hits()) << "sizes are drawn";
+}
+
 /// The same by search through a list.
 struct SlowLru {
   std::list<std::int64_t> held;  ///< the latest first

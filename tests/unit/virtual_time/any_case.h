@@ -75,6 +75,16 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
   }
 }
 
+/// One that holds half the samples, all of them, or twice as many.
+inline void AnyCache(spec::Experiment& e) {
+  const std::int64_t samples = e.dataset.samples, each = e.dataset.sample_bytes.Mean().count;
+  e.storage.cache = {.policy = Yes() ? spec::CachePolicy::kLru : spec::CachePolicy::kRandom,
+                     .size = {std::max<std::int64_t>(1, samples * each * In(1, 4) / 2)},
+                     .warm = Yes() ? 1.0 : 0.5,
+                     .hit_bandwidth = std::nullopt};
+  if (Yes()) e.storage.cache.hit_bandwidth = base::BytesPerSecond{5e6};
+}
+
 inline Case AnyCase() {
   Case any;
   auto& e = any.experiment = Stages(static_cast<int>(In(0, 5)), 0s, 0s, 0);
@@ -90,6 +100,7 @@ inline Case AnyCase() {
     if (Yes()) e.storage.bandwidth = base::BytesPerSecond{static_cast<double>(In(1, 9)) * 70'000};
     if (Yes()) e.storage.iops_per_s = static_cast<double>(In(1, 9)) * 700;
     if (Yes()) e.storage.queue_depth = static_cast<int>(In(1, 3));
+    if (Yes()) AnyCache(e);
   }
   e.device.step_base = AnyCost(700);
   e.device.in_flight = static_cast<int>(In(1, 3));

@@ -251,6 +251,39 @@ TEST(SkippingPeriods, RunsOfADiskRecur) {
   }
 }
 
+/// Its cache begins with all samples.
+spec::Experiment Cached(const base::Distribution& sample_bytes, std::int64_t steps) {
+  spec::Experiment experiment = Stages(3, 1ms, 3us, steps);
+  experiment.dataset.samples = 5000;
+  experiment.dataset.sample_bytes = {sample_bytes};
+  experiment.loader.batch_size = 7;
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.storage.cache = {.policy = spec::CachePolicy::kLru,
+                              .size = {5000 * 1000},
+                              .warm = 1,
+                              .hit_bandwidth = base::BytesPerSecond{3e6}};
+  return experiment;
+}
+
+TEST(SkippingPeriods, RunsWhoseEveryReadHitsRecur) {
+  constexpr std::int64_t kManySteps = 20'000'000;
+  const trace::RunTrace trace =
+      Predict(Cached(base::Distribution::Fixed(1000), kManySteps));
+  EXPECT_EQ(trace.steps, kManySteps);
+  ASSERT_FALSE(trace.epochs.empty());
+  EXPECT_EQ(trace.epochs.front().cache_hits, 5000);
+}
+
+// Sizes that are drawn, if all alike, are looked up in the cache.
+TEST(SkippingPeriods, RunsWhoseEveryReadHitsAreTheSameWithALookUp) {
+  const base::Distribution drawn{
+      .kind = base::DistributionKind::kUniform, .low = 1000, .high = 1000};
+  for (const std::int64_t steps : {100, 3000})
+    EXPECT_EQ(FirstDifference(Print(Predict(Cached(base::Distribution::Fixed(1000), steps))),
+                              Print(Predict(Cached(drawn, steps)))),
+              "");
+}
+
 // Epochs of 10 batches are too short to repeat themselves inside.
 TEST(SkippingPeriods, SkipsWholeEpochs) {
   constexpr std::int64_t kEpochs = 5'000'000;
