@@ -37,7 +37,7 @@ struct HandOver {
   base::Drawn<base::Duration> receive_wait;
   base::Duration launch{};               ///< of the trainer's process, for each worker
   base::Drawn<base::Duration> startup;   ///< of each worker
-  base::Bytes worker_memory;             ///< besides its batches
+  base::Bytes worker_memory{};           ///< besides its batches
 
   bool operator==(const HandOver&) const = default;
   /// Every batch costs the same.

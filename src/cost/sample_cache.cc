@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
 
@@ -62,15 +63,16 @@ bool EveryReadHits(const spec::Experiment& experiment, const Pipeline& pipeline)
 }
 
 std::optional<SampleCache> SampleCache::Of(const spec::Experiment& experiment,
-                                           const Pipeline& pipeline) {
+                                           const Pipeline& pipeline, SizeOf size_of) {
   if (!pipeline.storage.HasCache() || EveryReadHits(experiment, pipeline)) return std::nullopt;
-  return SampleCache(experiment, pipeline);
+  return SampleCache(experiment, pipeline, std::move(size_of));
 }
 
-SampleCache::SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline)
+SampleCache::SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline,
+                         SizeOf size_of)
     : lru_(pipeline.storage.cache.policy == spec::CachePolicy::kLru),
       size_(pipeline.storage.cache.size),
-      stored_(pipeline.samples.stored),
+      size_of_(std::move(size_of)),
       samples_(experiment.dataset.samples),
       seed_(experiment.run.seed),
       by_use_(lru_ ? static_cast<std::size_t>(samples_) : 0),
@@ -95,7 +97,7 @@ void SampleCache::Fill(Bytes room, bool shuffled) {
   for (Bytes sum; first > 0;) {
     const auto& samples = samples_in(std::max<std::int64_t>(0, first - kBlock), first);
     const auto too_much = std::find_if(samples.rbegin(), samples.rend(), [&](std::uint64_t sample) {
-      sum += StoredBytes(stored_, seed_, static_cast<std::int64_t>(sample));
+      sum += size_of_(static_cast<std::int64_t>(sample));
       return sum > room;
     });
     first -= too_much - samples.rbegin();
@@ -104,7 +106,7 @@ void SampleCache::Fill(Bytes room, bool shuffled) {
   for (std::int64_t begin = first; begin < samples_; begin += kBlock) {
     for (const std::uint64_t sample : samples_in(begin, std::min(begin + kBlock, samples_)))
       Add(static_cast<std::uint32_t>(sample),
-          StoredBytes(stored_, seed_, static_cast<std::int64_t>(sample)));
+          size_of_(static_cast<std::int64_t>(sample)));
   }
 }
 
@@ -145,7 +147,7 @@ void SampleCache::MakeRoom(Bytes bytes, std::int64_t epoch, std::int64_t positio
 }
 
 void SampleCache::Evict(std::uint32_t sample) {
-  used_ = used_ - StoredBytes(stored_, seed_, sample);
+  used_ = used_ - size_of_(sample);
   if (lru_) {
     by_use_.Remove(sample);
   } else {

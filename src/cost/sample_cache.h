@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -67,10 +68,12 @@ bool EveryReadHits(const spec::Experiment& experiment, const Pipeline& pipeline)
 /// order of accesses.
 class SampleCache {
  public:
+  /// Their StoredBytes, from wherever they are kept.
+  using SizeOf = std::function<base::Bytes(std::int64_t sample)>;
   /// nullopt where the storage has no cache, or none that need decide. The data set must have at most
   /// spec::kMostSamplesBehindCache samples (spec checks this).
-  static std::optional<SampleCache> Of(const spec::Experiment& experiment,
-                                       const Pipeline& pipeline);
+  static std::optional<SampleCache> Of(const spec::Experiment& experiment, const Pipeline& pipeline,
+                                       SizeOf size_of);
 
   /// Returns whether the sample is in the cache, and inserts it if not. `bytes` is its StoredBytes.
   /// `epoch` and `position` of the access key the random evictions.
@@ -79,7 +82,7 @@ class SampleCache {
   base::Bytes used() const { return used_; }
 
  private:
-  SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline);
+  SampleCache(const spec::Experiment& experiment, const Pipeline& pipeline, SizeOf size_of);
   void Fill(base::Bytes room, bool shuffled);
   void Add(std::uint32_t sample, base::Bytes bytes);
   void MakeRoom(base::Bytes bytes, std::int64_t epoch, std::int64_t position);
@@ -87,7 +90,7 @@ class SampleCache {
 
   bool lru_;
   base::Bytes size_, used_;
-  base::Drawn<base::Bytes> stored_;
+  SizeOf size_of_;
   std::int64_t samples_;  ///< of the data set
   std::uint64_t seed_;
   RecencyList by_use_;  ///< lru; else empty

@@ -142,8 +142,7 @@ base::Duration Sampler::ReceiveWait(std::int64_t epoch, std::int64_t batch) cons
 
 void Sampler::AddRead(ChunkDemand& demand, std::int64_t epoch, std::int64_t position,
                       std::int64_t sample, cost::SampleCache* cache) const {
-  const base::Bytes bytes =
-      draws_.sample_bytes ? base::Bytes{(*draws_.sample_bytes)(sample)} : sample_bytes_;
+  const base::Bytes bytes = StoredBytes(sample);
   if (every_read_hits_ || (cache != nullptr && cache->Access(sample, bytes, epoch, position)))
     return AddHit(demand, bytes);
   ++demand.reads;

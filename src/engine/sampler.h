@@ -22,8 +22,8 @@ namespace pipesim::engine {
 /// Draws that runs of similar experiments share instead of repeating them.
 struct KeptDraws {
   /// nullptr: drawn by each run itself
-  std::shared_ptr<const SampleDraws> sample_bytes, prepare, prepare_wait;
-  std::shared_ptr<ChunkSums> sums;                           ///< nullptr: summed by each run itself
+  std::shared_ptr<const SampleDraws> sample_bytes{}, prepare{}, prepare_wait{};
+  std::shared_ptr<ChunkSums> sums{};  ///< nullptr: summed by each run itself
 };
 
 /// Thread-safe: nothing changes after construction.
@@ -80,6 +80,10 @@ class Sampler {
   bool AllAlike() const { return each_.has_value(); }
   /// Whether all workers take the same time to start up.
   bool StartsAlike() const { return worker_startup_.IsFixed(); }
+  /// Stored size of a sample.
+  base::Bytes StoredBytes(std::int64_t sample) const {
+    return draws_.sample_bytes ? base::Bytes{(*draws_.sample_bytes)(sample)} : sample_bytes_;
+  }
   /// The class of a generated sample: drawn once, the same every epoch.
   std::int64_t Label(std::int64_t sample) const;
   /// Start-up time of worker `worker` (counted over all accelerators) for `epoch`.

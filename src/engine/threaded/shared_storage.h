@@ -14,14 +14,20 @@ namespace pipesim::engine::threaded {
 /// Thread-safe.
 class SharedStorage {
  public:
-  SharedStorage(const spec::Experiment& experiment, const cost::Pipeline& pipeline)
-      : server_(pipeline.storage), cache_(cost::SampleCache::Of(experiment, pipeline)) {}
+  /// `sampler` outlives it.
+  SharedStorage(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                const Sampler& sampler)
+      : sampler_(sampler),
+        server_(pipeline.storage),
+        cache_(cost::SampleCache::Of(
+            experiment, pipeline,
+            [&sampler](std::int64_t sample) { return sampler.StoredBytes(sample); })) {}
   /// The demand of the samples from `position` on: cache hits and reads. Updates the cache.
-  ChunkDemand Demand(const Sampler& sampler, std::int64_t epoch, const Sampler::Epoch& order,
-                     std::int64_t position, std::int64_t samples) {
-    if (!cache_) return sampler.Demand(epoch, order, position, samples);
+  ChunkDemand Demand(std::int64_t epoch, const Sampler::Epoch& order, std::int64_t position,
+                     std::int64_t samples) {
+    if (!cache_) return sampler_.Demand(epoch, order, position, samples);
     const std::lock_guard lock(mutex_);
-    return sampler.Demand(epoch, order, position, samples, &*cache_);
+    return sampler_.Demand(epoch, order, position, samples, &*cache_);
   }
   base::Instant Serve(const cost::ReadRequest& request) {
     const std::lock_guard lock(mutex_);
@@ -40,6 +46,7 @@ class SharedStorage {
   }
 
  private:
+  const Sampler& sampler_;
   mutable std::mutex mutex_;
   cost::StorageServer server_;
   std::optional<cost::SampleCache> cache_;

@@ -33,7 +33,11 @@ spec::Experiment Cached(CachePolicy policy, double share, std::int64_t samples =
 }
 
 std::optional<SampleCache> CacheOf(const spec::Experiment& experiment) {
-  return SampleCache::Of(experiment, Stated(experiment));
+  const auto size_of = [stored = experiment.dataset.sample_bytes,
+                        seed = experiment.run.seed](std::int64_t sample) {
+    return StoredBytes(stored, seed, sample);
+  };
+  return SampleCache::Of(experiment, Stated(experiment), size_of);
 }
 
 /// The share of hits in each epoch, read in the order of the experiment's loader.

@@ -87,7 +87,9 @@ TEST(Sampler, AChunksHitsCostCopiesAndItsMissesStorage) {
                               .hit_bandwidth = base::BytesPerSecond{1e6}};
   const Sampler sampler = SamplerOf(experiment);
   const auto order = sampler.EpochOrder(0);
-  auto cache = cost::SampleCache::Of(experiment, cost::Stated(experiment));
+  auto cache =
+      cost::SampleCache::Of(experiment, cost::Stated(experiment),
+                            [&](std::int64_t sample) { return sampler.StoredBytes(sample); });
   sampler.Demand(0, order, 0, 5, &*cache);
   const ChunkDemand both = sampler.Demand(0, order, 3, 4, &*cache);  // 3 and 4 were read before
   const ChunkDemand hits = sampler.Demand(0, order, 3, 2), misses = sampler.Demand(0, order, 5, 2);
