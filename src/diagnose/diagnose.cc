@@ -120,7 +120,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   for (std::string& clause : RuledOutByProbes(q)) d.ruled_out.push_back(std::move(clause));
   d.recommendation = PageOf(verdict).remedy(findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
-  d.enough = FindEnoughWorkers(q);
+  if (measurement.result.samples_per_s) d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);

@@ -65,7 +65,9 @@ void AddSkipped(const Sheet& sheet) {
 
 void AddNotes(const Sheet& sheet) {
   sheet.page.AddBlank();
-  AddMissing(sheet);
+  // What ended a run before its first step is said above.
+  const bool failed = !sheet.document.At("result.failure").Text().empty();
+  if (HasMeasurement(sheet.document) || !failed) AddMissing(sheet);
   AddStop(sheet);
   AddWarnings(sheet);
   if (sheet.full) AddSkipped(sheet);

@@ -70,6 +70,8 @@ TEST(Memory, OfAPredictionAgreesWithWhatMemorySays) {
                                                .out)["largest"]
                            .get<std::int64_t>();
   EXPECT_THAT(result.out, HasSubstr("--batch " + std::to_string(largest) + " would fit"));
+  EXPECT_THAT(result.out, Not(HasSubstr("Enough:"))) << "nothing is known of it";
+  EXPECT_THAT(result.out, Not(HasSubstr("Too little evidence")));
 }
 
 TEST(Memory, AStatedStepHasNone) {
