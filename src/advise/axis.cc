@@ -58,8 +58,10 @@ double StorageLimit(const Axis& axis, const spec::Experiment& experiment) {
 std::span<const Axis> Axes() { return kAxes; }
 
 const Axis* FindAxis(std::string_view name) {
-  for (const Axis& axis : kAxes)
-    if (axis.name == name || axis.path == name) return &axis;
+  for (const Axis& axis : kAxes) {
+    const std::string_view last_word = axis.path.substr(axis.path.rfind('.') + 1);
+    if (axis.name == name || axis.path == name || last_word == name) return &axis;
+  }
   return nullptr;
 }
 

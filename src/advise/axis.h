@@ -18,7 +18,7 @@ struct Axis {
 };
 
 std::span<const Axis> Axes();
-/// By name or path; nullptr if there is none.
+/// By name, path, or the last word of the path; nullptr if there is none.
 const Axis* FindAxis(std::string_view name);
 
 /// The value as the experiment file spells it: "812MB/s", "12".

@@ -80,7 +80,7 @@ TEST(Size, FindsWorkersAndCoresExactly) {
   ASSERT_EQ(least.result.exit_code, 0) << least.result.err;
   EXPECT_EQ(least.document["answer"]["value"], 4);  // 4 x 10 / 64 = 0.625
   EXPECT_EQ(least.document["neighbor"]["value"], 3);
-  const Sized cpus = SizeAsJson({"--target", "au>=0.6", "--solve", "limits.cpus"}, cores);
+  const Sized cpus = SizeAsJson({"--target", "au>=0.6", "--solve", "cpus"}, cores);
   ASSERT_EQ(cpus.result.exit_code, 0) << cpus.result.err;
   EXPECT_EQ(cpus.document["answer"]["value"], 4);
 }
