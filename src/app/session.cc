@@ -158,12 +158,15 @@ trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::stri
 }
 
 /// A run refused for lack of memory still gets a report: it names the memory needed and free.
-trace::RunTrace TraceOfRefusal(const base::Clock& clock, const std::string& why) {
-  return TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, why);
+trace::RunTrace TraceOfRefusal(const base::Clock& clock, cost::Refusal refusal) {
+  trace::RunTrace trace =
+      TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, std::move(refusal.why));
+  trace.fits = std::move(refusal.fits);
+  return trace;
 }
 
 /// Why the step cannot fit onto the GPU that trains.
-std::optional<std::string> GpuRefusal(const Experiment& experiment) {
+std::optional<cost::Refusal> GpuRefusal(const Experiment& experiment) {
   if (experiment.device.kind != DeviceKind::kCuda) return std::nullopt;
   const auto devices = LoadTorch().devices();
   const engine::TorchDevice& device = devices.at(static_cast<std::size_t>(experiment.device.cuda_index));
@@ -176,12 +179,15 @@ std::optional<std::string> GpuRefusal(const Experiment& experiment) {
   return cost::GpuMemoryRefusal(experiment, gpu);
 }
 
-std::string Forceable(const std::string& refusal) { return refusal + "; --force tries it all the same"; }
+cost::Refusal Forceable(cost::Refusal refusal) {
+  refusal.why += "; --force tries it all the same";
+  return refusal;
+}
 
 /// Returns why the run cannot fit into memory. If it can, limits the process to the free memory, so
 /// that an allocation fails before the kernel kills the process. Not with CUDA, whose driver
 /// reserves far more address space than it uses.
-std::optional<std::string> BoundMemory(const Experiment& experiment, bool force) {
+std::optional<cost::Refusal> BoundMemory(const Experiment& experiment, bool force) {
   const base::Bytes stacks = cost::StackRoom(experiment);
   std::vector<base::MemoryBound> bounds = base::ReadMemoryBounds();
   for (base::MemoryBound& bound : bounds)
@@ -225,9 +231,10 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
     if (NeedsTorch(experiment)) trace.effective.library_warnings = LoadTorch().take_warnings();
     return trace;
   } catch (const engine::OutOfMemory& refusal) {
-    return TraceOfRefusal(clock, refusal.what());
+    return TraceOfRefusal(clock, {refusal.what(), {}});
   } catch (const std::bad_alloc&) {
-    return TraceOfRefusal(clock, "the host's memory is not enough for the model and its batches");
+    return TraceOfRefusal(
+        clock, {"the host's memory is not enough for the model and its batches", {}});
   }
 }
 

@@ -65,11 +65,22 @@ std::int64_t LargestBatch(const Planner& plan, const Experiment& experiment, dou
   });
 }
 
-std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
-  std::vector<std::string> flags;
-  const std::int64_t batch = LargestBatch(&PlanMemory, experiment, free);
-  if (batch > 0) flags.push_back(fmt::format("--batch {}", batch));
-  if (experiment.loader.workers == 0) return flags;
+/// Flags that would fit, and what they set.
+struct Fitting {
+  std::string flags;
+  std::vector<std::pair<std::string, std::string>> set;
+};
+
+std::vector<Fitting> WhichBatchFits(const Planner& plan, const Experiment& experiment, double free) {
+  const std::string batch = std::to_string(LargestBatch(plan, experiment, free));
+  if (batch == "0") return {};
+  return {{"--batch " + batch, {{"loader.batch_size", batch}}}};
+}
+
+/// What leaves training as it is comes last.
+std::vector<Fitting> WhatFits(const Experiment& experiment, double free) {
+  std::vector<Fitting> fits = WhichBatchFits(&PlanMemory, experiment, free);
+  if (experiment.loader.workers == 0) return fits;
   const auto prefetch =
       LargestThatFits(&PlanMemory, experiment.loader.prefetch_factor, free, [&](int factor) {
         Experiment smaller = experiment;
@@ -77,8 +88,9 @@ std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
         return smaller;
       });
   if (prefetch > 0) {
-    flags.push_back(fmt::format("--prefetch {}", prefetch));
-    return flags;
+    fits.push_back({fmt::format("--prefetch {}", prefetch),
+                    {{"loader.prefetch_factor", std::to_string(prefetch)}}});
+    return fits;
   }
   const auto workers = LargestThatFits(&PlanMemory, experiment.loader.workers, free, [&](int count) {
     Experiment smaller = experiment;
@@ -86,13 +98,14 @@ std::vector<std::string> WhatFits(const Experiment& experiment, double free) {
     smaller.loader.prefetch_factor = 1;
     return smaller;
   });
-  if (workers > 0) flags.push_back(fmt::format("--workers {} --prefetch 1", workers));
-  return flags;
+  if (workers > 0)
+    fits.push_back({fmt::format("--workers {} --prefetch 1", workers),
+                    {{"loader.workers", std::to_string(workers)}, {"loader.prefetch_factor", "1"}}});
+  return fits;
 }
 
-/// The memory needed by part, the free memory, and what would fit.
-std::string RefusalText(const MemoryPlan& plan, double free, const std::string& where,
-                        const std::vector<std::string>& fits) {
+Refusal RefusalOf(const MemoryPlan& plan, double free, const std::string& where,
+                  const std::vector<Fitting>& fits) {
   std::vector<std::string> parts;
   for (const MemoryPart& part : plan.parts)
     parts.push_back(fmt::format("{} ({})", part.what, base::Amount(part.bytes)));
@@ -101,21 +114,19 @@ std::string RefusalText(const MemoryPlan& plan, double free, const std::string& 
   if (!plan.left_out.empty())
     text += fmt::format("; not counted: {}", base::Join(plan.left_out, ", "));
   text += fmt::format("; {} are free by {}", base::Amount(free), where);
-  text += fits.empty() ? "; no batch size fits"
-                       : fmt::format("; {} would fit", base::Join(fits, " or "));
-  return text;
+  if (fits.empty()) return {text + "; no batch size fits", {}};
+  std::vector<std::string> flags;
+  for (const Fitting& one : fits) flags.push_back(one.flags);
+  return {text + fmt::format("; {} would fit", base::Join(flags, " or ")), fits.back().set};
 }
 
 /// Why it does not fit into `free` on the device `where`; nullopt: it fits.
-std::optional<std::string> RefusalOn(const std::string& where, const Experiment& experiment,
+std::optional<Refusal> RefusalOn(const std::string& where, const Experiment& experiment,
                                      const Planner& planner, base::Bytes free) {
   const MemoryPlan plan = planner(experiment);
   const auto has = static_cast<double>(free.count);
   if (plan.Total() <= has) return std::nullopt;
-  std::vector<std::string> fits;
-  if (const std::int64_t batch = LargestBatch(planner, experiment, has); batch > 0)
-    fits.push_back(fmt::format("--batch {}", batch));
-  return RefusalText(plan, has, where, fits);
+  return RefusalOf(plan, has, where, WhichBatchFits(planner, experiment, has));
 }
 
 }  // namespace
@@ -191,20 +202,20 @@ MemoryPlan PlanMemory(const Experiment& experiment) {
   return plan;
 }
 
-std::optional<std::string> MemoryRefusal(const Experiment& experiment,
-                                         const base::MemoryBound& bound) {
+std::optional<Refusal> MemoryRefusal(const Experiment& experiment,
+                                     const base::MemoryBound& bound) {
   const MemoryPlan plan = PlanMemory(experiment);
   const double free = static_cast<double>(std::max<std::int64_t>(bound.free.count, 0));
   if (plan.Total() <= free) return std::nullopt;
-  return RefusalText(plan, free, bound.name, WhatFits(experiment, free));
+  return RefusalOf(plan, free, bound.name, WhatFits(experiment, free));
 }
 
-std::optional<std::string> DeviceMemoryRefusal(const Experiment& experiment, const Step& step) {
+std::optional<Refusal> DeviceMemoryRefusal(const Experiment& experiment, const Step& step) {
   if (step.on_cpu() || !step.device_memory || step.device_memory->count <= 0) return std::nullopt;
   return RefusalOn("device " + step.device_name, experiment, &PlanPresetMemory, *step.device_memory);
 }
 
-std::optional<std::string> GpuMemoryRefusal(const Experiment& experiment, const spec::Gpu& gpu) {
+std::optional<Refusal> GpuMemoryRefusal(const Experiment& experiment, const spec::Gpu& gpu) {
   const Planner plan = [&](const Experiment& asked) {
     return PlanDeviceMemory(asked, gpu.ComputeCapability());
   };

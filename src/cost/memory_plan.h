@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/memory.h"
@@ -43,19 +44,24 @@ MemoryPlan PlanMatmul(std::int64_t size, const LibraryMemory& libraries);
 /// The largest number whose plan fits into `free`; 0: none. Plans must grow with the number.
 std::int64_t LargestWithin(double free, const std::function<MemoryPlan(std::int64_t)>& plan_of);
 
-/// Why the experiment cannot run within `bound`: the memory it needs by part, the free memory and
-/// which limit sets it, and flags for the largest batch and window that would fit. nullopt: it
-/// fits.
-std::optional<std::string> MemoryRefusal(const spec::Experiment& experiment,
+/// Why an experiment cannot run within some memory: what it needs by part, how much is free and which
+/// limit sets it, and flags for the largest batch and window that would fit.
+struct Refusal {
+  std::string why;
+  /// Settings that would fit, by key; they leave training as it is where they can. Empty: none.
+  std::vector<std::pair<std::string, std::string>> fits;
+};
+
+/// nullopt: it fits within `bound`.
+std::optional<Refusal> MemoryRefusal(const spec::Experiment& experiment,
                                          const base::MemoryBound& bound);
 
 /// The same for the memory of the device that `step` describes, in predictions. nullopt: it fits, or
 /// the device's memory is unknown.
-std::optional<std::string> DeviceMemoryRefusal(const spec::Experiment& experiment,
-                                               const Step& step);
+std::optional<Refusal> DeviceMemoryRefusal(const spec::Experiment& experiment, const Step& step);
 
 /// The same for the free memory of a GPU of this machine.
-std::optional<std::string> GpuMemoryRefusal(const spec::Experiment& experiment, const spec::Gpu& gpu);
+std::optional<Refusal> GpuMemoryRefusal(const spec::Experiment& experiment, const spec::Gpu& gpu);
 
 /// Address space of thread stacks. It counts as data although little of it is ever used.
 base::Bytes StackRoom(const spec::Experiment& experiment);

@@ -65,6 +65,18 @@ Judged JudgedOf(const Question& q) {
   return {std::move(decision), std::move(doubt), judgement};
 }
 
+/// For a run that ended for its memory before anything was measured.
+std::optional<Recommendation> WithinMemory(
+    const std::vector<std::pair<std::string, std::string>>& fits) {
+  if (fits.empty()) return std::nullopt;
+  const std::string& changed = fits.front().first;
+  if (changed == "loader.batch_size")
+    return Recommendation{.text = "the largest batch that fits, which changes training", .set = fits};
+  return Recommendation{.text = changed == "loader.workers" ? "as many workers as fit"
+                                                            : "as many batches ahead as fit",
+                        .set = fits};
+}
+
 /// A question with the values that it refers to.
 struct Asked {
   Asked(const spec::Experiment& experiment, const measure::Measurement& measurement,
@@ -118,9 +130,13 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);
   for (std::string& clause : RuledOutByProbes(q)) d.ruled_out.push_back(std::move(clause));
-  d.recommendation = PageOf(verdict).remedy(findings);
+  const bool measured = measurement.result.samples_per_s.has_value();
+  const bool refused =
+      !measured && measurement.result.stopped_by == trace::EndReason::kOutOfMemory;
+  d.recommendation =
+      refused ? WithinMemory(measurement.fits) : PageOf(verdict).remedy(findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
-  if (measurement.result.samples_per_s) d.enough = FindEnoughWorkers(q);
+  if (measured) d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);

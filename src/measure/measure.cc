@@ -75,6 +75,7 @@ Measurement WithoutWindow(const trace::RunTrace& trace, const spec::Experiment& 
   m.resources.cores = trace.effective.cores;
   m.effective = trace.effective;
   m.failure = trace.failure;
+  m.fits = trace.fits;
   m.bad_samples = trace.bad_samples;
   m.bad_sample_count = trace.bad_sample_count;
   m.probes_s = base::ToSeconds(trace.probes.time);

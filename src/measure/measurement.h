@@ -191,6 +191,7 @@ struct Measurement {
   std::vector<Warning> warnings;
   trace::Effective effective;
   std::string failure;
+  std::vector<std::pair<std::string, std::string>> fits;  ///< see trace::RunTrace
   std::vector<trace::DataFault> bad_samples;
   std::int64_t bad_sample_count = 0;
   std::vector<Tried> tried;  ///< after the measured window

@@ -41,18 +41,19 @@ Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved, const
 }
 
 /// Why a run would not fit into memory; checks the device first.
-std::optional<std::string> OutOfMemory(const Experiment& chosen, const Resolved& resolved,
+std::optional<cost::Refusal> OutOfMemory(const Experiment& chosen, const Resolved& resolved,
                                        const Basis& basis) {
   if (auto refusal = cost::DeviceMemoryRefusal(chosen, resolved.pipeline.step)) return refusal;
   const auto bound = MemoryBoundOf(basis);
   return bound ? cost::MemoryRefusal(chosen, *bound) : std::nullopt;
 }
 
-trace::RunTrace TraceOfRefusal(std::string why) {
+trace::RunTrace TraceOfRefusal(cost::Refusal refusal) {
   trace::RunTrace trace;
   trace.bucket_width = std::chrono::milliseconds(1);
   trace.end_reason = trace::EndReason::kOutOfMemory;
-  trace.failure = std::move(why);
+  trace.failure = std::move(refusal.why);
+  trace.fits = std::move(refusal.fits);
   return trace;
 }
 
@@ -158,7 +159,8 @@ struct Wanted {
 trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
                         const Resolved& resolved, const Basis& basis, const Wanted& wanted) {
   const Experiment chosen = InWholeEpochs(asked, basis);
-  if (auto why = OutOfMemory(chosen, resolved, basis)) return TraceOfRefusal(*std::move(why));
+  if (auto refusal = OutOfMemory(chosen, resolved, basis))
+    return TraceOfRefusal(*std::move(refusal));
   engine::RunControl control;
   control.stop = wanted.stop;
   control.for_verdict = wanted.for_verdict;

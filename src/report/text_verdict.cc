@@ -139,9 +139,13 @@ void AddFailure(const Sheet& sheet, const std::string& status) {
     AddAgain(sheet, "the figures cover the part that ran; to run all of it:");
   } else if (status == "oom") {
     sheet.page.Add("out of memory" + because, Style::kBad);
-    AddAgain(sheet,
-             "a smaller batch, fewer workers or a lower prefetch factor need less memory; "
-             "the command was:");
+    const View fits = sheet.document.At("diagnosis.recommendation");
+    if (!HasMeasurement(sheet.document) && fits.IsPresent())
+      AddNext(sheet);
+    else
+      AddAgain(sheet,
+               "a smaller batch, fewer workers or a lower prefetch factor need less memory; "
+               "the command was:");
   } else {
     sheet.page.Add("failed" + because, Style::kBad);
     if (FailedOnAFile(sheet.document, failure))

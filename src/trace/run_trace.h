@@ -216,6 +216,8 @@ struct RunTrace {
   std::vector<Span> first_spans, last_spans;
   EndReason end_reason = EndReason::kEnough;
   std::string failure;                 ///< set when end_reason is kFailed or kOutOfMemory
+  /// Settings with which a run that was refused for its memory would fit, by key.
+  std::vector<std::pair<std::string, std::string>> fits;
   std::vector<DataFault> bad_samples;  ///< the first 100
   std::int64_t bad_sample_count = 0;
   Effective effective;

@@ -70,6 +70,10 @@ TEST(Memory, OfAPredictionAgreesWithWhatMemorySays) {
                                                .out)["largest"]
                            .get<std::int64_t>();
   EXPECT_THAT(result.out, HasSubstr("--batch " + std::to_string(largest) + " would fit"));
+  EXPECT_THAT(result.out, HasSubstr("Next  the largest batch that fits, which changes training:\n"
+                                    "  pipesim predict --model resnet50 --device rtx-4060 --prepare "
+                                    "none --no-save --quiet --batch " +
+                                    std::to_string(largest)));
   EXPECT_THAT(result.out, Not(HasSubstr("Enough:"))) << "nothing is known of it";
   EXPECT_THAT(result.out, Not(HasSubstr("Too little evidence")));
 }

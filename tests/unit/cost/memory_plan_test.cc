@@ -65,7 +65,7 @@ TEST(MemoryPlan, EachAcceleratorHoldsAsMuchOnTheHost) {
   experiment.run.accelerators = 8;
   EXPECT_EQ(BytesOf(PlanMemory(experiment), "8 x 7 batches of 10 MB"), 8 * 70e6);
   EXPECT_EQ(PlanMemory(experiment).Total(), 8 * 86e6);
-  EXPECT_THAT(*MemoryRefusal(experiment, Free(8 * 76e6)),
+  EXPECT_THAT(MemoryRefusal(experiment, Free(8 * 76e6))->why,
               HasSubstr("--batch 8 or --prefetch 1 would fit"));
 }
 
@@ -83,30 +83,34 @@ TEST(MemoryPlan, DecodedSamplesAreHeldByEachWorkerUntilTheyAreCollated) {
 }
 
 TEST(MemoryRefusal, IsSilentWhenItFits) {
-  EXPECT_EQ(MemoryRefusal(TenMegabyteBatches(), Free(86e6)), std::nullopt);
+  EXPECT_FALSE(MemoryRefusal(TenMegabyteBatches(), Free(86e6)));
 }
 
 TEST(MemoryRefusal, SaysWhatIsAskedWhatIsFreeByWhomAndWhatWouldFit) {
   const auto refusal = MemoryRefusal(TenMegabyteBatches(), Free(76e6));
   ASSERT_TRUE(refusal);
-  EXPECT_THAT(*refusal,
+  EXPECT_THAT(refusal->why,
               AllOf(HasSubstr("would hold 86 MB"), HasSubstr("7 batches of 10 MB (70 MB)"),
                     HasSubstr("76 MB are free by this machine"),
                     // (76 - 16) / 7 = 8.57 samples of 1 MB; 5 slots of 10 MB
                     HasSubstr("--batch 8 or --prefetch 1 would fit")));
+  const std::vector<std::pair<std::string, std::string>> same_training{
+      {"loader.prefetch_factor", "1"}};
+  EXPECT_EQ(refusal->fits, same_training);
 }
 
 TEST(MemoryRefusal, GivesFewerWorkersWhereEvenAPrefetchOfOneIsTooMuch) {
   auto experiment = TenMegabyteBatches();
   experiment.loader.workers = 8;  // 8 + 3 slots at prefetch 1
-  EXPECT_THAT(*MemoryRefusal(experiment, Free(76e6)),
+  EXPECT_THAT(MemoryRefusal(experiment, Free(76e6))->why,
               AllOf(HasSubstr("--workers 3 --prefetch 1 would fit"), HasSubstr("--batch 3")));
 }
 
 TEST(MemoryRefusal, GivesNoFlagsWhereNothingFits) {
-  EXPECT_THAT(*MemoryRefusal(TenMegabyteBatches(), Free(10e6)),
+  EXPECT_THAT(MemoryRefusal(TenMegabyteBatches(), Free(10e6))->why,
               AllOf(HasSubstr("no batch size fits"), Not(HasSubstr("--"))));
-  EXPECT_THAT(*MemoryRefusal(TenMegabyteBatches(), Free(-5)), HasSubstr("0 B are free"));
+  EXPECT_TRUE(MemoryRefusal(TenMegabyteBatches(), Free(10e6))->fits.empty());
+  EXPECT_THAT(MemoryRefusal(TenMegabyteBatches(), Free(-5))->why, HasSubstr("0 B are free"));
 }
 
 }  // namespace
