@@ -147,20 +147,10 @@ report::Reality StorageReality(const Experiment& experiment) {
                                                               : report::Reality::kEmulated;
 }
 
-/// The empty trace of a run that ended at `at` before its first event.
-trace::RunTrace TraceOfNothing(base::Instant at, trace::EndReason why, std::string failure = {}) {
-  trace::RunTrace trace;
-  trace.begin = trace.end = trace.bucket_origin = at;
-  trace.bucket_width = std::chrono::milliseconds(1);
-  trace.end_reason = why;
-  trace.failure = std::move(failure);
-  return trace;
-}
-
 /// A run refused for lack of memory still gets a report: it names the memory needed and free.
 trace::RunTrace TraceOfRefusal(const base::Clock& clock, cost::Refusal refusal) {
   trace::RunTrace trace =
-      TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, std::move(refusal.why));
+      trace::TraceOfNothing(clock.Now(), trace::EndReason::kOutOfMemory, std::move(refusal.why));
   trace.fits = std::move(refusal.fits);
   return trace;
 }
@@ -217,7 +207,8 @@ trace::RunTrace Execute(const Experiment& experiment, const cost::Pipeline& pipe
     if (source != nullptr)
       page_cache =
           engine::PreparePageCache(experiment.storage, {control.stop, control.on_preparing});
-    if (page_cache.interrupted) return TraceOfNothing(clock.Now(), trace::EndReason::kInterrupted);
+    if (page_cache.interrupted)
+      return trace::TraceOfNothing(clock.Now(), trace::EndReason::kInterrupted);
     const auto trainer = MakeTrainer(experiment, pipeline, clock);
     const auto memory = MakeMemory(experiment);
     const auto pinned = MakePinnedMemory(experiment);
@@ -361,7 +352,7 @@ report::RunReport RunOnce(const Experiment& experiment, const engine::RunControl
 
 report::RunReport NothingMeasured(const Experiment& experiment) {
   return ReportOf(experiment, GivenTo(experiment),
-                  TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
+                  trace::TraceOfNothing(base::SystemClock().Now(), trace::EndReason::kFailed));
 }
 
 report::RunReport RunRepeats(const Experiment& experiment, const engine::RunControl& control,

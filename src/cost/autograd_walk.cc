@@ -69,9 +69,10 @@ class AutogradWalk::Walker {
   std::pair<Activation, Graph> Forward(const std::vector<Layer>& layers, Activation x, Shape shape) {
     Graph graph;
     for (const Layer& layer : layers) {
+      Shape out = spec::OutputOf(layer, shape);
       x = layer.kind == LayerKind::kResidual ? Residual(layer, x, shape, graph)
-                                             : Apply(layer, x, shape, graph);
-      shape = spec::OutputOf(layer, shape);
+                                             : Apply(layer, x, shape, out, graph);
+      shape = std::move(out);
     }
     return {x, std::move(graph)};
   }
@@ -224,8 +225,9 @@ class AutogradWalk::Walker {
 
   /// One layer; takes over the hold on `x`. Which tensors a function keeps: PyTorch,
   /// tools/autograd/derivatives.yaml.
-  Activation Apply(const Layer& layer, Activation x, const Shape& in, Graph& graph) {
-    const double out_elements = Count(spec::Elements(spec::OutputOf(layer, in))) * batch_;
+  Activation Apply(const Layer& layer, Activation x, const Shape& in, const Shape& out,
+                   Graph& graph) {
+    const double out_elements = Count(spec::Elements(out)) * batch_;
     const std::vector<double> parameters = ParametersOf(layer, in);
     switch (layer.kind) {
       case LayerKind::kFlatten:

@@ -72,9 +72,9 @@ struct Fitting {
 };
 
 std::vector<Fitting> WhichBatchFits(const Planner& plan, const Experiment& experiment, double free) {
-  const std::string batch = std::to_string(LargestBatch(plan, experiment, free));
-  if (batch == "0") return {};
-  return {{"--batch " + batch, {{"loader.batch_size", batch}}}};
+  const std::int64_t batch = LargestBatch(plan, experiment, free);
+  if (batch == 0) return {};
+  return {{fmt::format("--batch {}", batch), {{"loader.batch_size", std::to_string(batch)}}}};
 }
 
 /// What leaves training as it is comes last.
@@ -122,7 +122,7 @@ Refusal RefusalOf(const MemoryPlan& plan, double free, const std::string& where,
 
 /// Why it does not fit into `free` on the device `where`; nullopt: it fits.
 std::optional<Refusal> RefusalOn(const std::string& where, const Experiment& experiment,
-                                     const Planner& planner, base::Bytes free) {
+                                 const Planner& planner, base::Bytes free) {
   const MemoryPlan plan = planner(experiment);
   const auto has = static_cast<double>(free.count);
   if (plan.Total() <= has) return std::nullopt;

@@ -54,7 +54,7 @@ struct Refusal {
 
 /// nullopt: it fits within `bound`.
 std::optional<Refusal> MemoryRefusal(const spec::Experiment& experiment,
-                                         const base::MemoryBound& bound);
+                                     const base::MemoryBound& bound);
 
 /// The same for the memory of the device that `step` describes, in predictions. nullopt: it fits, or
 /// the device's memory is unknown.

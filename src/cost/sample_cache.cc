@@ -105,8 +105,7 @@ void SampleCache::Fill(Bytes room, bool shuffled) {
   }
   for (std::int64_t begin = first; begin < samples_; begin += kBlock) {
     for (const std::uint64_t sample : samples_in(begin, std::min(begin + kBlock, samples_)))
-      Add(static_cast<std::uint32_t>(sample),
-          size_of_(static_cast<std::int64_t>(sample)));
+      Add(static_cast<std::uint32_t>(sample), size_of_(static_cast<std::int64_t>(sample)));
   }
 }
 

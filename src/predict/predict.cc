@@ -49,10 +49,8 @@ std::optional<cost::Refusal> OutOfMemory(const Experiment& chosen, const Resolve
 }
 
 trace::RunTrace TraceOfRefusal(cost::Refusal refusal) {
-  trace::RunTrace trace;
-  trace.bucket_width = std::chrono::milliseconds(1);
-  trace.end_reason = trace::EndReason::kOutOfMemory;
-  trace.failure = std::move(refusal.why);
+  trace::RunTrace trace =
+      trace::TraceOfNothing({}, trace::EndReason::kOutOfMemory, std::move(refusal.why));
   trace.fits = std::move(refusal.fits);
   return trace;
 }

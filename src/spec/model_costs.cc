@@ -122,8 +122,7 @@ LayerCost NormCost(const Layer& layer, const Shape& in) {
 }
 
 /// Reduces all but `keep` of the input's sizes to their mean.
-LayerCost MeanCost(const Shape& in, std::size_t rank, const char* form,
-                   std::size_t keep) {
+LayerCost MeanCost(const Shape& in, std::size_t rank, const char* form, std::size_t keep) {
   NeedRank(in, rank, form);
   LayerCost cost = OneKernel(in, {in[keep]});
   cost.forward_flops = static_cast<double>(cost.elements_in);

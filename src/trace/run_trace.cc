@@ -1,9 +1,20 @@
 #include "trace/run_trace.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace pipesim::trace {
+
+RunTrace TraceOfNothing(base::Instant at, EndReason why, std::string failure) {
+  RunTrace trace;
+  trace.begin = trace.end = trace.bucket_origin = at;
+  trace.bucket_width = std::chrono::milliseconds(1);
+  trace.end_reason = why;
+  trace.failure = std::move(failure);
+  return trace;
+}
 
 base::Duration TimeIn(const RunTrace& trace, const ThreadTotals& thread, State state,
                       base::Instant from, base::Instant to) {

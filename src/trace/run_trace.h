@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/disk.h"
@@ -223,6 +224,9 @@ struct RunTrace {
   Effective effective;
   Probes probes;  ///< after the end of everything above
 };
+
+/// The empty trace of a run that ended at `at` before its first event.
+RunTrace TraceOfNothing(base::Instant at, EndReason why, std::string failure = {});
 
 /// Some thread of the run had this role; the device has one where it has a clock of its own.
 inline bool Has(const RunTrace& trace, Role role) {

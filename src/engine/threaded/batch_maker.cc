@@ -92,8 +92,7 @@ bool BatchMaker::ReadAndPrepare(const Task& task, std::int64_t position, std::in
 
 bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int64_t position,
                          std::int64_t samples) {
-  const ChunkDemand demand =
-      run_.storage.Demand(task.epoch, order, position, samples);
+  const ChunkDemand demand = run_.storage.Demand(task.epoch, order, position, samples);
   if (run_.source != nullptr) {
     if (!ReadFile(order(position))) return true;
     return PrepareEmulated(demand);
