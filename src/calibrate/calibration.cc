@@ -356,8 +356,9 @@ spec::MachineProfile Calibration::Profile() const {
 
 void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
   const spec::Experiment& experiment = plan_.experiment;
-  for (const auto& [key, times] : steps_) {
-    const auto time = FigureOf<base::Duration>(times, "measured: demands.step_s");
+  for (const auto& step : steps_) {
+    const StepKey& key = step.first;
+    const auto time = FigureOf<base::Duration>(step.second, "measured: demands.step_s");
     if (!time) continue;
     const spec::Experiment natural = ExperimentOf(key.model, plan_.data);
     const auto median = [&](const auto& measured) -> std::optional<base::Duration> {

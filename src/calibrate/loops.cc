@@ -79,14 +79,7 @@ double WakeUpSeconds() {
 }
 
 double BurnHandoverSeconds() {
-  constexpr int kThreads = 2, kTimes = 200;
-  constexpr base::Duration kShare = std::chrono::microseconds(500);
-  engine::threaded::BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
-  const base::StopFlag never;
-  team.Burn(kThreads * kShare, never);  // calibrates the burn loop
-  const auto begin = Steady::now();
-  for (int i = 0; i < kTimes; ++i) team.Burn(kThreads * kShare, never);
-  return std::max(0.0, Since(begin) / kTimes - base::ToSeconds(kShare));
+  return base::ToSeconds(engine::threaded::MeasureHandover(200, std::chrono::microseconds(500)));
 }
 
 std::optional<double> TurnSeconds() {

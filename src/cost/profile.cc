@@ -65,14 +65,18 @@ void SetWaiting(const spec::MachineFigures& figures, Machine& machine) {
   machine.barrier_slice = ValueOf(figures.barrier_slice);
 }
 
-void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
+void SetHost(const spec::MachineProfile& profile, const spec::Experiment& experiment,
              Pipeline& pipeline) {
+  const spec::MachineFigures& figures = profile.figures;
   Machine& machine = pipeline.machine;
   machine.worker_startup = DurationOf(figures.worker_startup);
   machine.wake_up = DurationOf(figures.wake_up);
   machine.burn_handover = DurationOf(figures.burn_handover);
   SetWaiting(figures, machine);
-  machine.memory_bandwidth = ValueOf(figures.collate_bandwidth_all_cores);
+  if (figures.collate_bandwidth && figures.collate_bandwidth_all_cores)
+    machine.memory = {.alone = figures.collate_bandwidth->value,
+                      .together = figures.collate_bandwidth_all_cores->value,
+                      .threads = static_cast<int>(profile.cores)};
   pipeline.host.step = DurationOf(figures.host_step);
   if (!experiment.collate.IsStated()) {
     pipeline.collate.batch = DurationOf(figures.collate_batch);

@@ -23,7 +23,7 @@ inline base::Duration DurationOf(const spec::MaybeFigure<base::Duration>& figure
 
 /// Puts the profile's figures of the host into `pipeline`: threads, collating, pinning, the
 /// training loop's own work, worker processes. What the profile lacks costs nothing; `machine.cores` stays unchanged.
-void SetHost(const spec::MachineFigures& figures, const spec::Experiment& experiment,
+void SetHost(const spec::MachineProfile& profile, const spec::Experiment& experiment,
              Pipeline& pipeline);
 
 /// Of those, only what happens to a trainer's threads that wait at a barrier, which a run does not

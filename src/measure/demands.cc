@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stats.h"
+#include "cost/machine.h"
 #include "measure/rates.h"
 
 namespace pipesim::measure {
@@ -167,20 +168,34 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
   return base::ToSeconds(waited) / steps;
 }
 
-/// The workers copied beside each other in the run, too, and so at least what they wrote.
-std::optional<base::BytesPerSecond> CopyingLimit(const Demands& demands,
-                                                 const trace::Effective& effective,
-                                                 const Window& window,
-                                                 const spec::Experiment& experiment) {
+/// Workers and the pin thread that copy large batches hinder each other: takes that out of their
+/// times, and says what all cores together write.
+void TakeOutHindrance(Demands& demands, const trace::RunTrace& trace, const Window& window,
+                      const spec::Experiment& experiment, trace::Role pins) {
   constexpr double kAsAlone = 0.9;  // of the cores: less is more than the noise of so short a measurement
-  const std::optional<double>& speedup = effective.copying_speedup;
-  if (!speedup || *speedup >= kAsAlone * effective.cores) return std::nullopt;
-  if (!demands.collate_s || !(*demands.collate_s > 0)) return std::nullopt;
+  const double cores = trace.effective.cores;
+  const std::optional<double>& speedup = trace.effective.copying_speedup;
+  if (!speedup || *speedup >= kAsAlone * cores) return;
+  if (!demands.collate_s || !(*demands.collate_s > 0)) return;
+  const double window_s = base::ToSeconds(window.to - window.from);
+  const auto threads_in = [&](trace::Role role, trace::State state) {
+    return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) / window_s;
+  };
+  const double collating = threads_in(trace::Role::kWorker, trace::State::kCollate);
+  const double pinning = threads_in(pins, trace::State::kPin);
+  // In units of one thread that collates alone.
+  const double hindrance =
+      cost::SharedMemory{
+          .alone = {1}, .together = {*speedup}, .threads = static_cast<int>(cores)}
+          .Hindrance();
+  const double workers = std::max(1, experiment.loader.workers);
+  const double pin = demands.pin_s.value_or(0) > 0 ? *demands.collate_s / *demands.pin_s : 0;
+  demands.collate_s =
+      *demands.collate_s / (1 + hindrance * (collating * (workers - 1) / workers + pin * pinning));
+  if (demands.pin_s) demands.pin_s = *demands.pin_s / (1 + hindrance * pin * collating);
   const auto sample_bytes = static_cast<double>(spec::PreparedBytes(experiment.dataset).count);
-  const double each = static_cast<double>(demands.batch_samples) * sample_bytes / *demands.collate_s;
-  const double written = static_cast<double>(window.samples) * sample_bytes /
-                         base::ToSeconds(window.to - window.from);
-  return base::BytesPerSecond{std::max(*speedup * each, written)};
+  demands.copying_limit = base::BytesPerSecond{
+      *speedup * static_cast<double>(demands.batch_samples) * sample_bytes / *demands.collate_s};
 }
 
 }  // namespace
@@ -201,12 +216,12 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
   FitReading(demands, trace, window, experiment, given.storage, moves);
   FitPreparing(demands, trace, window, experiment, given.prepare);
   demands.collate_s = MeanSeconds(trace, Series::kCollateTime, window);
-  demands.copying_limit = CopyingLimit(demands, trace.effective, window, experiment);
   const trace::Role pins =
       experiment.loader.workers > 0 ? trace::Role::kPin : trace::Role::kConsumer;
   demands.pin_s =
       base::ToSeconds(trace::TimeIn(trace, pins, trace::State::kPin, window.from, window.to)) /
       steps;
+  TakeOutHindrance(demands, trace, window, experiment, pins);
   demands.h2d_s = CopySeconds(trace, window, steps);
   demands.host_s = HostSecondsOfStep(trace, window, consumer);
   // The host's calls are not timed one by one: their time holds what they waited for a core.

@@ -70,6 +70,7 @@ class Fitting {
     if (cores > 0) machine.cores = cores;
     machine.processors = static_cast<int>(m_.effective.cpus.size());
     machine.idle_cpus = m_.effective.idle_cpus;
+    if (m_.effective.burn_handover) machine.burn_handover = *m_.effective.burn_handover;
     const double held = std::min(m_.resources.foreign_cores.value_or(0), machine.Processors());
     // Time by the kernel's tick is not known better.
     constexpr double kLeast = 0.01;
@@ -108,7 +109,10 @@ class Fitting {
     if (out_.collate == cost::Collate{})
       out_.collate = {.bandwidth = Rate(d_.collate_s), .fault_bandwidth = {}};
     out_.pin.bandwidth = Rate(d_.pin_s);
-    if (out_.collate.bandwidth) out_.machine.memory_bandwidth = d_.copying_limit;
+    if (out_.collate.bandwidth && d_.copying_limit)
+      out_.machine.memory = {.alone = *out_.collate.bandwidth,
+                             .together = *d_.copying_limit,
+                             .threads = static_cast<int>(m_.effective.cores)};
     if (m_.effective.device.IsEmulated()) return;
     FitTransfer();
   }

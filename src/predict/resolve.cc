@@ -136,7 +136,7 @@ void Lookup::FindCores() {
 }
 
 void Lookup::FindHost() {
-  cost::SetHost(basis_.profile.figures, asked_, out_.pipeline);
+  cost::SetHost(basis_.profile, asked_, out_.pipeline);
   const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
   if (asked_.loader.HasProcesses() && !basis_.profile.figures.process_send_batch &&
       !(asked_.loader.send && asked_.loader.receive)) {
@@ -153,8 +153,10 @@ void Lookup::FindHost() {
     out_.pipeline.collate.bandwidth = rate;
     out_.pipeline.collate.batch = {};  // it is in the measured rate
     out_.pipeline.collate.fault_bandwidth.reset();
-    if (const auto& limit = run()->copying_bytes_per_s)
-      out_.pipeline.machine.memory_bandwidth = base::BytesPerSecond{*limit};
+    if (const auto& together = run()->copying_bytes_per_s; together && run()->cores)
+      out_.pipeline.machine.memory = {.alone = *rate,
+                                      .together = {*together},
+                                      .threads = static_cast<int>(*run()->cores)};
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
     out_.pipeline.pin.bandwidth = rate;

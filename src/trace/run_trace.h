@@ -180,6 +180,8 @@ struct Effective {
   std::optional<base::Duration> pinned_copy;
   /// How many times as much as one thread all cores together copy of large batches, in isolation.
   std::optional<double> copying_speedup;
+  /// What one burn of two threads of a worker takes beyond their shares, in isolation.
+  std::optional<base::Duration> burn_handover;
   GpuLimits gpu_limits;  ///< by NVML
   std::vector<std::string> library_warnings;  ///< of LibTorch, each text once
   /// Cores that programs used with which the kernel shares cores thread by thread; the others have

@@ -1,5 +1,8 @@
 #include "engine/threaded/burn_team.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace pipesim::engine::threaded {
 
 BurnTeam::BurnTeam(int threads, const std::function<void()>& on_start) {
@@ -58,6 +61,17 @@ void BurnTeam::Help(const std::function<void()>& on_start) {
     lock.lock();
     if (--burning_ == 0) finished_.notify_one();
   }
+}
+
+base::Duration MeasureHandover(int burns, base::Duration share) {
+  constexpr int kThreads = 2;
+  BurnTeam team(kThreads, [] { base::UseFinestTimerSlack(); });
+  const base::StopFlag never;
+  team.Burn(kThreads * share, never);  // calibrates the burn loop
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < burns; ++i) team.Burn(kThreads * share, never);
+  const base::Duration each = (std::chrono::steady_clock::now() - begin) / burns;
+  return std::max(base::Duration::zero(), each - share);
 }
 
 }  // namespace pipesim::engine::threaded

@@ -42,4 +42,8 @@ class BurnTeam {
   std::vector<std::thread> helpers_;
 };
 
+/// What a burn of two threads takes beyond each thread's share: waking the second one, and waiting for
+/// it. Mean of `burns` burns of 2 x `share`. Throws std::system_error.
+base::Duration MeasureHandover(int burns, base::Duration share);
+
 }  // namespace pipesim::engine::threaded

@@ -12,6 +12,7 @@
 #include "base/neighbours.h"
 #include "cost/buffers.h"
 #include "engine/rules.h"
+#include "engine/threaded/burn_team.h"
 #include "engine/threaded/consumer.h"
 #include "engine/threaded/copying.h"
 #include "engine/threaded/monitor.h"
@@ -80,6 +81,7 @@ class ThreadedExecutor final : public Executor {
     std::string hanging;
     std::optional<StepAlone> alone;
     std::optional<double> copying;
+    std::optional<base::Duration> handover;
     {
       Monitor monitor(*run, control, cpus);
       WorkerThreads workers(run);
@@ -92,6 +94,8 @@ class ThreadedExecutor final : public Executor {
                                 Add(alone, trace);
                                 copying = MeasureCopying(*run, trace);
                                 trace.effective.copying_speedup = copying;
+                                handover = MeasureBurning(*run, trace);
+                                trace.effective.burn_handover = handover;
                                 return control.plan_probes(trace);
                               },
                           .start_workers = [&](int count) { workers.StartUpTo(count); }});
@@ -109,6 +113,8 @@ class ThreadedExecutor final : public Executor {
       Add(alone, trace);
       if (!copying) copying = MeasureCopying(*run, trace);
       trace.effective.copying_speedup = copying;
+      if (!handover) handover = MeasureBurning(*run, trace);
+      trace.effective.burn_handover = handover;
       run->ready_pool().FreeAll();
     }
     return trace;
@@ -178,6 +184,18 @@ class ThreadedExecutor final : public Executor {
   static std::optional<double> MeasureCopying(const RunState& run, const RunTrace& trace) {
     if (BrokeOff(trace)) return std::nullopt;
     return CopyingSpeedup(run, static_cast<int>(trace.effective.cores));
+  }
+
+  /// A few hundredths of a second, where workers may burn on several threads.
+  static std::optional<base::Duration> MeasureBurning(const RunState& run, const RunTrace& trace) {
+    const bool burns = run.experiment.prepare.kind == spec::PrepareKind::kBurn &&
+                       !run.experiment.prepare.cost.IsZero();
+    if (BrokeOff(trace) || !burns || trace.effective.cores < 2) return std::nullopt;
+    try {
+      return MeasureHandover(100, std::chrono::microseconds(200));
+    } catch (const std::system_error&) {
+      return std::nullopt;
+    }
   }
 
   /// nullopt where the run's own timing says it, or where the step cannot be repeated.

@@ -12,12 +12,20 @@ namespace {
 constexpr double kPartsOfNs = 0x1p24;
 }
 
-Processors::Processors(const CoreSharing& sharing, double memory_bytes_per_s, int actors)
+Processors::Processors(const CoreSharing& sharing, double hindrance, int actors)
     : sharing_(sharing),
-      memory_bytes_per_s_(memory_bytes_per_s),
+      hindrance_(hindrance),
+      actors_(actors),
       core_(actors),
-      memory_(actors),
       tasks_(static_cast<std::size_t>(actors)) {}
+
+Processors::Clock& Processors::ClockOf(const Work& work) {
+  if (hindrance_ == 0 || !(work.bytes_per_s > 0)) return core_;
+  for (Copying& copying : copying_)
+    if (copying.bytes_per_s == work.bytes_per_s) return copying.clock;
+  copying_.push_back({work.bytes_per_s, Clock(actors_)});
+  return copying_.back().clock;
+}
 
 std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
   const std::int64_t ticks = (now - updated_).count() * kTicksPerNs;
@@ -28,7 +36,8 @@ std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
 void Processors::Advance(Instant now) {
   if (now == updated_) return;
   core_.attained = AttainedAt(core_, now);
-  if (!memory_.ends.empty()) memory_.attained = AttainedAt(memory_, now);
+  for (auto& [bytes_per_s, clock] : copying_)
+    if (!clock.ends.empty()) clock.attained = AttainedAt(clock, now);
   for (Pool& pool : pools_) {
     pool.left -= static_cast<double>((now - updated_).count() * kTicksPerNs) * pool.rate;
   }
@@ -49,7 +58,8 @@ void Processors::Change(const Work& work, int sign) {
   wanted_bytes_per_s_ += sign * work.threads * work.bytes_per_s;
   if (threads_ == 0) {
     wanted_bytes_per_s_ = 0;  // drops the rounding error
-    core_.attained = memory_.attained = 0;
+    core_.attained = 0;
+    for (Copying& copying : copying_) copying.clock.attained = 0;
   }
   SetRates();
 }
@@ -65,9 +75,9 @@ void Processors::SetRates() {
   const auto threads = static_cast<double>(threads_);
   const bool yields = SetRatesBesideSleepers();
   if (!yields) core_.rate = used_of_each_ = RateOfEach();
-  memory_.rate = core_.rate;
-  if (memory_bytes_per_s_ > 0 && wanted_bytes_per_s_ > memory_bytes_per_s_) {
-    memory_.rate = std::min(core_.rate, memory_bytes_per_s_ / wanted_bytes_per_s_);
+  for (auto& [own, clock] : copying_) {
+    const double others = std::max(0.0, wanted_bytes_per_s_ - own) * core_.rate;
+    clock.rate = core_.rate / (1 + hindrance_ * own * others);
   }
   for (Pool& pool : pools_) {
     const Work& work = pool.work;
@@ -113,7 +123,8 @@ Instant Processors::EndOfFirstPool() const {
 }
 
 void Processors::FindNext() {
-  next_ = std::min(EndOfFirst(core_), EndOfFirst(memory_));
+  next_ = EndOfFirst(core_);
+  for (Copying& copying : copying_) next_ = std::min(next_, EndOfFirst(copying.clock));
   if (!pools_.empty()) next_ = std::min(next_, EndOfFirstPool());
 }
 
@@ -160,10 +171,12 @@ int Processors::TakeFirst() {
     pools_.erase(due);
     return actor;
   }
-  Clock& clock = EndOfFirst(core_) <= EndOfFirst(memory_) ? core_ : memory_;
-  const TimeTree::Entry first = clock.ends.Pop();
+  Clock* first_clock = &core_;
+  for (Copying& copying : copying_)
+    if (EndOfFirst(copying.clock) < EndOfFirst(*first_clock)) first_clock = &copying.clock;
+  const TimeTree::Entry first = first_clock->ends.Pop();
   // Rounding may have left it a tick short.
-  clock.attained = std::max(clock.attained, first.time);
+  first_clock->attained = std::max(first_clock->attained, first.time);
   return static_cast<int>(first.actor);
 }
 
@@ -214,10 +227,9 @@ void Processors::Visit(StateVisitor& visitor) {
     visitor.Same(task.work.barriers);
     visitor.Same(task.work.on_one);
     visitor.Same(task.work.bytes_per_s);
-    for (const Clock* clock : {&core_, &memory_}) {
-      const std::int64_t end = clock->ends.TimeOf(static_cast<std::int64_t>(actor));
-      visitor.Same(end == TimeTree::kNever ? end : end - clock->attained);
-    }
+    const Clock& clock = ClockOf(task.work);
+    const std::int64_t end = clock.ends.TimeOf(static_cast<std::int64_t>(actor));
+    visitor.Same(end == TimeTree::kNever ? end : end - clock.attained);
   }
 }
 

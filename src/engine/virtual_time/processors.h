@@ -19,25 +19,25 @@ struct Work {
   bool meets = false;
   int barriers = 1;  ///< how often a pool meets
   base::Duration on_one{};  ///< of a pool that sleeps there: all of it on one thread; 0: unknown
-  /// > 0: the threads copy at this many bytes/s when alone and share the memory bandwidth with
-  /// other copying threads.
+  /// > 0: the threads copy at this many bytes/s when alone and share the memory with other copying
+  /// threads.
   double bytes_per_s = 0;
 };
 
-/// Threads share the cores as CoreSharing says. Threads that copy d bytes/s in all, on a memory of M
-/// bytes/s, get min(their share of a core, M / d). Kept by the service that a thread
-/// would have attained since the start (Kleinrock's processor sharing; virtual time of Parekh and
-/// Gallager, IEEE/ACM ToN 1(3), 1993): all of one kind attain at the same rate, so a task's end on
-/// that clock is known when it begins and a change costs O(log n).
+/// Threads share the cores as CoreSharing says. Threads that copy hinder each other
+/// (cost::SharedMemory). Kept by the service that a thread would have attained since the start
+/// (Kleinrock's processor sharing; virtual time of Parekh and Gallager, IEEE/ACM ToN 1(3), 1993): all
+/// of one kind attain at the same rate, so a task's end on that clock is known when it begins and a
+/// change costs O(log n). Kinds are threads that do not copy, and those that copy equally fast.
 ///
 /// Only a few pools that meet at barriers run at once; a change costs O(1) for each.
 ///
 /// Not thread-safe.
 class Processors {
  public:
-  /// `memory_bytes_per_s`: 0 for no limit. `actors`: the number of actors, each with at most one
-  /// task at a time.
-  Processors(const CoreSharing& sharing, double memory_bytes_per_s, int actors);
+  /// `hindrance`: cost::SharedMemory's; 0 where copying threads do not hinder each other. `actors`:
+  /// the number of actors, each with at most one task at a time.
+  Processors(const CoreSharing& sharing, double hindrance, int actors);
 
   void Begin(int actor, const Work& work, base::Instant now);
   /// Adds (if negative, removes) threads that spin on a core without a task.
@@ -79,6 +79,10 @@ class Processors {
     double rate = 1;
     TimeTree ends;  ///< by attained service
   };
+  struct Copying {
+    double bytes_per_s = 0;  ///< of each thread, alone
+    Clock clock;
+  };
   /// A task of threads that meet at barriers, with the ticks left at updated_.
   struct Pool {
     int actor = 0;
@@ -106,12 +110,14 @@ class Processors {
   base::Instant EndOfFirstPool() const;
   int TakeFirst();
   base::Instant EndOfFirst(Clock& clock) const;
-  Clock& ClockOf(const Work& work) { return work.bytes_per_s > 0 ? memory_ : core_; }
+  Clock& ClockOf(const Work& work);
 
   CoreSharing sharing_;
   std::vector<double> rates_;  ///< of each thread, by the number of threads, as far as known
-  double memory_bytes_per_s_;
-  Clock core_, memory_;
+  double hindrance_;
+  int actors_;
+  Clock core_;
+  std::vector<Copying> copying_;  ///< a few: collate, pin, cache hits, decoding
   std::vector<Task> tasks_;  ///< by actor
   std::vector<Pool> pools_;
   base::Instant updated_{}, next_ = base::Instant::max();

@@ -34,11 +34,13 @@ constexpr std::size_t kBuckets = 512;
 // With many workers, a batch takes long against a bucket and is written to each of them.
 constexpr std::size_t kCoarseBuckets = 32;
 
-double PerSecond(const std::optional<base::BytesPerSecond>& rate) { return rate ? rate->per_s : 0; }
+double HindranceOf(const std::optional<cost::SharedMemory>& memory) {
+  return memory ? memory->Hindrance() : 0;
+}
 
 bool CoresSuffice(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const cost::Machine& machine = pipeline.machine;
-  return !machine.memory_bandwidth &&
+  return HindranceOf(machine.memory) == 0 &&
          (machine.cores == 0 ||
           MostThreads(experiment, pipeline) + machine.others.wanted <= machine.cores);
 }
@@ -87,7 +89,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       barrier_slice(OfPool(of, costs, costs.machine.barrier_slice)),
       cores_suffice(CoresSuffice(of, costs) && !pool_spin),
       events(of.run.accelerators * (threads_of_rank + 2) + 1),
-      processors({costs.machine, barrier_slice}, PerSecond(costs.machine.memory_bandwidth),
+      processors({costs.machine, barrier_slice}, HindranceOf(costs.machine.memory),
                  of.run.accelerators * threads_of_rank),
       sampler(of, costs, std::move(draws)),
       storage(WithoutIdleSlots(costs.storage, of)),

@@ -65,7 +65,7 @@ TEST(Profile, WithoutItsFiguresACpuHasNoRooflineAndPartsAreFree) {
   EXPECT_EQ(pipeline.transfer, Transfer{});
   EXPECT_EQ(pipeline.step.launch, 0ns);
   EXPECT_FALSE(pipeline.step.device_memory);
-  SetHost(nothing.figures, {}, pipeline);
+  SetHost(nothing, {}, pipeline);
   EXPECT_EQ(pipeline.machine, Machine{});
   EXPECT_EQ(pipeline.host, Host{});
   EXPECT_EQ(pipeline.collate, Collate{});
@@ -96,11 +96,11 @@ TEST(Profile, OfAHostGivesWhatThreadsAndCopiesCost) {
   spec::Experiment experiment;
   Pipeline pipeline;
   pipeline.machine.cores = 3;
-  SetHost(WithAHostAndAGpu().figures, experiment, pipeline);
+  SetHost(WithAHostAndAGpu(), experiment, pipeline);
   EXPECT_EQ(pipeline.machine.cores, 3);  // the run's, not the profile's
   EXPECT_EQ(pipeline.machine.wake_up, 7us);
   EXPECT_EQ(pipeline.machine.burn_handover, 9us);
-  EXPECT_EQ(pipeline.machine.memory_bandwidth, BytesPerSecond{12e9});
+  EXPECT_EQ(pipeline.machine.memory, (SharedMemory{{2e9}, {12e9}, 8}));
   EXPECT_EQ(pipeline.host.step, 50us);
   EXPECT_EQ(pipeline.collate.batch, 3us);
   EXPECT_EQ(pipeline.collate.bandwidth, BytesPerSecond{2e9});
@@ -112,7 +112,7 @@ TEST(Profile, OfAHostMapsPagesOnlyForFreshBuffers) {
   spec::Experiment experiment;
   experiment.loader.buffers = spec::Buffers::kFresh;
   Pipeline pipeline;
-  SetHost(WithAHostAndAGpu().figures, experiment, pipeline);
+  SetHost(WithAHostAndAGpu(), experiment, pipeline);
   EXPECT_EQ(pipeline.collate.fault_bandwidth, BytesPerSecond{1e9});
 }
 

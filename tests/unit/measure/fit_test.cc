@@ -168,9 +168,19 @@ TEST(Fit, TurnsCopiesIntoRates) {
 TEST(Fit, KnowsWhatLimitsThreadsThatCopyAtOnce) {
   Demands demands;
   demands.collate_s = 0.002;
-  EXPECT_EQ(Fitted(OfBatches(demands)).machine.memory_bandwidth, std::nullopt);
+  EXPECT_EQ(Fitted(OfBatches(demands)).machine.memory, std::nullopt);
   demands.copying_limit = base::BytesPerSecond{9e6};
-  EXPECT_EQ(Fitted(OfBatches(demands)).machine.memory_bandwidth, demands.copying_limit);
+  Measurement measurement = OfBatches(demands);
+  measurement.effective.cores = 4;
+  const cost::Pipeline fitted = Fitted(measurement);
+  EXPECT_EQ(fitted.machine.memory,
+            (cost::SharedMemory{*fitted.collate.bandwidth, *demands.copying_limit, 4}));
+}
+
+TEST(Fit, TakesOverWhatBurningOnTwoThreadsCostsHere) {
+  Measurement measurement = OfBatches({});
+  measurement.effective.burn_handover = Ms(0.1);
+  EXPECT_EQ(Fitted(measurement).machine.burn_handover, Ms(0.1));
 }
 
 // A transformer on an H200: 6.03 ms of kernels, launched in 5.84 ms, took 6.34 ms; as a graph 6.03 ms.

@@ -23,6 +23,16 @@ TEST(Copying, OfLargeBatchesIsMeasuredOnAllCores) {
   EXPECT_LT(*speedup, 2 * cores);
 }
 
+TEST(BurnHandover, IsMeasuredWhereWorkersBurn) {
+  spec::Experiment experiment = Small();
+  experiment.prepare = {};
+  EXPECT_FALSE(RunEmulated(experiment).effective.burn_handover);
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(20us)};
+  const auto handover = RunEmulated(experiment).effective.burn_handover;
+  ASSERT_EQ(handover.has_value(), base::ReadCpuAllowance().Cores() >= 2);
+  EXPECT_GT(handover.value_or(1us), 0us);
+}
+
 TEST(Copying, OfBatchesThatStayInCachesIsNot) {
   EXPECT_FALSE(RunOf(100 << 10).effective.copying_speedup);
 }

@@ -61,7 +61,7 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
   if (Yes()) pipeline.prepare.python = 3us;
   if (Yes()) machine.pool_spin = 300us;
   if (Yes()) machine.barrier_slice = 100us;
-  if (Yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};
+  if (Yes()) machine.memory = cost::SharedMemory{.alone = {1e6}, .together = {1.5e6}, .threads = 2};
   if (Yes()) pipeline.prepare.memory_bytes_per_s = 1e6;
   if (Yes()) {
     e.device.kind = spec::DeviceKind::kCpu;

@@ -16,11 +16,11 @@ spec::Experiment LargeSamples(int workers) {
   return experiment;
 }
 
-/// On 4 cores and a memory of `memory` bytes/s.
-cost::Pipeline OnMemory(const spec::Experiment& experiment, double memory) {
+/// On 4 cores.
+cost::Pipeline OnMemory(const spec::Experiment& experiment, const cost::SharedMemory& memory) {
   cost::Pipeline pipeline = cost::Stated(experiment);
   pipeline.machine.cores = 4;
-  pipeline.machine.memory_bandwidth = BytesPerSecond{memory};
+  pipeline.machine.memory = memory;
   return pipeline;
 }
 
@@ -41,12 +41,13 @@ cost::Prepare Decoding(Duration alone, double bytes) {
 }
 
 TEST(Memory, IsSharedByThoseWhoCollateCopyHitsAndDecode) {
-  // 2 workers whose whole work is one kind of copying at 1 GB/s each, on a memory of 1 GB/s.
+  // 2 workers whose whole work is one kind of copying at 1 GB/s, where two copy 1 GB/s together.
+  const cost::SharedMemory memory{.alone = {1e9}, .together = {1e9}, .threads = 2};
   auto experiment = LargeSamples(2);
-  cost::Pipeline collating = OnMemory(experiment, 1e9);
+  cost::Pipeline collating = OnMemory(experiment, memory);
   collating.collate.bandwidth = BytesPerSecond{1e9};
   EXPECT_NEAR(SamplesPerSecond(experiment, collating), 1000, 1);
-  cost::Pipeline decoding = OnMemory(experiment, 1e9);
+  cost::Pipeline decoding = OnMemory(experiment, memory);
   decoding.prepare = Decoding(1ms, 1e6);
   EXPECT_NEAR(SamplesPerSecond(experiment, decoding), 1000, 1);
   experiment.storage.kind = spec::StorageKind::kEmulated;
@@ -54,41 +55,56 @@ TEST(Memory, IsSharedByThoseWhoCollateCopyHitsAndDecode) {
                               .size = Bytes{100'000'000},
                               .warm = 1,
                               .hit_bandwidth = BytesPerSecond{1e9}};
-  EXPECT_NEAR(SamplesPerSecond(experiment, OnMemory(experiment, 1e9)), 1000, 1);
+  EXPECT_NEAR(SamplesPerSecond(experiment, OnMemory(experiment, memory)), 1000, 1);
 }
 
 class DecodingWorkers : public testing::TestWithParam<std::tuple<int, double>> {};
 
-TEST_P(DecodingWorkers, GetTheMemorysBandwidthAtMost) {
-  // One thread decodes a sample of 1 MB in 2 ms: 0.5 GB/s each. W of them get
-  // min(W / 2 ms, bandwidth / 1 MB).
-  const auto [workers, memory] = GetParam();
+TEST_P(DecodingWorkers, TakeEvenlyLongerWithEachThatCopiesBesideThem) {
+  // One thread decodes a sample of 1 MB in 2 ms: 0.5 GB/s each, 4 of them `together`.
+  const auto [workers, together] = GetParam();
   const auto experiment = LargeSamples(workers);
-  cost::Pipeline pipeline = OnMemory(experiment, memory);
+  cost::Pipeline pipeline =
+      OnMemory(experiment, {.alone = {0.5e9}, .together = {together}, .threads = 4});
   pipeline.prepare = Decoding(2ms, 1e6);
-  const double expected = std::min(workers / 2e-3, memory / 1e6);
+  const double each_s = 2e-3, of_four_s = 4 * 1e6 / together;
+  const double expected = workers / (each_s + (of_four_s - each_s) * (workers - 1) / 3);
   EXPECT_NEAR(SamplesPerSecond(experiment, pipeline), expected, 1e-3 * expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, DecodingWorkers,
                          testing::Combine(testing::Values(1, 2, 4),
-                                          testing::Values(0.4e9, 0.8e9, 1.2e9, 4e9)));
+                                          testing::Values(0.4e9, 0.8e9, 1.2e9, 2e9)));
 
 TEST(Memory, OfTwoWhoDecodeStallsEachForWhatItLacks) {
-  // Two workers write 0.5 GB/s each on a memory of 0.8 GB/s: 2 ms of decoding take 2.5 ms each, to
-  // the nanosecond, all of it on a core.
+  // Two workers write 0.5 GB/s each alone and 0.8 GB/s together: 2 ms of decoding take 2.5 ms each,
+  // to the nanosecond, all of it on a core.
   auto experiment = LargeSamples(2);
   experiment.run.steps = 40;
-  cost::Pipeline pipeline = OnMemory(experiment, 0.8e9);
+  cost::Pipeline pipeline =
+      OnMemory(experiment, {.alone = {0.5e9}, .together = {0.8e9}, .threads = 2});
   pipeline.prepare = Decoding(2ms, 1e6);
   const trace::RunTrace trace = Predict(experiment, pipeline);
   EXPECT_EQ(trace.end - trace.begin, 20 * 2500us);
   EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kContended), 0s);
 }
 
+TEST(Memory, OfASlowWriterIsHinderedLess) {
+  // Copies at 1 GB/s take twice as long beside each other. Decoding at 0.25 GB/s hinders and is
+  // hindered a quarter as much: two of them take 1 + 1/16 as long.
+  auto experiment = LargeSamples(2);
+  experiment.run.steps = 40;
+  cost::Pipeline pipeline =
+      OnMemory(experiment, {.alone = {1e9}, .together = {1e9}, .threads = 2});
+  pipeline.prepare = Decoding(4ms, 1e6);
+  const trace::RunTrace trace = Predict(experiment, pipeline);
+  EXPECT_EQ(trace.end - trace.begin, 20 * 4250us);
+}
+
 TEST(Memory, IsNoLimitForWorkThatStaysInCaches) {
   const auto experiment = LargeSamples(2);
-  cost::Pipeline pipeline = OnMemory(experiment, 0.1e9);
+  cost::Pipeline pipeline =
+      OnMemory(experiment, {.alone = {0.5e9}, .together = {0.1e9}, .threads = 2});
   pipeline.prepare = Decoding(2ms, 1e6);
   pipeline.prepare.memory_bytes_per_s = 0;
   EXPECT_NEAR(SamplesPerSecond(experiment, pipeline), 1000, 1);

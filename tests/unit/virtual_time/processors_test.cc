@@ -50,8 +50,8 @@ TEST(Processors, GiveAPoolOneSharePerThread) {
 }
 
 TEST(Processors, ShareTheMemoryBandwidthOnlyAmongCopies) {
-  // Two copies that take 1 GB/s each on a memory of 1.5 GB/s, beside one that computes.
-  Processors cpu(CoreSharing(4), 1.5e9, 3);
+  // Two copies of 1 GB/s take a third longer beside each other; one that computes does not.
+  Processors cpu(CoreSharing(4), 1e-18 / 3, 3);
   cpu.Begin(0, {.each = 3ms, .bytes_per_s = 1e9}, At(0ms));
   cpu.Begin(1, {.each = 3ms, .bytes_per_s = 1e9}, At(0ms));
   cpu.Begin(2, {.each = 3500us}, At(0ms));
@@ -60,6 +60,24 @@ TEST(Processors, ShareTheMemoryBandwidthOnlyAmongCopies) {
   EXPECT_EQ(cpu.next(), At(4ms));
   const auto finished = cpu.Finish();
   EXPECT_EQ(finished.contended, 0ms);  // stalled on memory, but on a core
+}
+
+TEST(Processors, HinderCopiesByHowFastTheyAndTheOthersAre) {
+  // Alone 1, 2 and 4 GB/s. With 1/16 of a GB/s squared: 1 + 6/16, 1 + 2 * 5/16, 1 + 4 * 3/16.
+  Processors cpu(CoreSharing(4), 1e-18 / 16, 3);
+  cpu.Begin(0, {.each = 16ms, .bytes_per_s = 1e9}, At(0ms));
+  cpu.Begin(1, {.each = 8ms, .bytes_per_s = 2e9}, At(0ms));
+  cpu.Begin(2, {.each = 4ms, .bytes_per_s = 4e9}, At(0ms));
+  EXPECT_EQ(cpu.Finish().actor, 2);
+  EXPECT_EQ(cpu.next(), At(11153847ns));  // 8 - 56/13 ms of it are left, in 1 + 2 * 1/16
+  EXPECT_EQ(cpu.Finish().actor, 1);
+}
+
+TEST(Processors, HinderCopiesOnlyByWhatRunsBesideThem) {
+  // Four threads on two cores: each copies half the time, beside three that do so. 2 * (1 + 1.5 / 3).
+  Processors cpu(CoreSharing(2), 1e-18 / 3, 4);
+  for (int actor = 0; actor < 4; ++actor) cpu.Begin(actor, {.each = 1ms, .bytes_per_s = 1e9}, At(0ms));
+  EXPECT_EQ(cpu.next(), At(3ms));
 }
 
 TEST(Processors, MatchTheNaiveSimulationToTheNanosecond) {

@@ -76,7 +76,7 @@ Drawn AnyExperiment() {
   if (yes()) pipeline.collate.varying = Exponential(50us);
   if (yes()) machine.pool_spin = 300us;
   if (yes()) machine.barrier_slice = 100us;
-  if (yes()) machine.memory_bandwidth = base::BytesPerSecond{1.5e6};
+  if (yes()) machine.memory = cost::SharedMemory{.alone = {1e6}, .together = {1.5e6}, .threads = 2};
   if (yes()) pipeline.prepare.memory_bytes_per_s = 1e6;
   if (yes()) {
     e.device.kind = spec::DeviceKind::kCpu;
