@@ -24,8 +24,9 @@ struct OtherPrograms {
 
 /// The memory of threads that copy or decode (collate, pin, cache hits, decoding), in bytes of the
 /// samples that they write. Each waits for the others' accesses, so that a byte takes the longer the
-/// more the others write: on two hosts of an H100 with 16 cores, copies of 8 threads beside each other
-/// took as long as the line from 1 to 16 threads says, within 3 %.
+/// more the others write: on 16 cores beside an H100, where one thread copied 6.3 to 6.7 GB/s and 16
+/// together 54 to 61, each of 8 copied 4.7 to 5.3 (4.6 to 4.8 beside the GPU's own copies). The line
+/// from 1 to 16 threads says 5.1 to 5.3.
 struct SharedMemory {
   base::BytesPerSecond alone;     ///< one thread
   base::BytesPerSecond together;  ///< `threads` of them, each on a core of its own
