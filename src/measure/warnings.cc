@@ -231,7 +231,10 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
   const Window none{};
   const Case c{trace, experiment, window ? *window : none, moves, measurement};
   if (!window) {
-    warnings.push_back(NothingMeasured(trace, experiment));
+    // A run that failed before its first step says so itself.
+    const bool failed = trace.end_reason == trace::EndReason::kFailed ||
+                        trace.end_reason == trace::EndReason::kOutOfMemory;
+    if (!failed || trace.steps > 0) warnings.push_back(NothingMeasured(trace, experiment));
     if (Found bad = CheckBadSamples(c)) warnings.push_back(*std::move(bad));
     AddLibraryWarnings(trace, warnings);
     return warnings;
