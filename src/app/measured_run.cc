@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "report/view.h"
@@ -70,7 +72,7 @@ predict::MeasuredRun MeasuredRunOf(const report::Document& document, const std::
   const View effective = view.At("effective");
   run.device = spec::ParseDevice(effective.At("device").Text()).value_or(spec::DeviceId{});
   run.device_name = effective.At("device_name").Text();
-  run.compute_threads = static_cast<int>(effective.At("compute_threads").NumberOr(0));
+  run.compute_threads = static_cast<int>(std::clamp<std::int64_t>(effective.At("compute_threads").Whole(), 0, 1 << 20));
   run.pinned = effective.At("pinned").IsTrue();
   run.cores = view.At("resources.cores").Number();
   if (run.cores && *run.cores <= 0) run.cores.reset();

@@ -236,7 +236,7 @@ Document ReadSweepJournal(const std::filesystem::path& file) {
     results[result->point] = *result;
   }
   for (const auto& [point, result] : results) report.results.push_back(result);
-  report.points_asked = static_cast<std::size_t>(view.At("summary.asked").NumberOr(0));
+  report.points_asked = view.At("summary.asked").Size();
   report.interrupted = report.results.size() < report.points_asked;
   report.analysis = sweep::Analyse(report.sweep, report.results);
   report.journal = file.string();
@@ -268,12 +268,12 @@ std::string PointRecord(const PointResult& result) { return OneLine(ResultValue(
 std::optional<PointResult> ReadPointRecord(std::string_view record) {
   const Document document = ParsedRecord(record);
   const View view(&document, true);
-  const auto point = view.At("point").Number();
+  const std::int64_t point = view.At("point").Whole(-1);
   PointResult result;
   result.run = ReadOutcome(view.At("run"));
   result.predicted = ReadOutcome(view.At("predicted"));
-  if (!point || *point < 0 || (!result.run && !result.predicted)) return std::nullopt;
-  result.point = static_cast<std::size_t>(*point);
+  if (point < 0 || (!result.run && !result.predicted)) return std::nullopt;
+  result.point = static_cast<std::size_t>(point);
   return result;
 }
 

@@ -54,8 +54,10 @@ std::string_view Ansi(Style style) {
 std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent) {
   std::vector<std::string> lines;
   std::string prefix;
-  while (base::DisplayWidth(text) + prefix.size() > columns) {
-    const std::size_t fit = BytesThatFit(text, columns - prefix.size());
+  while (!text.empty() && base::DisplayWidth(text) + prefix.size() > columns) {
+    // One character at least, however little room there is.
+    const std::size_t room = columns > prefix.size() ? columns - prefix.size() : 0;
+    const std::size_t fit = std::max(BytesThatFit(text, room), base::FirstChar(text).size);
     const std::size_t end = BreakAt(text, fit);
     std::string_view line = text.substr(0, end);
     line = line.substr(0, line.find_last_not_of(' ') + 1);

@@ -189,6 +189,11 @@ TEST(Wrap, CountsWideCharactersTwice) {
   EXPECT_EQ(Wrap("漢字漢字", 4, ""), (std::vector<std::string>{"漢字", "漢字"}));
 }
 
+TEST(Wrap, EndsWhereTheIndentLeavesNoRoom) {
+  EXPECT_EQ(Wrap("ab cd", 3, "    "), (std::vector<std::string>{"ab", "    c", "    d"}));
+  EXPECT_EQ(Wrap("漢字", 1, ""), (std::vector<std::string>{"漢", "字"}));
+}
+
 RC_GTEST_PROP(Wrap, KeepsTheWidthAndEveryWord, ()) {
   const auto words = *rc::gen::container<std::vector<std::string>>(
       rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab9%Z"))));
