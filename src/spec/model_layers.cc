@@ -178,7 +178,8 @@ class LayerReader {
       if (reader.Count(key, out, low, high) || reader.Has(key)) given |= field;
     };
     count(kKernel, "kernel", layer.kernel, 1, kMostKernel);
-    if (IsPool(rule.kind)) layer.stride = layer.kernel;  // torch.nn.MaxPool2d's default
+    // torch.nn.MaxPool2d's default; 1 where the kernel could not be read.
+    if (IsPool(rule.kind)) layer.stride = std::max<std::int64_t>(1, layer.kernel);
     count(kStride, "stride", layer.stride, 1, kMostKernel);
     count(kPadding, "padding", layer.padding, 0, kMostKernel);
     count(kGroups, "groups", layer.groups, 1, kMostOut);

@@ -86,7 +86,7 @@ TEST(SweepRecords, OtherLinesAreNone) {
   for (const char* text : {"", "7", "[]", "{}", "{\"point\":-1}", "{\"point\":1}", "{\"poi"})
     EXPECT_FALSE(ReadPointRecord(text)) << text;
   // Beyond the points of any sweep, so that readers refuse it.
-  EXPECT_GT(ReadPointRecord("{\"point\":4.3e32,\"predicted\":1}").value().point, 1'000'000'000);
+  EXPECT_GT(ReadPointRecord("{\"point\":4.3e32,\"predicted\":1}").value().point, 1'000'000'000U);
   EXPECT_FALSE(ReadIdentityRecord("{\"point\":1}"));
   const sweep::Identity identity{{"a", "1"}, {"b.c", ""}};
   EXPECT_EQ(ReadIdentityRecord(IdentityRecord(identity, {})), identity);
