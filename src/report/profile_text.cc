@@ -55,9 +55,9 @@ std::string Rendered(const std::string& name, const StepTimesTable& table) {
 }  // namespace
 
 std::string ProfileText(const spec::MachineProfile& profile, const std::string& file) {
-  std::string text =
-      fmt::format("{}, {} cores{}: written to {}\n\n", profile.cpu, Count(profile.cores),
-                  profile.gpu.empty() ? "" : ", " + profile.gpu, base::Printable(file));
+  const std::string gpu = profile.gpu.empty() ? "" : ", " + base::Printable(profile.gpu);
+  std::string text = fmt::format("{}, {} cores{}: written to {}\n\n", base::Printable(profile.cpu),
+                                 Count(profile.cores), gpu, base::Printable(file));
   spec::MachineFigures figures = profile.figures;
   spec::ForEachFigure(figures, [&](std::string_view key, const auto& figure) {
     if (!figure) return;

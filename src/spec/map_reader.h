@@ -34,6 +34,7 @@ class Reading {
   bool IsInvalid(const std::string& path) const { return invalid_.contains(path); }
 
   bool HasProblems() const { return count_ > 0; }
+  std::size_t problem_count() const { return count_; }
   bool IsFull() const { return problems_.size() >= kMostProblems; }
   /// The value came from the file or a flag, not from a model, a preset or a default.
   bool SetByUser(const std::string& path) const;

@@ -37,6 +37,16 @@ Node TakeOr(MapReader& reader, std::string_view key) {
   return node == nullptr ? Node{} : *node;
 }
 
+/// Whether the layers fit the samples is asked only where all of them could be read.
+void TakeLayers(Reading& reading, const Node& layers, const std::string& path, Model& out,
+                ModelInput& input) {
+  const std::size_t before = reading.problem_count();
+  LayerList list = ReadLayers(reading, layers, path);
+  out.layers = std::move(list.layers);
+  input.layer_places = std::move(list.places);
+  input.good = !out.layers.empty() && reading.problem_count() == before;
+}
+
 ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::string& name,
                          const Place& place, Model& out) {
   ModelInput input;
@@ -57,10 +67,7 @@ ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::st
                     "layers: [flatten, linear: {out: classes}]");
     return input;
   }
-  LayerList list = ReadLayers(reading, *layers, "model " + out.name + ".layers");
-  out.layers = std::move(list.layers);
-  input.layer_places = std::move(list.places);
-  input.good = !out.layers.empty();
+  TakeLayers(reading, *layers, "model " + out.name + ".layers", out, input);
   return input;
 }
 
@@ -86,10 +93,7 @@ ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& secti
   }
   ModelInput input;
   out.model.name = named ? name : "custom";
-  LayerList list = ReadLayers(reading, *layers, "model.layers");
-  out.model.layers = std::move(list.layers);
-  input.layer_places = std::move(list.places);
-  input.good = !out.model.layers.empty();
+  TakeLayers(reading, *layers, "model.layers", out.model, input);
   return input;
 }
 

@@ -25,5 +25,13 @@ steps:
             "Next: pipesim predict --profile here.yaml\n");
 }
 
+TEST(ProfileText, OfAFileHoldsNoControlCharacters) {
+  spec::MachineProfile profile;
+  profile.cpu = "a\rcpu";
+  profile.gpu = "a\x1b[2Jgpu";
+  const std::string text = ProfileText(profile, "here.yaml");
+  EXPECT_EQ(text.find_first_of("\r\x1b"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace pipesim::report
