@@ -171,7 +171,7 @@ std::optional<double> CopySeconds(const trace::RunTrace& trace, const Window& wi
 /// Workers and the pin thread that copy large batches hinder each other: takes that out of their
 /// times, and says what all cores together write.
 void TakeOutHindrance(Demands& demands, const trace::RunTrace& trace, const Window& window,
-                      const spec::Experiment& experiment, trace::Role pins) {
+                      const spec::Experiment& experiment) {
   constexpr double kAsAlone = 0.9;  // of the cores: less is more than the noise of so short a measurement
   const double cores = trace.effective.cores;
   const std::optional<double>& speedup = trace.effective.copying_speedup;
@@ -182,7 +182,9 @@ void TakeOutHindrance(Demands& demands, const trace::RunTrace& trace, const Wind
     return base::ToSeconds(trace::TimeIn(trace, role, state, window.from, window.to)) / window_s;
   };
   const double collating = threads_in(trace::Role::kWorker, trace::State::kCollate);
-  const double pinning = threads_in(pins, trace::State::kPin);
+  // Without workers one thread does both, one after the other.
+  const double pinning =
+      experiment.loader.workers > 0 ? threads_in(trace::Role::kPin, trace::State::kPin) : 0;
   // In units of one thread that collates alone.
   const double hindrance =
       cost::SharedMemory{
@@ -221,7 +223,7 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
   demands.pin_s =
       base::ToSeconds(trace::TimeIn(trace, pins, trace::State::kPin, window.from, window.to)) /
       steps;
-  TakeOutHindrance(demands, trace, window, experiment, pins);
+  TakeOutHindrance(demands, trace, window, experiment);
   demands.h2d_s = CopySeconds(trace, window, steps);
   demands.host_s = HostSecondsOfStep(trace, window, consumer);
   // The host's calls are not timed one by one: their time holds what they waited for a core.
