@@ -51,6 +51,10 @@ std::string_view Ansi(Style style) {
 
 }  // namespace
 
+std::string_view FirstColumns(std::string_view text, std::size_t columns) {
+  return text.substr(0, BytesThatFit(text, columns));
+}
+
 std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent) {
   std::vector<std::string> lines;
   std::string prefix;

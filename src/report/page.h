@@ -10,6 +10,8 @@ namespace pipesim::report {
 
 inline constexpr std::size_t kColumns = 80;
 
+/// The beginning of `text` that fits into `columns`, in whole characters.
+std::string_view FirstColumns(std::string_view text, std::size_t columns);
 /// Wraps `text` to `columns`; lines after the first begin with `indent`. Breaks at spaces, but not
 /// between a number and '%' or a capitalized unit; cuts words longer than a line.
 std::vector<std::string> Wrap(std::string_view text, std::size_t columns, std::string_view indent);

@@ -17,8 +17,8 @@ constexpr std::size_t kShownBest = 10;
 /// Cuts a cell that would leave no room for others.
 std::string Short(std::string text) {
   constexpr std::size_t kWidest = 24;
-  if (text.size() > kWidest) text = text.substr(0, kWidest - 2) + "..";
-  return text;
+  if (base::DisplayWidth(text) <= kWidest) return text;
+  return std::string(FirstColumns(text, kWidest - 2)) + "..";
 }
 
 std::string LongTime(double seconds) {

@@ -110,13 +110,13 @@ Block CharacterMap(const std::string& title, const SweepTable& table, const Plan
                    const std::string& legend, const std::vector<std::string>& rows) {
   const Block& labels = table.axes[plane.down].labels;
   const std::string& name = table.axes[plane.down].name;
-  std::size_t label = name.size();
-  for (const std::string& text : labels) label = std::max(label, text.size());
+  std::size_t label = base::DisplayWidth(name);
+  for (const std::string& text : labels) label = std::max(label, base::DisplayWidth(text));
   label = std::min<std::size_t>(label, 24);
   const std::size_t room = kColumns - label - 4;
   Block block{title, "  " + PadLeft(name, label) + "  " + AcrossCaption(table, plane)};
   for (std::size_t y = 0; y < rows.size(); ++y)
-    block.push_back("  " + PadLeft(labels[y].substr(0, label), label) + "  " +
+    block.push_back("  " + PadLeft(FirstColumns(labels[y], label), label) + "  " +
                     rows[y].substr(0, room));
   block.push_back("  " + legend);
   if (!rows.empty() && rows.front().size() > room)

@@ -189,6 +189,13 @@ TEST(Wrap, CountsWideCharactersTwice) {
   EXPECT_EQ(Wrap("漢字漢字", 4, ""), (std::vector<std::string>{"漢字", "漢字"}));
 }
 
+TEST(FirstColumns, HoldWholeCharacters) {
+  EXPECT_EQ(FirstColumns("abc", 2), "ab");
+  EXPECT_EQ(FirstColumns("ééé", 2), "éé");
+  EXPECT_EQ(FirstColumns("漢字", 3), "漢");
+  EXPECT_EQ(FirstColumns("ab", 9), "ab");
+}
+
 TEST(Wrap, EndsWhereTheIndentLeavesNoRoom) {
   EXPECT_EQ(Wrap("ab cd", 3, "    "), (std::vector<std::string>{"ab", "    c", "    d"}));
   EXPECT_EQ(Wrap("漢字", 1, ""), (std::vector<std::string>{"漢", "字"}));
