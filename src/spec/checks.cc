@@ -236,7 +236,7 @@ std::int64_t OutputsOf(const Model& model, const Shape& input) {
 
 void FitModel(Reading& reading, const ModelInput& input, Experiment& experiment) {
   Dataset& dataset = experiment.dataset;
-  if (!input.good || dataset.shape.empty()) return;
+  if (!input.whole || dataset.shape.empty()) return;
   const bool sized_by_classes = UsesClasses(experiment.model.layers);
   const bool real_files = experiment.storage.kind == StorageKind::kFiles;
   if (reading.IsInvalid("dataset.classes")) return;

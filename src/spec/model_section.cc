@@ -37,14 +37,14 @@ Node TakeOr(MapReader& reader, std::string_view key) {
   return node == nullptr ? Node{} : *node;
 }
 
-/// Whether the layers fit the samples is asked only where all of them could be read.
 void TakeLayers(Reading& reading, const Node& layers, const std::string& path, Model& out,
                 ModelInput& input) {
   const std::size_t before = reading.problem_count();
   LayerList list = ReadLayers(reading, layers, path);
   out.layers = std::move(list.layers);
   input.layer_places = std::move(list.places);
-  input.good = !out.layers.empty() && reading.problem_count() == before;
+  input.good = !out.layers.empty();
+  input.whole = input.good && reading.problem_count() == before;
 }
 
 ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::string& name,

@@ -18,7 +18,8 @@ namespace pipesim::spec {
 struct ModelInput {
   Node dataset, storage, prepare;  ///< defaults for the model's input; null where not given
   std::vector<Place> layer_places;
-  bool good = false;  ///< its layers were read
+  bool good = false;   ///< it has layers
+  bool whole = false;  ///< and each of them could be read
 };
 
 ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& section,
