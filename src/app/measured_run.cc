@@ -72,7 +72,9 @@ predict::MeasuredRun MeasuredRunOf(const report::Document& document, const std::
   const View effective = view.At("effective");
   run.device = spec::ParseDevice(effective.At("device").Text()).value_or(spec::DeviceId{});
   run.device_name = effective.At("device_name").Text();
-  run.compute_threads = static_cast<int>(std::clamp<std::int64_t>(effective.At("compute_threads").Whole(), 0, 1 << 20));
+  constexpr std::int64_t kMostThreads = 1 << 20;  // a foreign file may hold any number
+  run.compute_threads = static_cast<int>(
+      std::clamp<std::int64_t>(effective.At("compute_threads").Whole(), 0, kMostThreads));
   run.pinned = effective.At("pinned").IsTrue();
   run.cores = view.At("resources.cores").Number();
   if (run.cores && *run.cores <= 0) run.cores.reset();

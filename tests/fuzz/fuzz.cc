@@ -97,7 +97,8 @@ void CheckExperiment(const spec::Experiment& experiment) {
   spec::BatchesPerEpoch(experiment);
   if (!experiment.device.Id().IsChosen()) return;
   // Commands read the folder, which says how many classes there are, before they ask for costs.
-  if (experiment.storage.kind == spec::StorageKind::kFiles && experiment.dataset.classes <= 0) return;
+  const bool real_files = experiment.storage.kind == spec::StorageKind::kFiles;
+  if (real_files && experiment.dataset.classes <= 0) return;
   cost::PlanMemory(experiment);
   cost::Stated(experiment);
 }

@@ -80,8 +80,7 @@ class ThreadedExecutor final : public Executor {
     Instant end;
     std::string hanging;
     std::optional<StepAlone> alone;
-    std::optional<double> copying;
-    std::optional<base::Duration> handover;
+    std::optional<Isolated> isolated;
     {
       Monitor monitor(*run, control, cpus);
       WorkerThreads workers(run);
@@ -92,10 +91,8 @@ class ThreadedExecutor final : public Executor {
                                 if (!trace.effective.device_asynchronous)
                                   alone = MeasureStepAlone(*run, trace);
                                 Add(alone, trace);
-                                copying = MeasureCopying(*run, trace);
-                                trace.effective.copying_speedup = copying;
-                                handover = MeasureBurning(*run, trace);
-                                trace.effective.burn_handover = handover;
+                                isolated = MeasureIsolated(*run, trace);
+                                Add(*isolated, trace);
                                 return control.plan_probes(trace);
                               },
                           .start_workers = [&](int count) { workers.StartUpTo(count); }});
@@ -111,10 +108,8 @@ class ThreadedExecutor final : public Executor {
       trace.effective.device_memory_peak = parts_.trainer->DeviceMemoryPeak();
       if (!alone) alone = MeasureStepAlone(*run, trace);
       Add(alone, trace);
-      if (!copying) copying = MeasureCopying(*run, trace);
-      trace.effective.copying_speedup = copying;
-      if (!handover) handover = MeasureBurning(*run, trace);
-      trace.effective.burn_handover = handover;
+      if (!isolated) isolated = MeasureIsolated(*run, trace);
+      Add(*isolated, trace);
       run->ready_pool().FreeAll();
     }
     return trace;
@@ -181,16 +176,28 @@ class ThreadedExecutor final : public Executor {
     return trace.end_reason == EndReason::kFailed || trace.end_reason == EndReason::kOutOfMemory;
   }
 
-  static std::optional<double> MeasureCopying(const RunState& run, const RunTrace& trace) {
-    if (BrokeOff(trace)) return std::nullopt;
-    return CopyingSpeedup(run, static_cast<int>(trace.effective.cores));
+  /// What workers' threads do side by side, measured while none of them runs.
+  struct Isolated {
+    std::optional<double> copying_speedup;
+    std::optional<base::Duration> burn_handover;
+  };
+
+  static Isolated MeasureIsolated(const RunState& run, const RunTrace& trace) {
+    if (BrokeOff(trace)) return {};
+    return {.copying_speedup = CopyingSpeedup(run, static_cast<int>(trace.effective.cores)),
+            .burn_handover = MeasureBurning(run, trace.effective.cores)};
+  }
+
+  static void Add(const Isolated& isolated, RunTrace& trace) {
+    trace.effective.copying_speedup = isolated.copying_speedup;
+    trace.effective.burn_handover = isolated.burn_handover;
   }
 
   /// A few hundredths of a second, where workers may burn on several threads.
-  static std::optional<base::Duration> MeasureBurning(const RunState& run, const RunTrace& trace) {
-    const bool burns = run.experiment.prepare.kind == spec::PrepareKind::kBurn &&
-                       !run.experiment.prepare.cost.IsZero();
-    if (BrokeOff(trace) || !burns || trace.effective.cores < 2) return std::nullopt;
+  static std::optional<base::Duration> MeasureBurning(const RunState& run, double cores) {
+    const spec::Prepare& prepare = run.experiment.prepare;
+    if (prepare.kind != spec::PrepareKind::kBurn || prepare.cost.IsZero() || cores < 2)
+      return std::nullopt;
     try {
       return MeasureHandover(100, std::chrono::microseconds(200));
     } catch (const std::system_error&) {

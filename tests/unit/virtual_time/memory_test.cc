@@ -76,15 +76,20 @@ INSTANTIATE_TEST_SUITE_P(On, DecodingWorkers,
                          testing::Combine(testing::Values(1, 2, 4),
                                           testing::Values(0.4e9, 0.8e9, 1.2e9, 2e9)));
 
+/// 40 samples of 1 MB by two workers, each of which takes `alone` by itself.
+trace::RunTrace TwoDecode(Duration alone, const cost::SharedMemory& memory) {
+  auto experiment = LargeSamples(2);
+  experiment.run.steps = 40;
+  cost::Pipeline pipeline = OnMemory(experiment, memory);
+  pipeline.prepare = Decoding(alone, 1e6);
+  return Predict(experiment, pipeline);
+}
+
 TEST(Memory, OfTwoWhoDecodeStallsEachForWhatItLacks) {
   // Two workers write 0.5 GB/s each alone and 0.8 GB/s together: 2 ms of decoding take 2.5 ms each,
   // to the nanosecond, all of it on a core.
-  auto experiment = LargeSamples(2);
-  experiment.run.steps = 40;
-  cost::Pipeline pipeline =
-      OnMemory(experiment, {.alone = {0.5e9}, .together = {0.8e9}, .threads = 2});
-  pipeline.prepare = Decoding(2ms, 1e6);
-  const trace::RunTrace trace = Predict(experiment, pipeline);
+  const trace::RunTrace trace =
+      TwoDecode(2ms, {.alone = {0.5e9}, .together = {0.8e9}, .threads = 2});
   EXPECT_EQ(trace.end - trace.begin, 20 * 2500us);
   EXPECT_EQ(TotalIn(trace, Role::kWorker, State::kContended), 0s);
 }
@@ -92,12 +97,8 @@ TEST(Memory, OfTwoWhoDecodeStallsEachForWhatItLacks) {
 TEST(Memory, OfASlowWriterIsHinderedLess) {
   // Copies at 1 GB/s take twice as long beside each other. Decoding at 0.25 GB/s hinders and is
   // hindered a quarter as much: two of them take 1 + 1/16 as long.
-  auto experiment = LargeSamples(2);
-  experiment.run.steps = 40;
-  cost::Pipeline pipeline =
-      OnMemory(experiment, {.alone = {1e9}, .together = {1e9}, .threads = 2});
-  pipeline.prepare = Decoding(4ms, 1e6);
-  const trace::RunTrace trace = Predict(experiment, pipeline);
+  const trace::RunTrace trace =
+      TwoDecode(4ms, {.alone = {1e9}, .together = {1e9}, .threads = 2});
   EXPECT_EQ(trace.end - trace.begin, 20 * 4250us);
 }
 
