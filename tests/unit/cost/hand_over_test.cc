@@ -47,9 +47,15 @@ spec::Experiment TwoProcesses() {
   return experiment;
 }
 
+spec::MachineProfile Profile(const spec::MachineFigures& figures) {
+  spec::MachineProfile profile;
+  profile.figures = figures;
+  return profile;
+}
+
 Pipeline On(const spec::Experiment& experiment) {
   Pipeline pipeline = Stated(experiment);
-  SetHost({.figures = Measured()}, experiment, pipeline);
+  SetHost(Profile(Measured()), experiment, pipeline);
   return pipeline;
 }
 
@@ -72,11 +78,11 @@ TEST(HandOver, SamplesThatAreLookedUpPayForTheirTensors) {
   auto experiment = TwoProcesses();
   experiment.dataset.numbers = 1;
   Pipeline pipeline = Stated(experiment);
-  SetHost({.figures = figures}, experiment, pipeline);
+  SetHost(Profile(figures), experiment, pipeline);
   EXPECT_EQ(pipeline.prepare.python, 1us + 2 * 2us) << "a number becomes a tensor in collate";
   experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(3us)};
   pipeline = Stated(experiment);
-  SetHost({.figures = figures}, experiment, pipeline);
+  SetHost(Profile(figures), experiment, pipeline);
   EXPECT_EQ(pipeline.prepare.python, 1us) << "a stated cost is all of a sample's";
 }
 
@@ -85,7 +91,7 @@ TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
   figures.python_fault_bandwidth = {{1e9}, {}, "test"};
   const auto experiment = TwoProcesses();
   Pipeline pipeline = Stated(experiment);
-  SetHost({.figures = figures}, experiment, pipeline);
+  SetHost(Profile(figures), experiment, pipeline);
   const Bytes batch{10'000'000};
   const Duration with_workers = pipeline.collate.MadeBy(2).Mean(batch, 10);
   EXPECT_EQ(with_workers, On(experiment).collate.Mean(batch, 10)) << "sending pays for shared memory";
@@ -98,7 +104,7 @@ TEST(HandOver, VariesAsItsFiguresDid) {
   figures.process_send_batch->spread = 0.1;
   figures.process_send_tensor->spread = 0.2;
   Pipeline pipeline = Stated(TwoProcesses());
-  SetHost({.figures = figures}, TwoProcesses(), pipeline);
+  SetHost(Profile(figures), TwoProcesses(), pipeline);
   const base::Drawn<Duration>& send = pipeline.hand_over.send.batch;
   EXPECT_EQ(send.Mean(), 250us);
   EXPECT_NEAR(send.in_units.Stdev(), 10e3 + 3 * 10e3, 1);
