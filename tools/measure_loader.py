@@ -12,6 +12,7 @@ import os
 import statistics
 import sys
 import tempfile
+import threading
 import time
 
 import torch
@@ -26,6 +27,8 @@ SAMPLES = 64
 # M_MMAP_THRESHOLD): the figure is the mean of several sizes.
 BATCHES_BYTES = (3 << 20, 8 << 20, 12 << 20, 16 << 20)
 BATCHES = 40  # of each size, after as many
+ASK_S = 0.3e-3  # between two questions for the lock
+LOCK_S = 0.1
 
 
 class Ready(Dataset):
@@ -43,20 +46,23 @@ class Ready(Dataset):
 
 
 class Noting:
-    """default_collate; in a worker it notes the CPU time of the process."""
+    """default_collate; in a worker it notes its own CPU time, and that of the process."""
 
     def __init__(self, file, batches):
         self.file = file
         self.batches = batches
+        self.collate_s = []
         self.process_s = []
 
     def __call__(self, samples):
+        begin = time.thread_time()
         batch = default_collate(samples)
         if get_worker_info() is not None:
+            self.collate_s.append(time.thread_time() - begin)
             self.process_s.append(time.process_time())
             if len(self.process_s) == self.batches:
                 with open(self.file, "w", encoding="utf-8") as out:
-                    json.dump(self.process_s, out)
+                    json.dump([self.collate_s, self.process_s], out)
         return batch
 
 
@@ -80,7 +86,7 @@ def await_idle(pid, longest_s=20.0):
 
 
 def hand_over(tensors, elements, folder):
-    """Seconds of a batch: for the parent to take it, and of all the worker's CPU time."""
+    """Seconds of a batch: for the parent to take it, of the worker's collate, and of its CPU time in all."""
     batches = 3 * WINDOW
     file = os.path.join(folder, "worker.json")
     loader = DataLoader(
@@ -101,9 +107,10 @@ def hand_over(tensors, elements, folder):
         pass
     del batch, batch_iterator
     with open(file, encoding="utf-8") as written:
-        process_s = json.load(written)
+        collate_s, process_s = json.load(written)
     # Beyond the window the worker makes a batch for each that is taken.
-    return quiet(taken_s), (process_s[-1] - process_s[WINDOW]) / (len(process_s) - 1 - WINDOW)
+    worker_s = (process_s[-1] - process_s[WINDOW]) / (len(process_s) - 1 - WINDOW)
+    return quiet(taken_s), quiet(collate_s[WINDOW:]), worker_s
 
 
 def quiet(times):
@@ -197,15 +204,17 @@ class Figures:
 
 def measure_hand_over(figures, folder):
     shapes = {"one": (1, 1), "many": (MANY, 1), "large": (1, LARGE)}
-    taken_s, sent_s = {}, {}
+    taken_s, shared_s, sent_s = {}, {}, {}
     for name, (tensors, elements) in shapes.items():
-        taken_s[name], worker_s = hand_over(tensors, elements, folder)
+        taken_s[name], collate_s, worker_s = hand_over(tensors, elements, folder)
         # Collating into ordinary memory is not the hand-over's. A worker collates into shared
         # memory, which it has to make first.
-        sent_s[name] = worker_s - collate_time(1, tensors, elements, 30)
+        shared_s[name] = collate_s - collate_time(1, tensors, elements, 30)
+        sent_s[name] = worker_s - collate_s
     for side, times, what in (
         ("receive", taken_s, "wall time of next() of a batch that is ready"),
-        ("send", sent_s, "CPU time of a worker beyond collating in the parent"),
+        ("share", shared_s, "CPU time of collating in a worker beyond that in the parent"),
+        ("send", sent_s, "CPU time of a worker beyond collating"),
     ):
         tensor_s = max((times["many"] - times["one"]) / (MANY - 1), 0)
         beyond_s = times["large"] - times["one"]
@@ -216,6 +225,44 @@ def measure_hand_over(figures, folder):
             bandwidth(4 * LARGE, beyond_s),
             "measured: the same, a tensor of 8 MiB against one of 4 bytes",
         )
+
+
+class Asking(threading.Thread):
+    """Asks for Python's lock again and again, and notes how late it came."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.late_s = []
+        self.ends = False
+
+    def run(self):
+        while not self.ends:
+            begin = time.perf_counter()
+            time.sleep(ASK_S)
+            self.late_s.append(max(0.0, time.perf_counter() - begin - ASK_S))
+
+
+def lateness(work):
+    """Mean seconds that another thread comes late to the lock while work() goes on."""
+    asking = Asking()
+    asking.start()
+    end = time.perf_counter() + LOCK_S
+    while time.perf_counter() < end:
+        work()
+    asking.ends = True
+    asking.join()
+    return statistics.mean(asking.late_s)
+
+
+def measure_lock(figures):
+    rows = torch.zeros(1024, 8)
+    numbers = list(range(SAMPLES))
+    busy_s = lateness(lambda: default_collate([rows[number] for number in numbers]))
+    figures.add(
+        "process_lock_wait",
+        busy_s - lateness(lambda: time.sleep(0.01)),
+        "measured: wait of a thread for the lock beside fetching and collating rows of a tensor",
+    )
 
 
 def measure_python(figures):
@@ -278,6 +325,7 @@ def main():
         for number in range(ROUNDS):
             print(f"\rround {number + 1} of {ROUNDS}", end="", file=sys.stderr, flush=True)
             measure_python(figures)
+            measure_lock(figures)
             measure_hand_over(figures, folder)
             if number < 3:
                 measure_starts(figures)

@@ -28,7 +28,8 @@ def rows(costs: Costs, samples: float) -> list[tuple[str, str, float]]:
         ("prepare", "CPU time of the samples", mean(costs.prepare) * samples),
         ("python", "the fetch loop's own", costs.python_sample * samples),
         ("collate", "makes the batch", costs.collate_batch + costs.collate_sample * samples),
-        ("send", "worker process: pickle, shared memory", costs.send),
+        ("share", "worker process: into shared memory", costs.share),
+        ("send", "its threads: pickle, hand over", costs.send),
         ("receive", "training process: unpickle, map", costs.receive),
     ]
 

@@ -20,6 +20,9 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise.
 FROM_DISK = 0.5
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
+# Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
+# accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
+LOCKS_OF_TENSOR = 5
 MOST_WAITED = 0.1  # of a loop's time: up to this share it does not wait for its workers
 
 
@@ -33,9 +36,10 @@ class Costs:
     python_sample: float
     collate_batch: float
     collate_sample: float
-    send: float
+    share: float  # of the worker's main thread, beyond what fetching takes without workers
+    send: float  # of the worker's other threads
     receive: float
-    receive_wait: float  # for the interpreter's lock of a busy worker
+    receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float
     worker_memory: float
@@ -160,8 +164,8 @@ def turns(loop: Loop) -> list[float]:
     return [after.asked - take.asked - step for take, after, step in zip(loop.takes, loop.takes[1:], steps)]
 
 
-def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> tuple[float, float]:
-    """What the parent takes for a batch, and how much longer where the batch's worker is busy.
+def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> float:
+    """What the parent takes for a batch.
 
     Where the loop hardly ever waited for a batch to be made and sent, nothing but the parent held it up: it is the
     whole time, and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers
@@ -173,9 +177,9 @@ def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> tu
     whole = sum(seconds for seconds, _ in seen)
     waited = sum(max(0.0, send - before) for _, before in seen)
     if seen and waited < MOST_WAITED * whole:
-        return max(cpu, (whole - waited) / len(seen)), 0.0
+        return max(cpu, (whole - waited) / len(seen))
     ready = sorted(take.seconds for take in rest.ready)
-    return max(cpu, ready[len(ready) // 4] if ready else 0.0), waiting_for_the_lock(rest)
+    return max(cpu, ready[len(ready) // 4] if ready else 0.0)
 
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
@@ -185,11 +189,9 @@ def arriving(flow: Loop, figures: list[Figures]) -> float:
     return typical([take.got - take.asked + before for take, before in late])
 
 
-def waiting_for_the_lock(rest: Loop) -> float:
-    """What taking a batch that is there takes longer while its worker makes another one: each tensor needs an
-    answer from that worker, whose other thread may hold the interpreter's lock."""
-    idle, busy = ([take.seconds for take in takes] for takes in (rest.ready, rest.busy))
-    longer = typical(busy) - typical(idle) if idle and busy else 0.0
+def waiting_for_the_lock(lock_s: float, tensors: int) -> float:
+    """What handing over a batch takes longer, at most, while its worker fetches another one."""
+    longer = LOCKS_OF_TENSOR * tensors * lock_s
     return longer if longer > LEAST_LOCK_WAIT_S else 0.0
 
 
@@ -275,7 +277,6 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
     )
     send = sending(worker_rows)
-    receive, receive_wait = receiving(flow, at_work, rest, send)
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -283,9 +284,10 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         waits_for_disk=reading.disk_bytes > FROM_DISK * reading.read_bytes > 0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
-        # worker has just begun to use: that is a part of sending.
-        send=send + more,
-        receive=receive, receive_wait=receive_wait,
+        # worker has just begun to use.
+        share=more, send=send,
+        receive=receiving(flow, at_work, rest, send),
+        receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in rest.touches])),

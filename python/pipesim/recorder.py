@@ -186,12 +186,13 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("start_method", trials.start_method)
     section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
-    section.add("send", duration(costs.send))
+    section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
+    section.add("send", duration(costs.send), "its other threads")
     more, why = longer_step(step, costs)
     remarks = [f"a batch came {duration(costs.arrival)} after it was made"] if costs.arrival > 0 else []
     section.add("receive", duration(costs.receive + more), "; ".join(remarks + [why] * (more > 0)))
     if costs.receive_wait > 0:
-        section.add("receive_wait", duration(costs.receive_wait), "for Python's lock of a busy worker")
+        section.add("receive_wait", duration(costs.receive_wait), "at most, for Python's lock of a worker that fetches")
     section.add("worker_memory", size(costs.worker_memory))
     return section
 

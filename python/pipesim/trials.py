@@ -4,6 +4,7 @@ Each on fresh batches of the user's own order and in a process of its own: its w
 from a heap like the user's, not from one that the trials before have grown:
   samples  without workers, each sample timed: the distributions of CPU time and waiting;
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
+  lock     without workers, a short one: how long another thread waits for the interpreter's lock;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
 Where there is a step, one more runs in the calling process:
   training  with two worker processes: what loading and a step cost side by side.
@@ -27,6 +28,7 @@ from .alone import collate_points, empty_call_s, fetch_loop_s
 from .apart import in_own_process
 from .batches import Layout, layout_of
 from .errors import ConfigurationError, RecordingFailed
+from .lock import waits_for_lock
 from .order import Continued
 from .streams import kept_random_streams
 from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, mean_period, train, walk
@@ -35,6 +37,8 @@ WORKERS = 2  # the smallest number that shows what several processes cost
 # Batches of a trial at least; a mean over fewer says little.
 LEAST_BATCHES = 6
 STREAM_SEARCH = 3  # times the budget
+LOCK_SHARE = 0.15  # of the budget of a trial
+LOCK_BATCHES = 2
 SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
 
 
@@ -72,6 +76,7 @@ class Trials:
     probe_s: float  # of one timed sample: what the probe itself costs
     inner_probe_s: float  # the part of it that a sample's CPU time contains
     python_sample_s: float  # the fetch loop's own, for each sample
+    lock_s: float  # how long another thread waits for the interpreter's lock during a fetch
     samples_seen: int
     epoch_samples: int | None  # of an iterable that came to its end
     loops: dict[str, Loop]
@@ -223,6 +228,7 @@ class Recorder:
         loops["batches"] = self.trial(order, lambda: self.batches_trial(order))
         report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         batch_s = mean_period(loops["batches"])
+        lock_s = self.trial(order, lambda: self.lock_trial(order))
         loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
         if self.alone:
             report("phase", "loader alone, as it is")
@@ -234,7 +240,7 @@ class Recorder:
         return Trials(
             layout=seen.layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=seen.reading,
             collate_points=seen.collate_points, probe_s=probe_s, inner_probe_s=inner_s,
-            python_sample_s=fetch_loop_s(), samples_seen=sum(sizes),
+            python_sample_s=fetch_loop_s(), lock_s=lock_s, samples_seen=sum(sizes),
             epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
             loops=loops, start_method=self.start_method, sendable=seen.sendable,
         )  # fmt: skip
@@ -290,6 +296,13 @@ class Recorder:
             order.left = MOST_BATCHES
         return walk(loader, self.budget_s, LEAST_BATCHES)
 
+    def lock_trial(self, order: Continued | None) -> float:
+        loader = trial_loader(self.loader, order, 0, self.loader.dataset, self.loader.collate_fn, None)
+        if order is not None:
+            order.left = MOST_BATCHES
+        batches = iter(loader)
+        return waits_for_lock(lambda: next(batches), LOCK_SHARE * self.budget_s, LOCK_BATCHES)
+
     def batches_of_workers(self, batch_s: float) -> int:
         """As many as a trial with workers can take at most."""
         expected = int(self.budget_s * WORKERS / max(batch_s, 1e-6))
@@ -311,7 +324,7 @@ class Recorder:
         prefetch = loader.prefetch_factor
         pause_s = 1.5 * prefetch * batch_s + 0.005
         if order is not None:
-            order.left = self.batches_of_workers(batch_s) + WORKERS * (2 * READY_ROUNDS + prefetch)
+            order.left = self.batches_of_workers(batch_s) + WORKERS * (READY_ROUNDS + prefetch)
         try:
             loop = walk(loader, self.budget_s, least, pause_s if pause_s < LONGEST_PAUSE_S else None)
         except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -42,7 +42,6 @@ class Loop:
     started: float = 0.0  # iter(loader) returned
     takes: list[Take] = field(default_factory=list)
     ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
-    busy: list[Take] = field(default_factory=list)  # taken when they were there and the workers busy
     touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
     steps: list[float] = field(default_factory=list)  # seconds of each
     shutdown: float = 0.0  # from the last batch until the workers were gone
@@ -70,9 +69,8 @@ class Walk:
         step(batch)
         self.loop.steps.append(probes.now() - begin)
 
-    def take_ready(self, workers: int, busy: bool, pause_s: float) -> Any:
-        """Batches of all workers, after a pause in which they came to rest; then, if `busy`, each one's next,
-        which is there, too, while its worker makes another one."""
+    def take_ready(self, workers: int, pause_s: float) -> Any:
+        """Batches of all workers, after a pause in which they came to rest."""
         time.sleep(pause_s)
         for _ in range(workers):
             batch = self.take(self.loop.ready)
@@ -81,8 +79,6 @@ class Walk:
         middle = probes.now()
         touch(batch)
         self.loop.touches.append((middle - begin, probes.now() - middle))
-        for _ in range(workers if busy else 0):
-            batch = self.take(self.loop.busy)
         return batch
 
     def end(self, pause_s: float) -> Loop:
@@ -106,7 +102,7 @@ def walk(loader: DataLoader, budget_s: float, least: int, pause_s: float | None 
             if len(loop.takes) >= MOST_BATCHES:
                 break
         for _ in range(0 if pause_s is None else READY_ROUNDS):
-            batch = walk.take_ready(loader.num_workers, loader.prefetch_factor > 1, pause_s)
+            batch = walk.take_ready(loader.num_workers, pause_s)
     except StopIteration:
         loop.ended = True
     del batch

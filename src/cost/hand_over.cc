@@ -47,10 +47,25 @@ Duration StartupOf(const spec::MachineFigures& figures, spec::StartMethod method
   return Duration::zero();
 }
 
+/// The data set looks its samples up; else `prepare` states the CPU time of making their tensors.
+bool LooksUp(const spec::Prepare& prepare) {
+  return prepare.kind == spec::PrepareKind::kNone || prepare.kind == spec::PrepareKind::kWait;
+}
+
+/// Times that the thread of a worker that serves memory waits for the trainer, and then for the lock, to
+/// hand over one tensor: a connection and four messages (multiprocessing/connection.py, deliver_challenge
+/// and answer_challenge; resource_sharer.py).
+constexpr int kLocksOfTensor = 5;
+
 void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& experiment,
                  HandOver& hand_over) {
   const spec::Loader& loader = experiment.loader;
   const std::int64_t tensors = experiment.dataset.tensors;
+  // Who states what sending takes has measured all of it.
+  if (!loader.share && !loader.send)
+    hand_over.share = {.batch = OfTensors(figures.process_share_batch,
+                                          figures.process_share_tensor, tensors),
+                       .bandwidth = ValueOf(figures.process_share_bandwidth)};
   if (!loader.send)
     hand_over.send = {.batch = OfTensors(figures.process_send_batch,
                                          figures.process_send_tensor, tensors),
@@ -59,16 +74,13 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
     hand_over.receive = {.batch = OfTensors(figures.process_receive_batch,
                                             figures.process_receive_tensor, tensors),
                          .bandwidth = ValueOf(figures.process_receive_bandwidth)};
+  if (!loader.receive_wait && LooksUp(experiment.prepare))
+    hand_over.receive_wait = Always(kLocksOfTensor * tensors * DurationOf(figures.process_lock_wait));
   hand_over.launch = DurationOf(figures.process_launch);
   if (!loader.worker_startup)
     hand_over.startup = Always(StartupOf(figures, loader.start_method));
   if (!loader.worker_memory && figures.process_memory)
     hand_over.worker_memory = figures.process_memory->value;
-}
-
-/// The data set looks its samples up; else `prepare` states the CPU time of making their tensors.
-bool LooksUp(const spec::Prepare& prepare) {
-  return prepare.kind == spec::PrepareKind::kNone || prepare.kind == spec::PrepareKind::kWait;
 }
 
 /// Python calls the data set for each sample, which makes its tensors, and stacks the samples of each
@@ -110,9 +122,10 @@ HandOver StatedHandOver(const spec::Loader& loader) {
   if (loader.worker_startup) hand_over.startup = *loader.worker_startup;
   if (loader.kind != spec::LoaderKind::kProcess) return hand_over;
   hand_over.processes = true;
+  if (loader.share) hand_over.share.batch = *loader.share;
   if (loader.send) hand_over.send.batch = *loader.send;
   if (loader.receive) hand_over.receive.batch = *loader.receive;
-  hand_over.receive_wait = loader.receive_wait;
+  if (loader.receive_wait) hand_over.receive_wait = *loader.receive_wait;
   if (loader.worker_memory) hand_over.worker_memory = *loader.worker_memory;
   return hand_over;
 }

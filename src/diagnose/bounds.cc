@@ -91,7 +91,9 @@ class BatchCosts {
   }
   bool HandsOver() const { return p().hand_over.processes && v_.settings.loader.workers > 0; }
   double Send() const {
-    return HandsOver() ? base::ToSeconds(p().hand_over.send.Mean(PreparedBytes())) : 0;
+    if (!HandsOver()) return 0;
+    const cost::HandOver& hand_over = p().hand_over;
+    return base::ToSeconds(hand_over.share.Mean(PreparedBytes()) + hand_over.send.Mean(PreparedBytes()));
   }
   double Host() const {
     return base::ToSeconds(p().host.step) + base::ToSeconds(p().step.launch);

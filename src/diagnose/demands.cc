@@ -40,6 +40,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       p.storage = p.storage.WithCpuScaled(factor);
       p.prepare = p.prepare.Scaled(factor);
       p.collate = p.collate.Scaled(factor);
+      p.hand_over.share = p.hand_over.share.Scaled(factor);
       p.hand_over.send = p.hand_over.send.Scaled(factor);
       break;
     case Demand::kTransfer:

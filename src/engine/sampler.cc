@@ -125,6 +125,11 @@ base::Duration Sampler::Collate(std::int64_t epoch, std::int64_t batch,
                        OfBatch(collate_.varying, Stage::kCollate, epoch, batch));
 }
 
+base::Duration Sampler::Share(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const {
+  return hand_over_.share.Time(prepared_bytes_ * samples,
+                               OfBatch(hand_over_.share.batch, Stage::kShare, epoch, batch));
+}
+
 base::Duration Sampler::Send(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const {
   return hand_over_.send.Time(prepared_bytes_ * samples,
                               OfBatch(hand_over_.send.batch, Stage::kSend, epoch, batch));

@@ -91,6 +91,7 @@ class Sampler {
 
   // Of batch `batch` of an epoch, counted over all accelerators, with `samples` samples:
   base::Duration Collate(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration Share(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
   base::Duration Send(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
   base::Duration Receive(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
   base::Duration ReceiveWait(std::int64_t epoch, std::int64_t batch) const;

@@ -53,8 +53,9 @@ void CheckLoaderKind(Reading& reading, const Experiment& experiment) {
                  std::string(path) + " has no effect on workers that are " + kind, instead);
   };
   if (loader.kind == LoaderKind::kThread) {
-    for (const char* path : {"loader.start_method", "loader.send", "loader.receive", "loader.receive_wait",
-                             "loader.worker_memory", "loader.python_sample"})
+    for (const char* path :
+         {"loader.start_method", "loader.share", "loader.send", "loader.receive",
+          "loader.receive_wait", "loader.worker_memory", "loader.python_sample"})
       has_no_effect(path, "threads", "loader.kind: process");
     return;
   }

@@ -127,10 +127,11 @@ struct Loader {
   std::optional<Drawn<Duration>> worker_startup;  ///< absent: 0 for threads, else the profile's
   // kProcess; absent: the profile's.
   StartMethod start_method = StartMethod::kFork;
-  std::optional<Drawn<Duration>> send;     ///< CPU time in the worker, each batch
+  std::optional<Drawn<Duration>> share;    ///< CPU time in the worker's main thread, each batch
+  std::optional<Drawn<Duration>> send;     ///< CPU time in the worker's other threads, each batch
   std::optional<Drawn<Duration>> receive;  ///< CPU time in the trainer's process, each batch
-  /// Time without a core until a worker that prepares another batch gives up Python's lock.
-  Drawn<Duration> receive_wait;
+  /// Longest time without a core until a worker that prepares another batch gives up Python's lock.
+  std::optional<Drawn<Duration>> receive_wait;
   std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches
   std::optional<Duration> python_sample;   ///< CPU time of Python's own for each sample
 

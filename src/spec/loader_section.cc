@@ -56,17 +56,21 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.start_method", "fork|forkserver|spawn", "fork", "process: how workers start"},
      [](const Experiment& e) { return WordOf(kStartMethods, e.loader.start_method); },
      IsProcess},
+    {{"loader.share", "duration or distribution", "auto",
+      "process: a worker's CPU time to put a batch into shared memory; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.share); },
+     IsProcess},
     {{"loader.send", "duration or distribution", "auto",
-      "process: the worker's CPU time to send a batch; auto: the profile's"},
+      "process: CPU time of a worker's threads that send a batch; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.send); },
      IsProcess},
     {{"loader.receive", "duration or distribution", "auto",
       "process: the trainer's CPU time to take a batch; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.receive); },
      IsProcess},
-    {{"loader.receive_wait", "duration or distribution", "0",
-      "process: wait for a busy worker's Python lock when a batch is taken"},
-     [](const Experiment& e) { return ToText(e.loader.receive_wait); },
+    {{"loader.receive_wait", "duration or distribution", "auto",
+      "process: longest wait for a busy worker's Python lock; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.receive_wait); },
      IsProcess},
     {{"loader.worker_memory", "bytes", "auto",
       "process: memory of a worker besides its batches; auto: the profile's"},
@@ -101,9 +105,10 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   ReadWord(reader, "collate_into", kCollateInto, out.collate_into);
   reader.Drawn("worker_startup", out.worker_startup, "auto");
   ReadWord(reader, "start_method", kStartMethods, out.start_method);
+  reader.Drawn("share", out.share, "auto");
   reader.Drawn("send", out.send, "auto");
   reader.Drawn("receive", out.receive, "auto");
-  reader.Drawn("receive_wait", out.receive_wait);
+  reader.Drawn("receive_wait", out.receive_wait, "auto");
   reader.Size("worker_memory", out.worker_memory, "auto");
   reader.Time("python_sample", out.python_sample, "auto");
   reader.Finish();

@@ -61,12 +61,17 @@ struct MachineFigures {
   MaybeFigure<Duration> process_startup_fork;  ///< of a worker process, until it is ready, and its end
   MaybeFigure<Duration> process_startup_forkserver;
   MaybeFigure<Duration> process_startup_spawn;
-  MaybeFigure<Duration> process_send_batch;  ///< CPU time of a worker process to send a batch
+  MaybeFigure<Duration> process_share_batch;  ///< of a worker's main thread, to share a batch's memory
+  MaybeFigure<Duration> process_share_tensor;  ///< each of its tensors
+  MaybeFigure<BytesPerSecond> process_share_bandwidth;  ///< its bytes
+  MaybeFigure<Duration> process_send_batch;  ///< of a worker's other threads, to send a batch
   MaybeFigure<Duration> process_send_tensor;  ///< each of its tensors
   MaybeFigure<BytesPerSecond> process_send_bandwidth;  ///< its bytes
   MaybeFigure<Duration> process_receive_batch;  ///< CPU time of the trainer's process to take a batch
   MaybeFigure<Duration> process_receive_tensor;  ///< each of its tensors
   MaybeFigure<BytesPerSecond> process_receive_bandwidth;  ///< its bytes
+  /// Mean wait of a worker's other threads for Python's lock, while it fetches ready samples.
+  MaybeFigure<Duration> process_lock_wait;
   MaybeFigure<Bytes> process_memory;  ///< of a worker process
   MaybeFigure<Duration> python_sample;  ///< Python's own CPU time for a sample
   MaybeFigure<Duration> python_tensor;  ///< CPU time of making one small tensor of a sample
@@ -113,12 +118,16 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("process_startup_fork", f.process_startup_fork);
   visit("process_startup_forkserver", f.process_startup_forkserver);
   visit("process_startup_spawn", f.process_startup_spawn);
+  visit("process_share_batch", f.process_share_batch);
+  visit("process_share_tensor", f.process_share_tensor);
+  visit("process_share_bandwidth", f.process_share_bandwidth);
   visit("process_send_batch", f.process_send_batch);
   visit("process_send_tensor", f.process_send_tensor);
   visit("process_send_bandwidth", f.process_send_bandwidth);
   visit("process_receive_batch", f.process_receive_batch);
   visit("process_receive_tensor", f.process_receive_tensor);
   visit("process_receive_bandwidth", f.process_receive_bandwidth);
+  visit("process_lock_wait", f.process_lock_wait);
   visit("process_memory", f.process_memory);
   visit("python_sample", f.python_sample);
   visit("python_tensor", f.python_tensor);

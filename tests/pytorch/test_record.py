@@ -29,6 +29,7 @@ import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
+from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
 from pipesim.trials import Mixed, Recorder, batch_sizes  # noqa: E402
@@ -98,6 +99,24 @@ class BatchSizes(unittest.TestCase):
         self.assertEqual(batch_sizes([8, 6], an_epoch=None), (7.0, Mixed(6, 8, 2)))
 
 
+class Lock(unittest.TestCase):
+    """How long another thread waits for the interpreter's lock."""
+
+    def test_code_that_keeps_it_is_waited_for(self):
+        numbers = range(300_000)  # some milliseconds in one native call
+        begin = time.perf_counter()
+        sum(numbers)
+        keeps_s = time.perf_counter() - begin
+        self.assertGreater(waits_for_lock(lambda: sum(numbers), 0.2, 2), 0.3 * keeps_s)
+
+    def test_sleep_lets_others_in(self):
+        self.assertLess(waits_for_lock(lambda: time.sleep(0.005), 0.2, 2), 0.001)
+
+    def test_a_loader_may_end(self):
+        batches = iter([1, 2])
+        self.assertGreaterEqual(waits_for_lock(lambda: next(batches), 10.0, 5), 0.0)
+
+
 class LoopArithmetic(unittest.TestCase):
     """Each figure from a loop whose times are known."""
 
@@ -120,28 +139,22 @@ class LoopArithmetic(unittest.TestCase):
     def test_receiving_is_the_whole_time_where_batches_are_there(self):
         loop = Loop(takes=takes(20, 0.01, wall_s=0.004, cpu_s=0.001))
         early = [[take.asked - 0.002 for take in loop.takes[worker::2]] for worker in range(2)]
-        receive, wait = costs.receiving(loop, self.figures(early), Loop(ready=takes(8, 0.1, wall_s=0.002)), 0.001)
-        self.assertAlmostEqual(receive, 0.01)
-        self.assertEqual(wait, 0.0)
+        ready = Loop(ready=takes(8, 0.1, wall_s=0.002))
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), ready, 0.001), 0.01)
         loop.steps = [0.007] * 20
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.001)[0], 0.003)
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.005)[0], 0.001, msg="on its way")
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.001), 0.003)
+        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.005), 0.001, msg="on its way")
 
     def test_receiving_what_workers_make_late_is_cpu_time_or_the_time_to_take_what_is_there(self):
-        rest = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
+        rest = Loop(ready=takes(8, 0.1, wall_s=0.002))
         for cpu_s, receive_s in ((0.0005, 0.002), (0.003, 0.003)):
             loop = Loop(takes=takes(20, 0.01, wall_s=0.006, cpu_s=cpu_s))
             late = [[take.got - 0.001 for take in loop.takes[worker::2]] for worker in range(2)]
-            receive, wait = costs.receiving(loop, self.figures(late), rest, 0.001)
-            self.assertAlmostEqual(receive, receive_s)
-            self.assertAlmostEqual(wait, 0.007)
+            self.assertAlmostEqual(costs.receiving(loop, self.figures(late), rest, 0.001), receive_s)
 
-    def test_a_busy_workers_lock_is_what_taking_takes_longer(self):
-        loop = Loop(ready=takes(8, 0.1, wall_s=0.002), busy=takes(8, 0.1, wall_s=0.009))
-        self.assertAlmostEqual(costs.waiting_for_the_lock(loop), 0.007)
-        loop.busy[0].queued = 0.004  # for a core is another wait
-        self.assertLess(costs.waiting_for_the_lock(loop), 0.007)
-        self.assertEqual(costs.waiting_for_the_lock(Loop(ready=loop.ready, busy=loop.ready)), 0.0)
+    def test_a_busy_workers_lock_is_waited_for_five_times_a_tensor(self):
+        self.assertAlmostEqual(costs.waiting_for_the_lock(0.0001, tensors=3), 0.0015)
+        self.assertEqual(costs.waiting_for_the_lock(0.00001, tensors=1), 0.0, msg="a scheduler's noise")
 
     def test_arriving_counts_batches_that_the_loop_waits_for(self):
         # Two workers in turn; each batch comes 3 ms after it was made, while the loop waits.
@@ -237,10 +250,10 @@ class Costs(unittest.TestCase):
         self.assertAlmostEqual(whole, 0.003, delta=0.001)
         self.assertGreater(recording.costs.collate_batch, 0.002, "a fixed cost belongs to the batch")
 
-    def test_large_batches_take_longer_to_send(self):
+    def test_large_batches_take_longer_to_share(self):
         small = record(loaders.Numbers(), batch_size=8)
         large = record(loaders.Pictures(), batch_size=32)
-        self.assertGreater(large.costs.send, small.costs.send)
+        self.assertGreater(large.costs.share, small.costs.share)
         self.assertEqual(value(large, "dataset.shape"), "[3, 448, 448]")
         self.assertEqual(value(large, "dataset.dtype"), "uint8")
         self.assertEqual(value(large, "dataset.tensors"), "2")

@@ -115,7 +115,7 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
 
 void BatchMaker::SendUntil(Instant end) {
   const State state = timer_.state();
-  if (costs_ != nullptr && costs_->Send(worker_, end - timer_.scheduled())) timer_.Enter(state);
+  if (costs_ != nullptr && costs_->Send(end - timer_.scheduled())) timer_.Enter(state);
 }
 
 void BatchMaker::CopyHits(const ChunkDemand& demand) {

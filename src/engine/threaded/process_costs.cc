@@ -7,6 +7,11 @@ namespace pipesim::engine::threaded {
 using base::Duration;
 using trace::State;
 
+namespace {
+// A worker works in short parts: telling the taker of each of their ends would let it in between two.
+constexpr Duration kLookEvery = std::chrono::microseconds(100);
+}  // namespace
+
 void ProcessCosts::Burn(State state, Duration cost) {
   if (cost <= Duration::zero()) return;
   timer_.EnterCpu(state);
@@ -28,23 +33,34 @@ void ProcessCosts::HasToSend(std::int64_t epoch, std::int64_t batch, std::int64_
   if (present()) send_left_ = run_.sampler.Send(epoch, batch, samples);
 }
 
-bool ProcessCosts::Send(int worker, Duration time) {
+void ProcessCosts::Share(int worker, std::int64_t epoch, std::int64_t batch, std::int64_t samples) {
+  if (!present()) return;
+  const Working working(run_, worker);
+  Burn(State::kSend, run_.sampler.Share(epoch, batch, samples));
+}
+
+bool ProcessCosts::Send(Duration time) {
   const Duration now = std::min(send_left_, time);
   if (now <= Duration::zero()) return false;
   send_left_ -= now;
-  const Working working(run_, worker);
   Burn(State::kSend, now);
   return true;
+}
+
+void ProcessCosts::WaitForLock(int worker, Duration longest) {
+  if (longest <= Duration::zero() || !run_.IsWorking(worker)) return;
+  timer_.Enter(State::kReceive);
+  const base::Instant end = timer_.scheduled() + longest;
+  base::Instant look = timer_.scheduled();
+  do {
+    look = std::min(look + kLookEvery, end);
+  } while (timer_.SleepUntil(look, stop_) && look < end && run_.IsWorking(worker));
 }
 
 void ProcessCosts::Receive(const Slot& made) {
   if (!present()) return;
   const Batch& batch = made.batch;
-  const Duration wait = run_.sampler.ReceiveWait(batch.epoch, batch.index);
-  if (wait > Duration::zero() && run_.IsWorking(made.worker)) {
-    timer_.Enter(State::kReceive);
-    timer_.SleepUntil(timer_.scheduled() + wait, stop_);
-  }
+  WaitForLock(made.worker, run_.sampler.ReceiveWait(batch.epoch, batch.index));
   Burn(State::kReceive, run_.sampler.Receive(batch.epoch, batch.index, batch.samples));
 }
 

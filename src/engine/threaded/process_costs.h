@@ -22,13 +22,17 @@ class ProcessCosts {
   void StartUp(base::Duration time);
   /// From now on the worker has a batch of `samples` samples to send.
   void HasToSend(std::int64_t epoch, std::int64_t batch, std::int64_t samples);
+  /// A worker puts its batch into shared memory.
+  void Share(int worker, std::int64_t epoch, std::int64_t batch, std::int64_t samples);
   /// Sends it, or the part for which `time` suffices. False: nothing was left.
-  bool Send(int worker, base::Duration time = base::Duration::max());
+  bool Send(base::Duration time = base::Duration::max());
   /// The consumer or the pin thread takes it.
   void Receive(const Slot& made);
 
  private:
   void Burn(trace::State state, base::Duration cost);
+  /// Of the interpreter of this worker: until it rests, but no longer than `longest`.
+  void WaitForLock(int worker, base::Duration longest);
 
   RunState& run_;
   ThreadTimer& timer_;

@@ -60,11 +60,12 @@ class Worker {
 
   /// False: the run is ending.
   bool MakeAndPush(const Task& task) {
-    costs_.HasToSend(task.epoch, task.deal.index,
-                     spec::BatchSamples(run_.experiment, task.deal.index));
+    const std::int64_t samples = spec::BatchSamples(run_.experiment, task.deal.index);
+    costs_.HasToSend(task.epoch, task.deal.index, samples);
     const std::optional<int> slot = maker_.Make(task);
     if (!slot) return false;
-    costs_.Send(worker_);
+    costs_.Share(worker_, task.epoch, task.deal.index, samples);
+    costs_.Send();
     if (run_.queue->TryPush(*slot)) return true;
     timer_.Enter(State::kBlockedOnConsumer);
     timer_.WaitedForOther();

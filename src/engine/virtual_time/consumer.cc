@@ -222,8 +222,8 @@ bool Consumer::Receive() {
     if (opens) {
       EndStarving();
       account_.Enter(State::kReceive, run_.now);
-      const Duration wait = run_.ReceiveWait(rank_, batch_);
-      return After(Wait::Until(run_.now + wait), Phase::kOpen);
+      phase_ = Phase::kOpen;
+      return !run_.WaitForLock(rank_, batch_, *this);
     }
     if (passes) return Received(batch_);
   }
@@ -242,6 +242,7 @@ bool Consumer::Receive() {
 }
 
 bool Consumer::Open() {
+  rank_.opens_of = -1;
   return After(Wait::For(run_.ReceiveWork(rank_, batch_)), Phase::kOpened);
 }
 

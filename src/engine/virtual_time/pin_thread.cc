@@ -37,11 +37,12 @@ bool PinThread::Take() {
   account_.Enter(opens ? State::kReceive : State::kPin, run_.now);
   account_.SetBatch(rank_.dispatcher.NumberOf(batch_.deal), batch_.samples);
   if (popped->released != nullptr) run_.Wake(*popped->released);
-  return !opens || !run_.Sleep(*this, run_.now + run_.ReceiveWait(rank_, batch_));
+  return !opens || !run_.WaitForLock(rank_, batch_, *this);
 }
 
 // False: it works.
 bool PinThread::Open() {
+  rank_.opens_of = -1;
   phase_ = Phase::kOpened;
   return !run_.Begin(*this, Wait::For(run_.ReceiveWork(rank_, batch_)));
 }

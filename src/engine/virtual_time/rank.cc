@@ -16,7 +16,7 @@ Rank::Rank(VirtualRun& run, int of_number)
       recorder(of_number == 0 ? &run.builder : nullptr),
       stretches(static_cast<std::size_t>(workers)),
       dispatcher(run.experiment.loader),
-      works(static_cast<std::size_t>(workers)),
+      holds_lock(static_cast<std::size_t>(workers)),
       run_(run) {
   if (workers == 0) return;
   queue.emplace(QueueCapacity(run.experiment.loader));
@@ -41,6 +41,8 @@ void Rank::Visit(StateVisitor& visitor) {
   visitor.Total(loaded);
   for (Stretch& stretch : stretches) stretch.Visit(visitor);
   dispatcher.Visit(visitor);
+  for (const bool holds : holds_lock) visitor.Same(holds);
+  visitor.Same(opens_of);
   if (queue) queue->Visit(visitor);
   if (pinned) pinned->Visit(visitor);
 }

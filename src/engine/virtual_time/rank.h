@@ -50,8 +50,11 @@ struct Rank {
   std::vector<Stretch>* begun_stretches = nullptr;
   std::optional<Sampler::Epoch> order;  ///< of the present epoch
   Dispatcher dispatcher;
-  /// Of each worker, whether it has work for a core at present. Follows from its state.
-  std::vector<bool> works;
+  /// Of each worker, whether it holds its interpreter's lock: it works on a batch, or goes right on with
+  /// the next one. Follows from its state.
+  std::vector<bool> holds_lock;
+  int opens_of = -1;  ///< the worker whose lock is waited for; -1: none
+  int opener = -1;    ///< the actor that waits
   std::optional<Channel> queue;   ///< behind the workers, if there are any
   std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
 

@@ -236,6 +236,11 @@ Work VirtualRun::CollateWork(const Rank& rank, const MadeBatch& batch) const {
           .bytes_per_s = pipeline.collate.memory_bytes_per_s()};
 }
 
+Work VirtualRun::ShareWork(const Rank& rank, const MadeBatch& batch) const {
+  if (!pipeline.hand_over.processes) return {};
+  return {.each = sampler.Share(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
+}
+
 Work VirtualRun::SendWork(const Rank& rank, const MadeBatch& batch) const {
   if (!pipeline.hand_over.processes) return {};
   return {.each = sampler.Send(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
@@ -246,10 +251,20 @@ Work VirtualRun::ReceiveWork(const Rank& rank, const MadeBatch& batch) const {
   return {.each = sampler.Receive(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
 }
 
-Duration VirtualRun::ReceiveWait(const Rank& rank, const MadeBatch& batch) const {
-  if (!pipeline.hand_over.processes || !rank.works[static_cast<std::size_t>(batch.maker)])
-    return Duration::zero();
-  return sampler.ReceiveWait(rank.dispatcher.epoch(), rank.BatchOfAll(batch));
+bool VirtualRun::WaitForLock(Rank& rank, const MadeBatch& batch, const Actor& taker) {
+  if (!rank.holds_lock[static_cast<std::size_t>(batch.maker)]) return false;
+  if (!Sleep(taker, now + sampler.ReceiveWait(rank.dispatcher.epoch(), rank.BatchOfAll(batch))))
+    return false;
+  rank.opens_of = batch.maker;
+  rank.opener = taker.id();
+  return true;
+}
+
+void VirtualRun::SetHoldsLock(Rank& rank, int worker, bool holds) {
+  rank.holds_lock[static_cast<std::size_t>(worker)] = holds;
+  if (holds || rank.opens_of != worker) return;
+  rank.opens_of = -1;
+  events.Delay(rank.opener, now.time_since_epoch().count() - events.TimeOf(rank.opener));
 }
 
 Work VirtualRun::PinWork(std::int64_t samples) const {

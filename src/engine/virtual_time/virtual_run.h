@@ -70,11 +70,16 @@ struct VirtualRun {
   /// Preparing, by each of `threads`; collating a batch, pinning `samples` prepared samples.
   Work PrepareWork(base::Duration cost, int threads) const;
   Work CollateWork(const Rank& rank, const MadeBatch& batch) const;
-  /// The worker's and the taker's part of a batch's way out of a worker process.
+  /// The parts of a batch's way out of a worker process: the worker's main thread's, that of its other
+  /// threads, the taker's.
+  Work ShareWork(const Rank& rank, const MadeBatch& batch) const;
   Work SendWork(const Rank& rank, const MadeBatch& batch) const;
   Work ReceiveWork(const Rank& rank, const MadeBatch& batch) const;
-  /// How long its taker waits, before that, for the interpreter of the worker that made it.
-  base::Duration ReceiveWait(const Rank& rank, const MadeBatch& batch) const;
+  /// True: its taker waits, before that, for the interpreter's lock of the worker that made it: until
+  /// the worker rests, but no longer than receive_wait.
+  bool WaitForLock(Rank& rank, const MadeBatch& batch, const Actor& taker);
+  /// Call when a worker takes its interpreter's lock, or gives it up.
+  void SetHoldsLock(Rank& rank, int worker, bool holds);
   Work PinWork(std::int64_t samples) const;
   /// What was used so far. With cores_suffice a task is counted when it begins.
   ResourceCounters Counters() const;

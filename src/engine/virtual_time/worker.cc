@@ -26,15 +26,21 @@ void Worker::Resume(Duration contended) {
       contended = Duration::zero();  // of its start-up, not of a batch
       if (!Look()) return;
     }
-    if (phase_ == Phase::kMaking && (!Make(contended) || !Send())) return;
+    if (phase_ == Phase::kMaking && (!Make(contended) || !Share())) return;
+    if (phase_ == Phase::kSharing && !Send()) return;
     if (!Push()) return;
   }
 }
 
 bool Worker::Begin(const Wait& wait) {
   const bool waits = run_.Begin(*this, wait);
-  rank_.works[static_cast<std::size_t>(worker_)] = waits && wait.kind == Wait::Kind::kWork;
+  if (waits && phase_ != Phase::kLooking)
+    run_.SetHoldsLock(rank_, worker_, wait.kind == Wait::Kind::kWork);
   return waits;
+}
+
+bool Worker::GoesRightOn() const {
+  return begins_on_core_ && rank_.dispatcher.HasDealt(worker_);
 }
 
 bool Worker::Look() {
@@ -90,22 +96,32 @@ bool Worker::SendDuring(const Wait& wait) {
   interrupted_ = wait;
   interrupted_in_ = account_.state();
   account_.Enter(State::kSend, run_.now);
-  return Begin(Wait::For({.each = time}));
+  run_.SetHoldsLock(rank_, worker_, false);
+  return run_.Begin(*this, Wait::For({.each = time}));
+}
+
+bool Worker::Share() {
+  phase_ = Phase::kSharing;
+  const Work work = run_.ShareWork(rank_, maker_.batch());
+  if (work.each <= Duration::zero()) return true;
+  account_.Enter(State::kSend, run_.now);
+  return !Begin(Wait::For(work));
 }
 
 bool Worker::Send() {
   phase_ = Phase::kSending;
+  run_.SetHoldsLock(rank_, worker_, GoesRightOn());
   if (send_left_ <= Duration::zero()) return true;
   account_.Enter(State::kSend, run_.now);
-  return !Begin(Wait::For({.each = std::exchange(send_left_, Duration::zero())}));
+  return !run_.Begin(*this, Wait::For({.each = std::exchange(send_left_, Duration::zero())}));
 }
 
 bool Worker::Push() {
-  rank_.works[static_cast<std::size_t>(worker_)] =
-      begins_on_core_ && rank_.dispatcher.HasDealt(worker_);
+  run_.SetHoldsLock(rank_, worker_, GoesRightOn());
   phase_ = Phase::kLooking;
   if (!rank_.queue->Push(maker_.batch(), *this)) {
     phase_ = Phase::kPushing;
+    run_.SetHoldsLock(rank_, worker_, false);
     account_.Enter(State::kBlockedOnConsumer, run_.now);
     return false;
   }

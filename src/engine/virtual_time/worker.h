@@ -17,7 +17,7 @@ class Worker final : public Actor {
   void Finish();
 
  private:
-  enum class Phase { kLooking, kMaking, kSending, kPushing };
+  enum class Phase { kLooking, kMaking, kSharing, kSending, kPushing };
   /// False: it waits, or a start-up passes.
   bool Look();
   bool StartUp();
@@ -25,17 +25,21 @@ class Worker final : public Actor {
   bool Make(base::Duration contended);
   /// True: it waits while a worker process sends the part of its batch for which `wait` leaves time.
   bool SendDuring(const Wait& wait);
-  /// The rest. False: it waits meanwhile.
+  /// Puts the batch into shared memory. False: it waits meanwhile.
+  bool Share();
+  /// Sends the rest. False: it waits meanwhile.
   bool Send();
   /// False: it waits for room. Else the batch is in the queue.
   bool Push();
   /// Like VirtualRun::Begin.
   bool Begin(const Wait& wait);
+  /// From the batch that is made to the next one, without giving up the interpreter's lock.
+  bool GoesRightOn() const;
 
   VirtualRun& run_;
   Rank& rank_;
   int worker_;
-  bool begins_on_core_;  ///< each batch, so that a process never gives up its interpreter's lock
+  bool begins_on_core_;  ///< each batch
   Account account_;
   BatchMaker maker_;
   base::Duration send_left_{};      ///< of the batch in work

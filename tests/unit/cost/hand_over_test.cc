@@ -22,6 +22,10 @@ spec::MachineFigures Measured() {
   figures.process_launch = {4ms, {}, "test"};
   figures.process_startup_fork = {10ms, {}, "test"};
   figures.process_startup_spawn = {2s, {}, "test"};
+  figures.process_share_batch = {30us, {}, "test"};
+  figures.process_share_tensor = {10us, {}, "test"};
+  figures.process_share_bandwidth = {{2e9}, {}, "test"};
+  figures.process_lock_wait = {20us, {}, "test"};
   figures.process_send_batch = {100us, {}, "test"};
   figures.process_send_tensor = {50us, {}, "test"};
   figures.process_send_bandwidth = {{10e9}, {}, "test"};
@@ -62,6 +66,7 @@ Pipeline On(const spec::Experiment& experiment) {
 TEST(HandOver, CostsEachBatchEachTensorAndEachByte) {
   const Pipeline pipeline = On(TwoProcesses());
   const Bytes batch{10'000'000};
+  EXPECT_EQ(pipeline.hand_over.share.Mean(batch), 30us + 3 * 10us + 5ms);
   EXPECT_EQ(pipeline.hand_over.send.Mean(batch), 100us + 3 * 50us + 1ms);
   EXPECT_EQ(pipeline.hand_over.receive.Mean(batch), 40us + 3 * 140us);
   EXPECT_EQ(pipeline.collate.Mean(batch, 10), 10us + 3 * 5us + 10 * 3 * Duration(200) + 5ms);
@@ -86,6 +91,23 @@ TEST(HandOver, SamplesThatAreLookedUpPayForTheirTensors) {
   EXPECT_EQ(pipeline.prepare.python, 1us) << "a stated cost is all of a sample's";
 }
 
+TEST(HandOver, LooksUpKeepTheInterpretersLock) {
+  auto experiment = TwoProcesses();
+  EXPECT_EQ(On(experiment).hand_over.receive_wait, Fixed(5 * 3 * 20us)) << "five times a tensor";
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(3us)};
+  EXPECT_TRUE(On(experiment).hand_over.receive_wait.IsZero()) << "what it calls may release the lock";
+  experiment.loader.receive_wait = Fixed(7us);
+  EXPECT_EQ(On(experiment).hand_over.receive_wait, Fixed(7us));
+}
+
+TEST(HandOver, AStatedSendIsAllOfAWorkersPart) {
+  auto experiment = TwoProcesses();
+  experiment.loader.send = Fixed(300us);
+  EXPECT_EQ(On(experiment).hand_over.share, HandOverEnd{});
+  experiment.loader.share = Fixed(50us);
+  EXPECT_EQ(On(experiment).hand_over.share.Mean(Bytes{1000}), 50us);
+}
+
 TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
   spec::MachineFigures figures = Measured();
   figures.python_fault_bandwidth = {{1e9}, {}, "test"};
@@ -94,7 +116,7 @@ TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
   SetHost(Profile(figures), experiment, pipeline);
   const Bytes batch{10'000'000};
   const Duration with_workers = pipeline.collate.MadeBy(2).Mean(batch, 10);
-  EXPECT_EQ(with_workers, On(experiment).collate.Mean(batch, 10)) << "sending pays for shared memory";
+  EXPECT_EQ(with_workers, On(experiment).collate.Mean(batch, 10)) << "sharing pays for shared memory";
   EXPECT_EQ(pipeline.collate.MadeBy(0).Mean(batch, 10), with_workers + 10ms);
   EXPECT_EQ(pipeline.collate.Scaled(0).MadeBy(0).Mean(batch, 10), 0s);
 }

@@ -86,6 +86,7 @@ loader:
   workers: 2
   start_method: spawn
   worker_startup: 2s
+  share: {distribution: normal, mean: 100us, stdev: 5us}
   send: {distribution: normal, mean: 300us, stdev: 20us}
   receive: 250us
   receive_wait: {distribution: exponential, mean: 5ms}

@@ -33,6 +33,22 @@ TEST(EmulatedProcesses, SendInTheWorkerAndReceiveInTheTrainer) {
   ExpectEach(trace, Role::kConsumer, State::kReceive, 1ms);
 }
 
+TEST(EmulatedProcesses, ShareBeforeTheySend) {
+  auto experiment = TwoProcesses();
+  experiment.loader.share = Fixed(1ms);
+  ExpectEach(RunEmulated(experiment), Role::kWorker, State::kSend, 3ms);
+}
+
+TEST(EmulatedProcesses, AnswerWhenTheyRest) {
+  auto experiment = TwoProcesses();
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(2ms)};
+  experiment.loader.receive_wait = Fixed(1s);
+  const auto trace = RunEmulated(experiment);
+  EXPECT_EQ(trace.steps, kBatches);
+  // Each wait ends with the batch in work, of 8 ms.
+  EXPECT_LT(base::ToSeconds(TotalIn(trace, Role::kConsumer, State::kReceive)), kBatches * 20e-3);
+}
+
 TEST(EmulatedProcesses, SendWhileTheyWait) {
   auto experiment = TwoProcesses();
   experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(500us), .wait = Fixed(1ms)};

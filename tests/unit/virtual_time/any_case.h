@@ -51,6 +51,7 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
   if (Yes()) pipeline.transfer.bandwidth = base::BytesPerSecond{3e6};
   if (Yes()) {
     pipeline.hand_over = {.processes = true,
+                          .share = {.batch = AnyCost(100), .bandwidth = {}},
                           .send = {.batch = AnyCost(200), .bandwidth = {}},
                           .receive = {.batch = AnyCost(200), .bandwidth = base::BytesPerSecond{2e6}},
                           .receive_wait = AnyCost(100),

@@ -130,15 +130,35 @@ TEST(Processes, StartAgainInEachEpochUnlessPersistent) {
   EXPECT_EQ(TotalIn(Predict(experiment), Role::kWorker, State::kStartup), 2 * 40ms);
 }
 
-TEST(Processes, ABusyWorkersLockIsWaitedFor) {
-  // One worker that always prepares the next batch: X = 1 / (wait + receive), without a core.
-  auto experiment = Processes(1, 2ms, 0s, 1ms, 1ms, 401);
+TEST(Processes, SharingIsAPartOfTheMainThreadsOwnTime) {
+  // No wait of the main thread hides it: X = W / (s + share + max(wait, send))
+  auto experiment = Processes(4, 3ms, 1ms, 100us, 1ms, 401);
+  experiment.loader.share = Fixed(1ms);
+  experiment.prepare.wait = Fixed(4ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), (3ms + 1ms + 4ms) / 4);
+  experiment.prepare.wait = {};
+  EXPECT_EQ(LateStep(Predict(experiment)), 5000us / 4);
+  // Its lock is held meanwhile.
+  experiment = Processes(1, 1ms, 0s, 3ms, 1ms, 401);
+  experiment.loader.share = Fixed(1ms);
   experiment.loader.receive_wait = Fixed(5ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 1ms + 1ms + 3ms);
+}
+
+TEST(Processes, ABusyWorkersLockIsWaitedFor) {
+  // A worker begins its next batch when one is received, so that preparing and receiving take turns:
+  // X = 1 / (prepare + receive), and the other threads of its process send meanwhile.
+  auto experiment = Processes(1, 2ms, 500us, 3ms, 1ms, 401);
   experiment.loader.prefetch_factor = 8;
-  EXPECT_EQ(LateStep(Predict(experiment)), 6ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 3ms);
+  experiment.loader.receive_wait = Fixed(5ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 3ms);
+  experiment.loader.receive_wait = Fixed(500us);
+  EXPECT_EQ(LateStep(Predict(experiment)), 500us + 3ms);
   // Workers that wait for something have given it up.
+  experiment.loader.receive_wait = Fixed(5ms);
   experiment.prepare.kind = spec::PrepareKind::kWait;
-  EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 3ms);
 }
 
 TEST(Processes, PrepareWaitsBesideItsWork) {

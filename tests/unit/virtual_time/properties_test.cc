@@ -66,6 +66,7 @@ Drawn AnyExperiment() {
   if (yes()) pipeline.pin.bandwidth = base::BytesPerSecond{1e6};
   if (yes()) {
     pipeline.hand_over = {.processes = true,
+                          .share = {.batch = Exponential(100us), .bandwidth = {}},
                           .send = {.batch = Exponential(200us), .bandwidth = {}},
                           .receive = {.batch = Exponential(200us), .bandwidth = {}},
                           .receive_wait = Exponential(100us),
