@@ -1,6 +1,11 @@
 #include "cost/profile.h"
 
 #include <algorithm>
+#include <boost/math/statistics/linear_regression.hpp>
+#include <cmath>
+#include <vector>
+
+#include "base/stats.h"
 
 namespace pipesim::cost {
 namespace {
@@ -37,15 +42,25 @@ const spec::ProfileStep* NearestStep(const spec::MachineProfile& profile,
   return nearest;
 }
 
-/// The host's time to launch a step: this training's at the nearest batch that was measured, else
-/// by its kernels.
+/// The host's time to launch a step: of this training's batches that were measured, else by its kernels.
+/// A step of any batch launches the same kernels, and what that takes drifts by a fifth within minutes on
+/// a shared host, so that a line through all of them, over log2(batch), says more than the nearest.
 base::Duration LaunchOf(const spec::MachineProfile& profile, const spec::Experiment& experiment,
                         spec::DeviceId device) {
   const base::Duration by_kernels = LaunchTime(experiment, DurationOf(profile.figures.launch));
   if (experiment.training.cuda_graph) return by_kernels;
-  const auto* nearest = NearestStep(profile, experiment, device,
-                                    [](const auto& step) { return step.launch.has_value(); });
-  return nearest != nullptr ? *nearest->launch : by_kernels;
+  std::vector<double> sizes, seconds;
+  for (const spec::ProfileStep& step : profile.steps) {
+    if (!step.launch || !IsTraining(step, experiment, device)) continue;
+    sizes.push_back(std::log2(static_cast<double>(step.batch)));
+    seconds.push_back(base::ToSeconds(*step.launch));
+  }
+  if (sizes.empty()) return by_kernels;
+  const auto [smallest, largest] = std::minmax_element(sizes.begin(), sizes.end());
+  if (*smallest == *largest) return base::FromSeconds(base::Mean(seconds));
+  const auto [at_0, slope] = boost::math::statistics::simple_ordinary_least_squares(sizes, seconds);
+  const double size = std::log2(static_cast<double>(experiment.loader.batch_size));
+  return base::FromSeconds(std::max(at_0 + slope * std::clamp(size, *smallest, *largest), 0.0));
 }
 
 /// What a step's kernels wait for their launches: this training's at the nearest batch. A graph's

@@ -147,18 +147,22 @@ TEST(Profile, OfAGpuKnowsWhatLaunchingEachModelTakes) {
                              .time = {100us, {}, "measured"}, .launch = launch});
   };
   add("other", 64, 1ms);
-  add("mine", 1, 200us);
-  add("mine", 64, 240us);
-  add("mine", 65, std::nullopt);
+  add("mine", 4, 210us);
   const auto launch = [&](std::int64_t batch) {
     experiment.loader.batch_size = batch;
     Pipeline pipeline;
     SetGpu(profile, experiment, spec::DeviceId::Cuda(0), pipeline);
     return pipeline.step.launch;
   };
-  EXPECT_EQ(launch(7), 200us);
-  EXPECT_EQ(launch(9), 240us);  // 64 / 9 is less than 9 / 1
-  EXPECT_EQ(launch(1024), 240us);
+  EXPECT_EQ(launch(7), 210us) << "the only one";
+  add("mine", 1, 220us);
+  add("mine", 16, 260us);
+  add("mine", 64, 240us);
+  add("mine", 65, std::nullopt);
+  // Of 220, 210, 260 and 240 us at log2 0, 2, 4 and 6, whose means are 3 and 232.5: a slope of 110 / 20.
+  EXPECT_NEAR(base::ToSeconds(launch(8)), 232.5e-6, 1e-9);
+  EXPECT_NEAR(base::ToSeconds(launch(64)), 249e-6, 1e-9);
+  EXPECT_EQ(launch(1024), launch(64)) << "no further than was measured";
   experiment.training.precision = spec::Precision::kBf16;  // not measured: by the kernels
   EXPECT_EQ(launch(64), 5us * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training));
   experiment.training = {.cuda_graph = true};
