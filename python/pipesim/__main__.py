@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES,
     )  # fmt: skip
     top.add_argument("target", metavar="module:factory", help="what returns the DataLoader or Dataset")
-    top.add_argument("--step", metavar="module:factory", help="returns the training step, a function of a batch")
+    top.add_argument("--step", metavar="module:name", help="the training step, a function of a batch, or what returns it")
     top.add_argument("--out", metavar="FILE", default="recorded.yaml", help="the experiment file to write")
     top.add_argument("--name", help="name of the experiment; default: the target")
     top.add_argument("--workers", type=int, metavar="N", help="num_workers to call the factory with")
@@ -64,7 +64,8 @@ def parsed(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def made_step(target: str | None) -> Callable[[Any], Any] | None:
     if target is None:
         return None
-    step = targets.made(targets.load(target), target, None)
+    found = targets.load(target)
+    step = found if targets.needs_an_argument(found) else targets.made(found, target, None)
     if not callable(step):
         raise ConfigurationError(f"{target} returned a {type(step).__name__}, not a function of a batch")
     return step

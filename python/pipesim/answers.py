@@ -76,6 +76,10 @@ def beside_measured(predicted_per_s: float, measured_per_s: float) -> str:
     return text
 
 
+def threads_line(tuned: Tuned) -> str:
+    return f"  and torch.set_num_threads({tuned.threads}) in the training program\n" if tuned.threads else ""
+
+
 def answer(recording: Recording) -> str:
     return advice(recording, tune(str(recording.file)))
 
@@ -88,7 +92,7 @@ def advice(recording: Recording, tuned: Tuned) -> str:
             f"({tuned.now_per_s:,.4g} samples/s)\n"
         )
     text = (
-        f"In PyTorch: {tuned.line}\n"
+        f"In PyTorch: {tuned.line}\n{threads_line(tuned)}"
         f"  predicted {tuned.tuned_per_s:,.4g} samples/s, {tuned.gain:+.0%} over {tuned.now_per_s:,.4g} as it is\n"
     )
     if recording.step is None:

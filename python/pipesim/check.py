@@ -3,9 +3,11 @@ true. The loader runs in this process, with the step if there is one."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
+import torch
 from torch.utils.data import DataLoader
 
 from . import probes
@@ -33,12 +35,16 @@ class Checked:
     def kept(self) -> bool:
         return 1 + self.gain >= KEPT * (1 + self.tuned.gain)
 
+    @property
+    def threads(self) -> str:
+        return f", torch.set_num_threads({self.tuned.threads})" if self.tuned.threads else ""
+
     def text(self) -> str:
         verdict = "The promise came true" if self.kept else "The promise did NOT come true"
         return (
             f"{verdict}: {self.gain:+.0%} measured, {self.tuned.gain:+.0%} promised\n"
             f"  as it is {self.now_per_s:,.4g} samples/s (predicted {self.tuned.now_per_s:,.4g}), "
-            f"num_workers={self.tuned.workers}, prefetch_factor={self.tuned.prefetch_factor} "
+            f"num_workers={self.tuned.workers}, prefetch_factor={self.tuned.prefetch_factor}{self.threads} "
             f"{self.tuned_per_s:,.4g} (predicted {self.tuned.tuned_per_s:,.4g})\n"
         )
 
@@ -82,6 +88,18 @@ def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, sec
             return samples * batches / (probes.now() - begin)
 
 
+@contextlib.contextmanager
+def threads_set(count: int | None) -> Iterator[None]:
+    """torch.set_num_threads, put back at the end."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def check(
     loader: DataLoader, tuned: Tuned, samples: float, step: Callable | None, progress: Progress
 ) -> Checked:
@@ -90,6 +108,7 @@ def check(
     for turn in range(ROUNDS):
         progress.show(f"check: round {turn + 1} of {ROUNDS}, as it is and as tuned")
         now.append(samples_per_s(loader, samples, step, ROUND_S))
-        then.append(samples_per_s(other, samples, step, ROUND_S))
+        with threads_set(tuned.threads):
+            then.append(samples_per_s(other, samples, step, ROUND_S))
     progress.clear()
     return Checked(sorted(now)[ROUNDS // 2], sorted(then)[ROUNDS // 2], tuned)

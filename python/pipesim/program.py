@@ -57,6 +57,7 @@ class Tuned:
     workers: int
     prefetch_factor: int
     line: str
+    threads: int | None = None  # for torch.set_num_threads, where it is to change
 
     @property
     def gain(self) -> float:
@@ -76,13 +77,15 @@ def tune(experiment: str) -> Tuned:
     tuned = document["tuned"]
     if tuned is None:
         raise ConfigurationError(f"`pipesim tune {experiment}` predicts nothing")
-    settings = tuned["settings"]
+    settings, asked = tuned["settings"], document["steps"][0]["settings"]
+    threads = settings["compute_threads"]
     return Tuned(
         now_per_s=document["steps"][0]["samples_per_s"],
         tuned_per_s=tuned["samples_per_s"],
         workers=settings["workers"],
         prefetch_factor=settings["prefetch_factor"],
         line=tuned["pytorch"],
+        threads=threads if threads != asked["compute_threads"] else None,
     )  # fmt: skip
 
 

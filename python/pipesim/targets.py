@@ -53,6 +53,18 @@ def load_module(name: str) -> Any:
         ) from error
 
 
+def needs_an_argument(function: Any) -> bool:
+    """It cannot be called without one: a training step itself, not what returns it."""
+    if inspect.isclass(function) or not callable(function):
+        return False
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return any(each.kind in positional and each.default is each.empty for each in parameters)
+
+
 def made(factory: Any, target: str, workers: int | None) -> Any:
     """What the factory returns; called with num_workers where it takes that and has no default."""
     if not callable(factory) or hasattr(factory, "__getitem__") or hasattr(factory, "__iter__"):

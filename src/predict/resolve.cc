@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cost/profile.h"
+#include "cost/rates.h"
 
 namespace pipesim::predict {
 namespace {
@@ -102,6 +103,8 @@ class Lookup {
     out_.notes.step = Source::kStated;
     return {asked_.device.step->base, asked_.device.step->per_sample};
   }
+  /// The same for the CPU, with what one of its threads takes.
+  void FindMeasuredStep(int threads);
   void FindGpuStep();
   /// The run's own step, then the profile's; empty: neither.
   std::vector<spec::StepPoint> StepTable(spec::DeviceId device, int threads);
@@ -289,6 +292,20 @@ int Lookup::MoreThreadsMeasured(int threads) const {
   return 0;
 }
 
+void Lookup::FindMeasuredStep(int threads) {
+  const spec::StepCost& measured = *asked_.device.step;
+  cost::Step& step = out_.pipeline.step;
+  step.cost = MeasuredStep();
+  step.threads = std::max(threads, measured.threads.value_or(threads));
+  if (step.threads == 1 || !measured.one_thread) return;
+  std::vector<spec::StepPoint> one;
+  for (const std::int64_t samples : {std::int64_t{1}, asked_.loader.batch_size + 1}) {
+    one.push_back({samples, step.Mean(samples)});
+    cost::Scale(one.back().time, *measured.one_thread);
+  }
+  step.one_thread = cost::StepTable(one);
+}
+
 void Lookup::FindCpuStep() {
   const int threads = Threads();
   cost::Step& step = out_.pipeline.step;
@@ -297,10 +314,7 @@ void Lookup::FindCpuStep() {
   if (threads > 1 && !asked_.device.step)
     step.barriers =
         cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
-  if (asked_.device.step) {
-    step.cost = MeasuredStep();
-    return;
-  }
+  if (asked_.device.step) return FindMeasuredStep(threads);
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (points.empty()) {
     // The engine scales the step of more threads to fewer, as a what-if does.

@@ -95,7 +95,8 @@ std::string UtilizationText(const std::optional<double>& share) {
 
 std::string PointsChange(std::optional<double> a, std::optional<double> b) {
   if (!a || !b) return "";
-  const long points = std::lround(*b * 100) - std::lround(*a * 100);
+  const auto whole = [](double share) { return std::lround(std::clamp(share, -1e9, 1e9) * 100); };
+  const long points = whole(*b) - whole(*a);
   return points == 0 ? "0 points" : fmt::format("{:+} points", points);
 }
 

@@ -22,7 +22,7 @@ std::string Short(std::string text) {
 }
 
 std::string LongTime(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::min(seconds, 1e9) + 0.5);
+  const auto whole = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e9) + 0.5);
   if (whole < 60) return Seconds(seconds, 2);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);

@@ -148,6 +148,9 @@ void AddTuneTakeOver(const Sheet& sheet) {
   if (tuned.At("settings.dispatch").Text() == "shared")
     sheet.page.Add("Note: PyTorch has no shared dispatch; in_order=False is the nearest.");
   sheet.page.Add("In PyTorch: " + tuned.At("pytorch").Text(), Style::kPlain, "  ");
+  const auto threads = tuned.At("settings.compute_threads").Whole();
+  if (threads > 0 && threads != sheet.document.At("steps").Items().front().At("settings.compute_threads").Whole())
+    sheet.page.Add(fmt::format("  and torch.set_num_threads({}) in the training program", threads));
   AddYaml(sheet);
   const std::vector<std::string> argv = sheet.document.At("next.argv").Texts();
   if (argv.empty()) return;

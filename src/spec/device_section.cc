@@ -45,6 +45,14 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
       "predict: measured step of a real device: per sample"},
      [](const Experiment& e) { return ToText(e.device.step->per_sample); },
      HasMeasuredStep},
+    {{"device.step.threads", "count", "limits.compute_threads",
+      "predict: of the CPU, that the step was measured on"},
+     [](const Experiment& e) { return std::to_string(*e.device.step->threads); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->threads; }},
+    {{"device.step.one_thread", "number", "at most as many times as there are threads",
+      "predict: times as long as the step takes on one thread of the CPU"},
+     [](const Experiment& e) { return NumberText(*e.device.step->one_thread); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->one_thread; }},
 });
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
@@ -142,6 +150,8 @@ void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
   StepCost step;
   reader.Drawn("base", step.base);
   reader.Drawn("per_sample", step.per_sample);
+  if (int threads = 0; reader.Count("threads", threads, 1, 4096)) step.threads = threads;
+  if (double times = 0; reader.Number("one_thread", times, 1e-6, 1e6)) step.one_thread = times;
   reader.Finish();
   if (out.kind != DeviceKind::kEmulated) {
     out.step = step;

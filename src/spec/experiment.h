@@ -196,9 +196,11 @@ struct StepPoint {
   Duration time{};
   bool operator==(const StepPoint&) const = default;
 };
-/// A step of base + per_sample × samples.
+/// A step of base + per_sample × samples. On a CPU:
 struct StepCost {
   Drawn<Duration> base, per_sample;
+  std::optional<int> threads;        ///< that it was measured on
+  std::optional<double> one_thread;  ///< times as long on one of them
 };
 struct Device {
   DeviceKind kind = DeviceKind::kAuto;

@@ -47,6 +47,16 @@ TEST(TunePredicted, FindsTheSmallestSettingsThatAreNearlyFastest) {
   EXPECT_TRUE(document["tuned"]["settings"]["compute_threads"].is_null());
 }
 
+TEST(TunePredicted, NamesTheThreadsToSetInPyTorch) {
+  const std::string file = (TestFolder() / "recorded.yaml").string();
+  std::ofstream(file) << "dataset: {samples: 6400, shape: [8]}\nstorage: none\nprepare: 10us\n"
+                         "limits: {cpus: 2, compute_threads: 2}\n"
+                         "device: {name: cpu, step: {base: 50ms, threads: 2, one_thread: 0.1}}\n";
+  const CommandResult result = RunPipesim({"tune", file, "--engine", "predict", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("and torch.set_num_threads(1) in the training program"));
+}
+
 TEST(TunePredicted, ItsFileHoldsTheTunedExperiment) {
   const std::string file = (TestFolder() / "tuned.yaml").string();
   const CommandResult result = Tune({"--engine", "predict", "--out", file});

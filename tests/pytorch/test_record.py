@@ -27,7 +27,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, check, costs, experiment, probes, program, source  # noqa: E402
+from pipesim import answers, check, costs, experiment, probes, program, source, targets  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
@@ -269,7 +269,7 @@ class Costs(unittest.TestCase):
         recording = record(loaders.Numbers(), batch_size=8, step=loaders.make_step())
         self.assertEqual([samples for samples, _ in recording.step.points], [2, 4, 8])
         self.assertGreater(recording.step.points[-1][1], 0.002)
-        self.assertRegex(value(recording, "device.step"), r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?\}$")
+        self.assertRegex(value(recording, "device.step"), r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?(, threads: \d+, one_thread: [\d.e-]+)?\}$")
 
     def test_a_step_beside_workers_is_a_loop_over_fresh_batches(self):
         seen, data = [], loaders.Numbers()
@@ -367,6 +367,47 @@ class Kinds(unittest.TestCase):
         recording = type("Recording", (), {"loader": loader})
         tuned = program.Tuned(1.0, 2.0, workers=4, prefetch_factor=2, line="")
         self.assertEqual(answers.changes(recording, tuned), {"num_workers": 4})
+
+
+class Threads(unittest.TestCase):
+    """A step that is faster on one thread, as beside programs that keep cores busy."""
+
+    def test_the_recording_knows_the_step_on_one_thread(self):
+        before = torch.get_num_threads()
+
+        def step(batch):
+            time.sleep(0.0001)
+            loaders.burn(0.004 if torch.get_num_threads() > 1 else 0.001)
+
+        try:
+            torch.set_num_threads(2)
+            recording = record(loaders.Numbers(), batch_size=8, step=step)
+        finally:
+            torch.set_num_threads(before)
+        text = recording.text
+        self.assertIn("threads: 2", text)
+        times = float(re.search(r"one_thread: ([0-9.]+)", text)[1])
+        self.assertLess(times, 0.6)
+        self.assertGreater(times, 0.1)
+
+    def test_the_advice_names_them(self):
+        recording = type("Recording", (), {"loader": DataLoader(loaders.Numbers()), "step": True, "place": None})
+        tuned = program.Tuned(1.0, 2.0, workers=0, prefetch_factor=2, line="DataLoader(...)", threads=1)
+        self.assertIn("torch.set_num_threads(1)", answers.advice(recording, tuned))
+
+    def test_a_check_sets_them_and_puts_them_back(self):
+        before, seen = torch.get_num_threads(), set()
+        loader = DataLoader(loaders.Numbers(), batch_size=8)
+        tuned = program.Tuned(1.0, 1.0, workers=0, prefetch_factor=2, line="", threads=before + 1)
+        with mock.patch.multiple(check, ROUNDS=1, ROUND_S=0.1):
+            check.check(loader, tuned, 8, lambda batch: seen.add(torch.get_num_threads()), Progress(quiet=True))
+        self.assertEqual(seen, {before, before + 1})
+        self.assertEqual(torch.get_num_threads(), before)
+
+    def test_a_step_itself_may_be_named(self):
+        self.assertTrue(targets.needs_an_argument(lambda batch: None))
+        self.assertFalse(targets.needs_an_argument(loaders.make_step))
+        self.assertFalse(targets.needs_an_argument(loaders.Numbers))
 
 
 class Check(unittest.TestCase):

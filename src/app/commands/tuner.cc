@@ -71,10 +71,10 @@ RunOutcome Tuner::RunBase() {
   report::Document document;
   RunOutcome outcome = real_ ? RunForReal({}, document) : RunPredicted({});
   const spec::Experiment& asked = reader_.asked();
-  const cost::Step step = predict::Resolve(asked, basis_).pipeline.step;
+  const predict::Resolved resolved = predict::Resolve(asked, basis_);
   base_ = {.workers = asked.loader.workers,
            .prefetch_factor = asked.loader.workers > 0 ? asked.loader.prefetch_factor : 2,
-           .compute_threads = step.on_cpu() ? step.threads : 0,
+           .compute_threads = resolved.pipeline.step.on_cpu() ? resolved.compute_threads : 0,
            .dispatch = asked.loader.dispatch,
            .batch_size = asked.loader.batch_size};
   outcome.hints = HintsOf(document);
@@ -111,10 +111,14 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   // hides that, and predictions have neither: only a real run may try a smaller one.
   if (processes && !real_) space.fewest_prefetch = base_.prefetch_factor;
   space.batch = batch;
-  // A stated step is known on the threads that it was measured with.
-  if (base_.compute_threads == 0 || reader_.asked().device.step) return space;
-  space.compute_threads = advise::CountLadder(1, space.cores);
+  if (base_.compute_threads == 0) return space;
   auto& threads = space.compute_threads;
+  if (const auto& step = reader_.asked().device.step) {
+    // It is known on the threads that it was measured with, and perhaps on one.
+    if (step->one_thread && base_.compute_threads > 1) threads = {1, base_.compute_threads};
+    return space;
+  }
+  threads = advise::CountLadder(1, space.cores);
   const auto at = std::lower_bound(threads.begin(), threads.end(), base_.compute_threads);
   if (at == threads.end() || *at != base_.compute_threads)
     threads.insert(at, base_.compute_threads);

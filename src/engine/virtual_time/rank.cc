@@ -41,8 +41,10 @@ void Rank::Visit(StateVisitor& visitor) {
   visitor.Total(loaded);
   for (Stretch& stretch : stretches) stretch.Visit(visitor);
   dispatcher.Visit(visitor);
-  for (const bool holds : holds_lock) visitor.Same(holds);
-  visitor.Same(opens_of);
+  if (run_.pipeline.hand_over.processes) {
+    for (const bool holds : holds_lock) visitor.Same(holds);
+    visitor.Same(opens_of);
+  }
   if (queue) queue->Visit(visitor);
   if (pinned) pinned->Visit(visitor);
 }

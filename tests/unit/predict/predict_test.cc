@@ -120,6 +120,26 @@ TEST(Prediction, LastsUntilTrainingNoLongerLivesOnTheStartsStock) {
   EXPECT_NEAR(*prediction.measurement.result.samples_per_s, 1 / 11.6e-3, 0.5);
 }
 
+TEST(Prediction, AMeasuredStepIsKnownOnFewerThreads) {
+  const auto rate = [](const std::string& step, int threads) {
+    const auto report = Predict(
+        Read("model: linear\ndataset: {samples: 6400, shape: [8]}\nstorage: none\nprepare: none\n"
+             "run: {steps: 200}\nlimits: {cpus: 8, compute_threads: " + std::to_string(threads) +
+             "}\ndevice: {name: cpu, step: {base: 4ms, per_sample: 50us" + step + "}}\n"),
+        FreeMachine(), nullptr);
+    return *report.measurement.result.samples_per_s;
+  };
+  const auto near = [](double batch_s) { return testing::DoubleNear(64 / batch_s, 0.01 * 64 / batch_s); };
+  // A batch of 64 takes 7.2 ms.
+  EXPECT_THAT(rate("", 4), near(7.2e-3));
+  EXPECT_THAT(rate(", threads: 4", 1), near(4 * 7.2e-3)) << "at most four times as long";
+  EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 1), near(1.5 * 7.2e-3));
+  EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 2), near(1.5 * 7.2e-3)) << "no longer than one";
+  EXPECT_THAT(rate(", threads: 4, one_thread: 0.1", 1), near(0.1 * 7.2e-3)) << "others had taken its cores";
+  EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 4), near(7.2e-3));
+  EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 8), near(7.2e-3)) << "more gain nothing";
+}
+
 constexpr const char* kProcesses =
     "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
     "storage: none\nprepare: 100us\nrun: {steps: 200}\nlimits: {cpus: 8}\n"

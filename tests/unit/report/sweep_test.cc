@@ -135,6 +135,7 @@ TEST(SweepText, HostileNumbersAreHarmless) {
   document["points"][1]["position"] = "text";
   document["steps"][0]["from"] = -5;
   document["sweep"]["axes"][0].erase("labels");
+  document["summary"]["wall_s"] = -9.3e18;
   EXPECT_THAT(ToText(document, {}), HasSubstr("samples/s"));
 }
 

@@ -92,7 +92,7 @@ loader:
   receive_wait: {distribution: exponential, mean: 5ms}
   worker_memory: 230MB
   python_sample: 4us
-device: {name: cpu, step: {base: 2ms, per_sample: 10us}}
+device: {name: cpu, step: {base: 2ms, per_sample: 10us, threads: 4, one_thread: 2.5}}
 )");
   ExpectReadsBack(e);
   EXPECT_EQ(e.loader.kind, LoaderKind::kProcess);
@@ -105,6 +105,8 @@ device: {name: cpu, step: {base: 2ms, per_sample: 10us}}
   EXPECT_EQ(e.dataset.tensors, 3);
   EXPECT_EQ(e.dataset.numbers, 2);
   EXPECT_EQ(e.device.step->per_sample.Mean(), std::chrono::microseconds(10));
+  EXPECT_EQ(e.device.step->threads, 4);
+  EXPECT_EQ(e.device.step->one_thread, 2.5);
 }
 
 TEST(Settings, AProcessOfWhichNothingIsStatedTakesTheProfilesFigures) {
@@ -154,7 +156,7 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
        {"loader: {workers: 1}\ndevice: emulated", "storage: {kind: files, path: d}",
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
         "2}]}\ndataset: {samples: 1, shape: [2]}",
-        "loader: {kind: process}\ndevice: {name: cpu, step: 1ms}"}) {
+        "loader: {kind: process}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }
   // Short forms, and keys of a sweep, which no point has.
