@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES,
     )  # fmt: skip
     top.add_argument("target", metavar="module:factory", help="what returns the DataLoader or Dataset")
-    top.add_argument("--step", metavar="module:name", help="the training step, a function of a batch, or what returns it")
+    top.add_argument("--step", metavar="module:name", help="the training step, or what returns it")
     top.add_argument("--out", metavar="FILE", default="recorded.yaml", help="the experiment file to write")
     top.add_argument("--name", help="name of the experiment; default: the target")
     top.add_argument("--workers", type=int, metavar="N", help="num_workers to call the factory with")
