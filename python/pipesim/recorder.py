@@ -204,11 +204,11 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         return [device]
     # One point says nothing about other batch sizes: a fixed cost.
     base, per_sample = line(step.points) if len(step.points) > 1 else (step.points[0][1], 0.0)
-    more = ""
+    more = f", threads: {step.threads}" if step.device == "cpu" and step.threads > 1 else ""
     if step.by_threads:
         full = step.points[-1][0]
         times = step.by_threads[0][1] / (base + per_sample * full)
-        more = f", threads: {step.threads}, one_thread: {times:.3g}"
+        more += f", one_thread: {times:.3g}"
     cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}{more}}}"
     measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
     if not step.device:

@@ -114,8 +114,8 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   if (base_.compute_threads == 0) return space;
   auto& threads = space.compute_threads;
   if (const auto& step = reader_.asked().device.step) {
-    // It is known on the threads that it was measured with, and perhaps on one.
-    if (step->one_thread && base_.compute_threads > 1) threads = {1, base_.compute_threads};
+    // It is known on the threads that it was measured with, and at most so many times as long on one.
+    if (step->threads && base_.compute_threads > 1) threads = {1, base_.compute_threads};
     return space;
   }
   threads = advise::CountLadder(1, space.cores);
