@@ -5,12 +5,13 @@
 
 It notes when a batch was asked for, when it came and when the next was asked for: a microsecond a batch.
 With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
-ceiling that no loader can beat. At the end of the first epoch it records the loader (pipesim.record),
-asks the program, and prints a report; later epochs pass through.
+ceiling that no loader can beat; and on one thread, where the CPU trains on several. At the end of the first
+epoch it records the loader (pipesim.record), asks the program, and prints a report; later epochs pass through.
 """
 
 from __future__ import annotations
 
+import enum
 import os
 import sys
 import time
@@ -34,7 +35,7 @@ from .step import CoreShare, StepTimes, holds_a_core
 clock = time.perf_counter
 
 BLOCK_S, LEAST_BLOCK_STEPS = 1.0, 10
-BLOCKS = 6  # cached and as it is in turn
+ROUNDS = 3  # of blocks as it is, cached, and on one thread where the CPU trains on several
 CACHED_BATCHES = 4
 # A cached block counts once the workers have filled their queues, for which they take cores from the step;
 # but it waits no longer than this for workers that are slow.
@@ -75,6 +76,7 @@ class Watched:
 
     as_it_is: Totals = field(default_factory=Totals)
     cached: Totals = field(default_factory=Totals)
+    one_thread: Totals = field(default_factory=Totals)  # cached, too
     first_wait_s: float = 0.0
     cpu_s: float = 0.0  # of the thread that trains, in all
     wall_s: float = 0.0  # without its time in the run queue
@@ -95,46 +97,59 @@ def is_first_rank() -> bool:
     return os.environ.get("LOCAL_RANK", "0") == "0"
 
 
+def on_gpu() -> bool:
+    return torch.cuda.is_available() and torch.cuda.is_initialized()
+
+
 def synchronize() -> None:
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if on_gpu():
         torch.cuda.synchronize()
 
 
-class Blocks:
-    """Which kind of step comes next: a warm-up, then cached and as it is in turn, then as it is."""
+class Kind(enum.Enum):
+    """Of a block of steps."""
 
-    def __init__(self, window: int):
+    AS_IT_IS = enum.auto()
+    CACHED = enum.auto()  # on batches that are kept
+    ONE_THREAD = enum.auto()  # the same with torch.set_num_threads(1)
+
+
+class Blocks:
+    """Which kind of step comes next: a warm-up, then each kind in turn, then as it is."""
+
+    def __init__(self, window: int, one_thread: bool):
         self.window = window
-        self.left = BLOCKS
-        self.cached = False
+        turn = [Kind.AS_IT_IS, Kind.CACHED] + [Kind.ONE_THREAD] * one_thread
+        self.left = turn * ROUNDS
         self.skip = 0  # steps of this block that are not counted
         self.fill_s = 0.0  # seconds of it that are not
         self.steps = 0
         self.began = 0.0
         self.mean_period_s = 0.0  # of the last block as it was
 
-    def next_is_cached(self, kept: int) -> bool:
+    @property
+    def kind(self) -> Kind:
+        return self.left[0] if self.left else Kind.AS_IT_IS
+
+    def next(self, kept: int) -> Kind:
         """Called before each step, when the last one is over."""
-        if self.left == 0:
-            return False
         spent = clock() - self.began
         done = self.steps >= LEAST_BLOCK_STEPS + self.skip and spent >= BLOCK_S + self.fill_s
-        if self.steps == 0 or (done and kept == CACHED_BATCHES):
+        if self.left and (self.steps == 0 or (done and kept == CACHED_BATCHES)):
             if self.steps > 0:
                 synchronize()  # a block ends when its work does
-                self.left -= 1
-                if not self.cached:
+                if self.left.pop(0) is Kind.AS_IT_IS:
                     self.mean_period_s = spent / self.steps
-                self.cached = not self.cached and self.left > 0
             # After a cached block the queue is full; after any, a cache or a pipe warms up.
-            self.skip = WARM_UP_STEPS if self.cached else max(self.window, WARM_UP_STEPS)
-            self.fill_s = min(self.window * self.mean_period_s, LONGEST_FILL_S) if self.cached else 0.0
+            self.skip = max(self.window, WARM_UP_STEPS) if self.kind is Kind.AS_IT_IS else WARM_UP_STEPS
+            fills = self.kind is Kind.CACHED
+            self.fill_s = min(self.window * self.mean_period_s, LONGEST_FILL_S) if fills else 0.0
             self.steps, self.began = 0, clock()
         self.steps += 1
-        return self.cached
+        return self.kind
 
     def counts(self) -> bool:
-        return self.left == 0 or (self.steps > self.skip and clock() - self.began >= self.fill_s)
+        return not self.left or (self.steps > self.skip and clock() - self.began >= self.fill_s)
 
 
 class Watch:
@@ -194,26 +209,38 @@ class Watch:
             watched.as_it_is = Totals(steps, waiting_s, step_s)
 
     def _probed(self) -> Iterator[Any]:
-        watched, kept = self.watched, []
+        kept: list[Any] = []
         workers = getattr(self.loader, "num_workers", 0)
-        blocks = Blocks(workers * (getattr(self.loader, "prefetch_factor", None) or 2))
+        threads = torch.get_num_threads()
+        blocks = Blocks(workers * (getattr(self.loader, "prefetch_factor", None) or 2), threads > 1 and not on_gpu())
+        totals = {
+            Kind.AS_IT_IS: self.watched.as_it_is,
+            Kind.CACHED: self.watched.cached,
+            Kind.ONE_THREAD: self.watched.one_thread,
+        }
         iterator = iter(self.loader)
         asked = clock()
-        while True:
-            cached = blocks.next_is_cached(len(kept))
-            asked = clock() if blocks.steps == 1 else asked
-            try:
-                batch = kept[blocks.steps % len(kept)] if cached else next(iterator)
-            except StopIteration:
-                return
-            got = clock()
-            if len(kept) < CACHED_BATCHES:
-                kept.append(batch)
-            yield batch
-            after = clock()
-            if blocks.counts():
-                (watched.cached if cached else watched.as_it_is).add(got - asked, after - got)
-            asked = after
+        try:
+            while True:
+                before, kind = blocks.kind, blocks.next(len(kept))
+                if Kind.ONE_THREAD in (before, kind) and before is not kind:
+                    torch.set_num_threads(1 if kind is Kind.ONE_THREAD else threads)
+                asked = clock() if blocks.steps == 1 else asked
+                try:
+                    batch = next(iterator) if kind is Kind.AS_IT_IS else kept[blocks.steps % len(kept)]
+                except StopIteration:
+                    return
+                got = clock()
+                if len(kept) < CACHED_BATCHES:
+                    kept.append(batch)
+                yield batch
+                after = clock()
+                if blocks.counts():
+                    totals[kind].add(got - asked, after - got)
+                asked = after
+        finally:  # also where the user's loop breaks off
+            if blocks.kind is Kind.ONE_THREAD:
+                torch.set_num_threads(threads)
 
     def _report(self) -> None:
         if not is_first_rank():
@@ -249,8 +276,10 @@ class Watch:
     def _tuned(self, recording: Recording) -> tuple[str, str]:
         """How near the prediction comes to this loop, and the settings with a gain that the ceiling allows."""
         watched, samples = self.watched, recording.trials.batch_samples
-        now, ceiling = watched.as_it_is.steps_per_s, watched.cached.steps_per_s
         tuned = program.tune(str(recording.file))
+        now, ceiling = watched.as_it_is.steps_per_s, watched.cached.steps_per_s
+        if tuned.threads == 1 and ceiling > 0:
+            ceiling = watched.one_thread.steps_per_s
         # With several ranks the prediction is of all, the loop is one's.
         model = answers.beside_measured(tuned.now_per_s, now * samples * ranks_here())
         watched.tuned = tuned.at_most(ceiling / now) if ceiling > 0 else tuned
@@ -263,10 +292,12 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
     seconds = totals.step_s / totals.steps
     stepping_s = watched.wall_s * (1 - watched.as_it_is.waiting_s / watched.as_it_is.wall_s)
     device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if on_gpu():
         device = f"cuda:{torch.cuda.current_device()}"
     count = max(1, round(samples))
-    times = StepTimes(device, threads, [(count, seconds)], [], None)
+    one = watched.one_thread
+    on_one = [(1, one.step_s / one.steps)] if device == "cpu" and one.steps > 0 else []
+    times = StepTimes(device, threads, [(count, seconds)], on_one, None)
     if device == "cpu" and threads == 1 and workers > 0:
         times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
     return times
@@ -311,6 +342,9 @@ def measured_text(watched: Watched, batch_size: int | None) -> str:
         lines.append(
             f"  ceiling  on cached batches: {ceiling:,.4g} steps/s, {ceiling / rate - 1:+.0%}: no loader gains more"
         )
+    if watched.one_thread.steps > 0:
+        one = watched.one_thread.steps_per_s
+        lines.append(f"  thread   the same with torch.set_num_threads(1): {one:,.4g} steps/s, {one / rate - 1:+.0%}")
     return "\n".join(lines) + "\n"
 
 
@@ -333,8 +367,8 @@ def watch(
 ) -> Watch:
     """Iterates over `loader` and reports on it at the end of the first epoch, or where the loop breaks off.
 
-    probe=True also trains on kept batches, for about three seconds: that changes training. The report goes
-    to stdout (`quiet`: to stderr, without progress), the experiment to `out`. In a job of several ranks on
+    probe=True also trains on kept batches, for about three seconds, and three more on one thread where the CPU
+    trains on several, whose number is put back: that changes training. The report goes to stdout (`quiet`: to stderr, without progress), the experiment to `out`. In a job of several ranks on
     a host the first one reports. Watching one loader again, as in a loop over epochs, only iterates.
     """
     if not hasattr(loader, "__iter__"):

@@ -97,15 +97,38 @@ class Watching(unittest.TestCase):
         # Two workers fill a window of four batches, 10 ms each as the loop takes them.
         now = [0.0]
         with mock.patch.object(watcher, "clock", lambda: now[0]), mock.patch.object(watcher, "BLOCK_S", 0.2):
-            blocks, counted = watcher.Blocks(window=4), []
-            while blocks.left > watcher.BLOCKS - 2:
-                cached = blocks.next_is_cached(watcher.CACHED_BATCHES)
+            blocks, counted = watcher.Blocks(window=4, one_thread=False), []
+            while len(blocks.left) > 2 * watcher.ROUNDS - 2:
+                cached = blocks.next(watcher.CACHED_BATCHES) is watcher.Kind.CACHED
                 begun = blocks.began
                 now[0] += 0.002 if cached else 0.010
                 if cached and blocks.counts():
                     counted.append(now[0] - begun)
         self.assertAlmostEqual(min(counted), 4 * 0.010, delta=0.003)
         self.assertGreaterEqual(max(counted), 0.2 + 4 * 0.010)
+
+    def test_one_thread_is_tried_where_the_cpu_trains_on_several(self):
+        before, seen = torch.get_num_threads(), {}
+        try:
+            torch.set_num_threads(2)
+            with mock.patch.object(watcher, "BLOCK_S", 0.1):
+                watch = pipesim.watch(DataLoader(loaders.Numbers(8000), batch_size=8), probe=True,
+                                      out=Path(FOLDER.name) / "t.yaml")
+                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                    for i, _ in enumerate(watch):
+                        threads = torch.get_num_threads()
+                        seen[threads] = seen.get(threads, 0) + 1
+                        loaders.burn(0.004 if threads > 1 else 0.002)
+                        if i == 500:
+                            break
+            self.assertEqual(torch.get_num_threads(), 2, "put back")
+        finally:
+            torch.set_num_threads(before)
+        self.assertEqual(set(seen), {1, 2})
+        ratio = watch.watched.one_thread.steps_per_s / watch.watched.cached.steps_per_s
+        self.assertAlmostEqual(ratio, 2, delta=0.5)
+        self.assertIn("one_thread: 0.", watch.watched.recording.text)
+        self.assertIn("set_num_threads(1)", watch.watched.report)
 
     def test_a_promise_exceeds_no_measured_ceiling(self):
         tuned = program.Tuned(100.0, 300.0, workers=4, prefetch_factor=2, line="")
