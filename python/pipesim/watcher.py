@@ -368,8 +368,9 @@ def watch(
     """Iterates over `loader` and reports on it at the end of the first epoch, or where the loop breaks off.
 
     probe=True also trains on kept batches, for about three seconds, and three more on one thread where the CPU
-    trains on several, whose number is put back: that changes training. The report goes to stdout (`quiet`: to stderr, without progress), the experiment to `out`. In a job of several ranks on
-    a host the first one reports. Watching one loader again, as in a loop over epochs, only iterates.
+    trains on several, whose number is put back: that changes training. The report goes to stdout (`quiet`: to
+    stderr, without progress), the experiment to `out`. In a job of several ranks on a host the first one reports.
+    Watching one loader again, as in a loop over epochs, only iterates.
     """
     if not hasattr(loader, "__iter__"):
         raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
