@@ -1,6 +1,7 @@
 #include "base/stats.h"
 
 #include <algorithm>
+#include <boost/math/statistics/linear_regression.hpp>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -32,6 +33,11 @@ std::optional<double> Quantile(std::vector<double> values, double q) {
   if (lower + 1 == values.size()) return low;
   const double high = *std::min_element(at + 1, values.end());
   return low + (high - low) * (place - static_cast<double>(lower));
+}
+
+Line LineThrough(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto [at_0, slope] = boost::math::statistics::simple_ordinary_least_squares(x, y);
+  return {at_0, slope};
 }
 
 double StudentT(double level, std::size_t degrees) {

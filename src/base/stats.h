@@ -14,6 +14,13 @@ double Stdev(std::span<const double> values);
 /// Linear interpolation between order statistics (type 7); nullopt when empty. q in [0, 1].
 std::optional<double> Quantile(std::vector<double> values, double q);
 
+/// The line of least squares through the points (x, y), of which two have different x.
+struct Line {
+  double at_0 = 0, slope = 0;
+  double At(double x) const { return at_0 + slope * x; }
+};
+Line LineThrough(const std::vector<double>& x, const std::vector<double>& y);
+
 /// Two-sided Student t quantile for `level` (0.95) and `degrees` >= 1.
 /// Source: Hill, Algorithm 396, CACM 13 (1970).
 double StudentT(double level, std::size_t degrees);

@@ -1,7 +1,6 @@
 #include "cost/profile.h"
 
 #include <algorithm>
-#include <boost/math/statistics/linear_regression.hpp>
 #include <cmath>
 #include <vector>
 
@@ -58,9 +57,9 @@ base::Duration LaunchOf(const spec::MachineProfile& profile, const spec::Experim
   if (sizes.empty()) return by_kernels;
   const auto [smallest, largest] = std::minmax_element(sizes.begin(), sizes.end());
   if (*smallest == *largest) return base::FromSeconds(base::Mean(seconds));
-  const auto [at_0, slope] = boost::math::statistics::simple_ordinary_least_squares(sizes, seconds);
   const double size = std::log2(static_cast<double>(experiment.loader.batch_size));
-  return base::FromSeconds(std::max(at_0 + slope * std::clamp(size, *smallest, *largest), 0.0));
+  const double launch_s = base::LineThrough(sizes, seconds).At(std::clamp(size, *smallest, *largest));
+  return base::FromSeconds(std::max(launch_s, 0.0));
 }
 
 /// What a step's kernels wait for their launches: this training's at the nearest batch. A graph's

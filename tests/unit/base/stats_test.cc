@@ -128,5 +128,13 @@ TEST(IntervalOfMedian, OfSixValuesIsTheirRangeAndOfFiveUnknown) {
   EXPECT_EQ(IntervalOfMedian({1, 2, 3, 4, 5}), std::nullopt);
 }
 
+TEST(Stats, TheLineThroughPointsHasTheLeastSquares) {
+  const Line exact = LineThrough({1, 2, 5}, {5, 7, 13});
+  EXPECT_NEAR(exact.at_0, 3, 1e-12);
+  EXPECT_NEAR(exact.slope, 2, 1e-12);
+  // Means 1 and 2; slope (1 * 1 + 1 * 0) / 2
+  EXPECT_NEAR(LineThrough({0, 1, 2}, {1, 3, 2}).At(2), 2.5, 1e-12);
+}
+
 }  // namespace
 }  // namespace pipesim::base
