@@ -49,12 +49,13 @@ bool IsKnown(double gain, const measure::Interval& range, double share) {
 }
 
 /// The setting was promised `predicted` and gained nothing when tried: for certain, or a promise no larger
-/// than what a model may miss, of a probe that was not far wider than that.
+/// than what a model may miss, of a probe that was not far wider than that or that lost far more.
 bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
-  return tried != nullptr && tried->gain < thresholds.tried_in_vain &&
-         predicted <= thresholds.model_error &&
-         IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
+  if (tried == nullptr || tried->gain >= thresholds.tried_in_vain || predicted > thresholds.model_error)
+    return false;
+  const double far = 2 * thresholds.model_error;
+  return tried->gain < -far || IsKnown(tried->gain, tried->gain_interval, far);
 }
 
 bool Gains(const Tried* tried, const Thresholds& thresholds) {

@@ -229,6 +229,13 @@ TEST(Tried, AProbeOfAnyGainOrLossWithdrawsNothing) {
   EXPECT_FALSE(Row(d, kOneThread)->tried->refutes);
 }
 
+// Seen on two cores: one thread, predicted +6 %, lost 39 % in blocks that differed by as much.
+TEST(Tried, AProbeThatLostFarMoreThanWasPromisedWithdrawsIt) {
+  const Diagnosis d = OneThreadPromised(0.09, -0.39, 0.6);
+  EXPECT_NE(d.recommendation->set, kSetOneThread);
+  EXPECT_TRUE(Row(d, kOneThread)->tried->refutes);
+}
+
 TEST(Tried, APromiseThatWasTriedAndNotSeenIsNoHighOne) {
   EXPECT_EQ(OneThreadPromised(0.15, 0.12).confidence, Confidence::kHigh);
   const Diagnosis d = OneThreadPromised(0.15, 0.03);
