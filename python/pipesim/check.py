@@ -3,16 +3,15 @@ true. The loader runs in this process, with the step if there is one."""
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
-import torch
 from torch.utils.data import DataLoader
 
 from . import probes
 from .apart import Progress
 from .program import Tuned
+from .step import threads_set
 from .trials import is_iterable
 
 ROUNDS = 3
@@ -86,18 +85,6 @@ def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, sec
         batches += count
         if count == 0 or probes.now() - begin > seconds:
             return samples * batches / (probes.now() - begin)
-
-
-@contextlib.contextmanager
-def threads_set(count: int | None) -> Iterator[None]:
-    """torch.set_num_threads, put back at the end."""
-    before = torch.get_num_threads()
-    if count is not None:
-        torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def check(

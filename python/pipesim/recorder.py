@@ -205,9 +205,9 @@ def step_sections(step: StepTimes | None) -> list[Section]:
     # One point says nothing about other batch sizes: a fixed cost.
     base, per_sample = line(step.points) if len(step.points) > 1 else (step.points[0][1], 0.0)
     more = f", threads: {step.threads}" if step.device == "cpu" and step.threads > 1 else ""
-    if step.by_threads:
+    if step.on_one_thread is not None:
         full = step.points[-1][0]
-        times = step.by_threads[0][1] / (base + per_sample * full)
+        times = step.on_one_thread / (base + per_sample * full)
         more += f", one_thread: {times:.3g}"
     cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}{more}}}"
     measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
@@ -216,7 +216,8 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         model = Section("model")
         model.add("sync_every", "1", "the loop waits for each step")
         return [model, device]
-    measured += "".join(f"; with {threads} thread: {duration(seconds)}" for threads, seconds in step.by_threads)
+    if step.on_one_thread is not None:
+        measured += f"; with 1 thread: {duration(step.on_one_thread)}"
     if step.copy_s is not None:
         ordinary, pinned = step.copy_s
         measured += f"; a batch's copy {duration(ordinary)}, from pinned memory {duration(pinned)}"

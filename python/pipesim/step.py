@@ -3,9 +3,10 @@ process: it trains. Random streams are put back afterwards."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 
@@ -26,14 +27,31 @@ class StepTimes:
     device: str  # cpu, cuda:N, or "" for a step that waits and holds no core
     threads: int
     points: list[tuple[int, float]]  # samples, seconds
-    by_threads: list[tuple[int, float]]  # CPU: other thread counts at the full batch
+    on_one_thread: float | None  # CPU with several threads: seconds of the full batch's on one
     copy_s: tuple[float, float] | None  # of a batch to the GPU: from ordinary, from page-locked memory
     beside_workers: float | None = None  # seconds of a full batch's in a loop over a loader with workers
 
 
-def _synchronize() -> None:
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+def on_gpu() -> bool:
+    """Something in this process has used CUDA."""
+    return torch.cuda.is_available() and torch.cuda.is_initialized()
+
+
+def synchronize() -> None:
+    if on_gpu():
         torch.cuda.synchronize()
+
+
+@contextlib.contextmanager
+def threads_set(count: int | None) -> Iterator[None]:
+    """torch.set_num_threads, put back at the end."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _time(step: Callable[[Any], Any], batch: Any) -> float:
@@ -41,7 +59,7 @@ def _time(step: Callable[[Any], Any], batch: Any) -> float:
     GPU a block of steps shares one synchronization, as in training."""
     for _ in range(WARM_UP_CALLS):
         step(batch)
-    _synchronize()
+    synchronize()
     on_cpu, given = _device() == "cpu", batch
     begin, calls, times = time.perf_counter(), 0, []
     while calls < MOST_CALLS and (calls < LEAST_CALLS or time.perf_counter() - begin < BLOCK_S):
@@ -51,13 +69,13 @@ def _time(step: Callable[[Any], Any], batch: Any) -> float:
         step(given)
         times.append(time.perf_counter() - at)
         calls += 1
-    _synchronize()
+    synchronize()
     return typical(times) if on_cpu else (time.perf_counter() - begin) / calls
 
 
 def _device() -> str:
     """Where the step computes, as far as its allocations show."""
-    if not torch.cuda.is_available() or not torch.cuda.is_initialized():
+    if not on_gpu():
         return "cpu"
     used = [torch.cuda.memory_allocated(index) for index in range(torch.cuda.device_count())]
     return f"cuda:{used.index(max(used))}" if max(used) > 0 else "cpu"
@@ -66,11 +84,11 @@ def _device() -> str:
 def _copies(batch: Any, device: str) -> tuple[float, float]:
     def block(source: Any) -> float:
         mapped(source, lambda tensor: tensor.to(device, non_blocking=True))
-        _synchronize()
+        synchronize()
         begin, repeats = time.perf_counter(), 10
         for _ in range(repeats):
             mapped(source, lambda tensor: tensor.to(device, non_blocking=True))
-        _synchronize()
+        synchronize()
         return (time.perf_counter() - begin) / repeats
 
     return block(batch), block(mapped(batch, lambda tensor: tensor.pin_memory()))
@@ -109,14 +127,9 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes
         _time(step, batch)
         if device == "cpu" and not holds_a_core(*share.spent()):
             device = ""
-        other = _by_threads(step, batch, threads) if device == "cpu" and threads > 1 else []
+        on_one = None
+        if device == "cpu" and threads > 1:
+            with threads_set(1):
+                on_one = _time(step, batch)
         copy = _copies(batch, device) if device.startswith("cuda") and bytes_of(batch) else None
-    return StepTimes(device, threads, sorted(points), other, copy)
-
-
-def _by_threads(step: Callable[[Any], Any], batch: Any, threads: int) -> list[tuple[int, float]]:
-    try:
-        torch.set_num_threads(1)
-        return [(1, _time(step, batch))]
-    finally:
-        torch.set_num_threads(threads)
+    return StepTimes(device, threads, sorted(points), on_one, copy)

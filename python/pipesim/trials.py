@@ -226,9 +226,9 @@ class Recorder:
 
         report("phase", "batches: what Python adds, without workers")
         loops["batches"] = self.trial(order, lambda: self.batches_trial(order))
-        report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         batch_s = mean_period(loops["batches"])
         lock_s = self.trial(order, lambda: self.lock_trial(order))
+        report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
         if self.alone:
             report("phase", "loader alone, as it is")

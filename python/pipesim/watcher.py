@@ -30,7 +30,7 @@ from .errors import ConfigurationError, PipesimError
 from .experiment import duration
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import Place
-from .step import CoreShare, StepTimes, holds_a_core
+from .step import CoreShare, StepTimes, holds_a_core, on_gpu, synchronize
 
 clock = time.perf_counter
 
@@ -95,15 +95,6 @@ def ranks_here() -> int:
 
 def is_first_rank() -> bool:
     return os.environ.get("LOCAL_RANK", "0") == "0"
-
-
-def on_gpu() -> bool:
-    return torch.cuda.is_available() and torch.cuda.is_initialized()
-
-
-def synchronize() -> None:
-    if on_gpu():
-        torch.cuda.synchronize()
 
 
 class Kind(enum.Enum):
@@ -296,7 +287,7 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
         device = f"cuda:{torch.cuda.current_device()}"
     count = max(1, round(samples))
     one = watched.one_thread
-    on_one = [(1, one.step_s / one.steps)] if device == "cpu" and one.steps > 0 else []
+    on_one = one.step_s / one.steps if device == "cpu" and one.steps > 0 else None
     times = StepTimes(device, threads, [(count, seconds)], on_one, None)
     if device == "cpu" and threads == 1 and workers > 0:
         times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps

@@ -22,12 +22,9 @@ bool IsTraining(const spec::ProfileStep& step, const spec::Experiment& experimen
          step.precision == experiment.training.precision && step.optimizer == experiment.training.optimizer;
 }
 
-/// The step of this training for which `has` holds, at the batch nearest to the experiment's (by
-/// factor); nullptr: none.
-template <class Has>
+/// The step of this training at the batch nearest to the experiment's (by factor); nullptr: none.
 const spec::ProfileStep* NearestStep(const spec::MachineProfile& profile,
-                                     const spec::Experiment& experiment, spec::DeviceId device,
-                                     Has has) {
+                                     const spec::Experiment& experiment, spec::DeviceId device) {
   const auto batch = static_cast<double>(experiment.loader.batch_size);
   const auto distance = [&](const spec::ProfileStep& step) {
     const double times = static_cast<double>(step.batch) / batch;
@@ -35,7 +32,7 @@ const spec::ProfileStep* NearestStep(const spec::MachineProfile& profile,
   };
   const spec::ProfileStep* nearest = nullptr;
   for (const spec::ProfileStep& step : profile.steps)
-    if (has(step) && IsTraining(step, experiment, device) &&
+    if (IsTraining(step, experiment, device) &&
         (nearest == nullptr || distance(step) < distance(*nearest)))
       nearest = &step;
   return nearest;
@@ -67,7 +64,7 @@ base::Duration LaunchOf(const spec::MachineProfile& profile, const spec::Experim
 base::Duration GapOf(const spec::MachineProfile& profile, const spec::Experiment& experiment,
                      spec::DeviceId device) {
   if (experiment.training.cuda_graph) return {};
-  const auto* nearest = NearestStep(profile, experiment, device, [](const auto&) { return true; });
+  const auto* nearest = NearestStep(profile, experiment, device);
   return nearest != nullptr ? nearest->gap.value_or(base::Duration::zero()) : base::Duration{};
 }
 
