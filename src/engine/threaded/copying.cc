@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
+#include <latch>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -53,7 +56,6 @@ class Copier {
     return bytes / base::ToSeconds(used);
   }
 
- private:
   void Fill() {
     if (run_.source != nullptr) {
       std::memcpy(batch_.data(), decoded_.data(), decoded_.size());
@@ -65,30 +67,61 @@ class Copier {
     }
   }
 
+ private:
   const RunState& run_;
   const std::size_t sample_bytes_, samples_;
   std::vector<std::byte> batch_;
   std::vector<std::byte> decoded_;  ///< of real files, whose workers copy from memory of their own
 };
 
+/// Copiers that copy side by side for as long as any of them is measured: one that began alone, while
+/// the others still got their memory, would copy faster than it does in a run.
+class Team {
+ public:
+  explicit Team(int threads) : ready_(threads), measured_(threads) {}
+
+  /// One thread's part. Every thread of the team must come here once, or to Miss.
+  double Measure(Copier& copier) {
+    copier.Fill();
+    ready_.arrive_and_wait();
+    const double rate = copier.Copy();
+    measured_.count_down();
+    while (!measured_.try_wait()) copier.Fill();
+    return rate;
+  }
+  void Miss(std::ptrdiff_t threads) {
+    ready_.count_down(threads);
+    measured_.count_down(threads);
+  }
+
+ private:
+  std::latch ready_, measured_;
+};
+
 /// Of so many threads at once; nullopt where memory or threads are short.
 std::optional<double> BytesPerSecondOf(int threads, const RunState& run, base::Bytes part) {
   std::vector<double> rates(static_cast<std::size_t>(threads));
   std::atomic<bool> short_of_memory{false};
-  try {
-    std::vector<std::jthread> team;
-    for (double& rate : rates) {
-      team.emplace_back([&] {
-        try {
-          rate = Copier(run, part).Copy();
-        } catch (const std::bad_alloc&) {
-          short_of_memory = true;
-        }
-      });
+  Team team(threads);
+  const auto measure = [&](double& rate) {
+    std::optional<Copier> copier;
+    try {
+      copier.emplace(run, part);
+    } catch (const std::bad_alloc&) {
+      short_of_memory = true;
+      return team.Miss(1);
     }
+    rate = team.Measure(*copier);
+  };
+  std::vector<std::jthread> started;
+  try {
+    started.reserve(rates.size());
+    for (double& rate : rates) started.emplace_back([&] { measure(rate); });
   } catch (const std::system_error&) {
+    team.Miss(static_cast<std::ptrdiff_t>(rates.size() - started.size()));
     return std::nullopt;
   }
+  started.clear();  // joins them
   if (short_of_memory) return std::nullopt;
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
