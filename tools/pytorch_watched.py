@@ -54,12 +54,16 @@ def is_kept(promised, measured):
 def row(program, entry):
     watch, promise = entry["watch"], entry["watch"].get("promise")
     more, fewer, free_data, free_steps = gains(entry)
+    if promise and promise.get("threads"):
+        fewer = max(fewer, promise["gain"])
     allowed = true_verdicts(more, fewer, free_data, free_steps)
     off = watch["ceiling_steps_per_s"] / watch["replayed_steps_per_s"] - 1
     replays = watch["turns"]["replayed"]
     # The report says to keep the loader: no other worker count may gain much.
     promised, measured = (promise["promised_gain"], promise["gain"]) if promise else (0, max(0, more, fewer))
     settings = f"{promise['workers']}, {promise['prefetch_factor']}" if promise else "keep"
+    if promise and promise.get("threads"):
+        settings += f", {promise['threads']} thread"
     text = (f"| {program} | {watch['workers']} | {watch.get('verdict', 'no advice')} | "
             f"{'right' if watch.get('verdict') in allowed else 'wrong: ' + ' or '.join(sorted(allowed))} | "
             f"{100 * more:+.0f} % | {100 * fewer:+.0f} % | {100 * free_data:+.0f} % | {100 * free_steps:+.0f} % | "

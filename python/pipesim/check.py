@@ -35,16 +35,18 @@ class Checked:
         return 1 + self.gain >= KEPT * (1 + self.tuned.gain)
 
     @property
-    def threads(self) -> str:
-        return f", torch.set_num_threads({self.tuned.threads})" if self.tuned.threads else ""
+    def settings(self) -> str:
+        text = f"num_workers={self.tuned.workers}"
+        if self.tuned.workers > 0:
+            text += f", prefetch_factor={self.tuned.prefetch_factor}"
+        return text + (f", torch.set_num_threads({self.tuned.threads})" if self.tuned.threads else "")
 
     def text(self) -> str:
         verdict = "The promise came true" if self.kept else "The promise did NOT come true"
         return (
             f"{verdict}: {self.gain:+.0%} measured, {self.tuned.gain:+.0%} promised\n"
             f"  as it is {self.now_per_s:,.4g} samples/s (predicted {self.tuned.now_per_s:,.4g}), "
-            f"num_workers={self.tuned.workers}, prefetch_factor={self.tuned.prefetch_factor}{self.threads} "
-            f"{self.tuned_per_s:,.4g} (predicted {self.tuned.tuned_per_s:,.4g})\n"
+            f"{self.settings} {self.tuned_per_s:,.4g} (predicted {self.tuned.tuned_per_s:,.4g})\n"
         )
 
 

@@ -65,13 +65,6 @@ const Axis* FindAxis(std::string_view name) {
   return nullptr;
 }
 
-bool NeedsWorkers(const spec::Experiment& experiment) {
-  const auto prefetch = experiment.settings.find("loader.prefetch_factor");
-  return (prefetch != experiment.settings.end() &&
-          prefetch->second.origin != spec::Origin::kDefault) ||
-         experiment.loader.timeout.count() > 0 || experiment.loader.persistent_workers;
-}
-
 std::string SettingText(const Axis& axis, double value) {
   if (axis.is_rate) return spec::ToText(base::BytesPerSecond{value});
   return fmt::format("{}", axis.whole ? std::round(value) : value);
@@ -98,7 +91,7 @@ SizeQuestion QuestionOf(const Axis& axis, const spec::Experiment& experiment, Me
     question.least = question.start / kFarthest;
     question.most = question.start * kFarthest;
   } else if (axis.path == kWorkers) {
-    question.least = NeedsWorkers(experiment) ? 1 : 0;
+    question.least = spec::NeedsWorkers(experiment) ? 1 : 0;
     question.most = kMostWorkers;
   } else if (axis.path == kCpus) {
     question.most = kMostCpus;

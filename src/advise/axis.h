@@ -24,10 +24,6 @@ const Axis* FindAxis(std::string_view name);
 /// The value as the experiment file spells it: "812MB/s", "12".
 std::string SettingText(const Axis& axis, double value);
 
-/// Settings that the user chose mean nothing at 0 workers: prefetch_factor, timeout,
-/// persistent_workers.
-bool NeedsWorkers(const spec::Experiment& experiment);
-
 /// The question for this axis of the experiment. Throws
 /// base::ConfigError when the experiment has no such limit to vary.
 SizeQuestion QuestionOf(const Axis& axis, const spec::Experiment& experiment, Metric metric,

@@ -30,7 +30,7 @@ class Leader {
 
 int MostWorkersFrom(const Configuration& start, const TuneSpace& space) {
   constexpr int kAtLeast = 4;
-  return std::max({space.cores, 4 * start.workers, kAtLeast, space.fewest_workers});
+  return std::max({space.cores, 4 * start.workers, kAtLeast, space.fewest_workers, space.most_workers});
 }
 
 std::vector<int> ThreadsOf(const Configuration& start, const TuneSpace& space) {

@@ -32,6 +32,7 @@ struct Configuration {
 struct TuneSpace {
   int cores = 1;
   int fewest_workers = 0;
+  int most_workers = 0;                   ///< that are worth a look; max(cores, 4 × now, 4) are, too
   int fewest_prefetch = 1;                ///< a smaller one is only taken where memory is short
   std::vector<int> compute_threads = {};  ///< ascending; empty: not varied
   bool shared_dispatch = true;            ///< do the workers allow it?

@@ -20,9 +20,10 @@ Recommendation WithRow(std::string text, const Findings& found, const WhatIf& ro
   return r;
 }
 
-/// Gains that can be had before upper bounds, commands before the rest.
+/// Gains that can be had before upper bounds, commands before the rest. A command that gains nothing is no
+/// advice.
 int Rank(const WhatIf& row) {
-  if (CanBeMade(row)) return 0;
+  if (CanBeMade(row) && row.gain >= Thresholds{}.tried_in_vain) return 0;
   return row.takes == Takes::kNothing ? 2 : 1;
 }
 

@@ -21,8 +21,19 @@ double LeastThatCounts(const Variant& now, const Predictor& predict, const Thres
 }  // namespace
 
 int MostWorkers(const Variant& s) {
+  constexpr int kMostThatWait = 128;
+  constexpr double kGrows = 1.01;
   const double cores = std::clamp(std::floor(s.cores() / s.settings.accelerators), 1.0, 1e6);
-  return std::max(static_cast<int>(cores), 4 * s.settings.loader.workers);
+  int most = std::max(static_cast<int>(cores), 4 * s.settings.loader.workers);
+  double rate = PredictByBounds(Workers(s, most).change(s));
+  while (most < kMostThatWait) {
+    const int more = std::min(2 * most, kMostThatWait);
+    const double grown = PredictByBounds(Workers(s, more).change(s));
+    if (!(grown > kGrows * rate)) break;
+    most = more;
+    rate = grown;
+  }
+  return most;
 }
 
 Setting Workers(const Variant& s, int workers) {
@@ -126,8 +137,11 @@ std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
 
 std::vector<Setting> FewerThreads(const Variant& s) {
   std::vector<Setting> settings;
-  if (s.settings.loader.workers > 1) {
-    std::vector<int> counts = CountsToTry(1, s.settings.loader.workers - 1);
+  const spec::Loader& loader = s.settings.loader;
+  // Processes hand batches over, which costs training. Threads do not: one is as good as none.
+  const int fewest = loader.kind == spec::LoaderKind::kProcess && !s.settings.needs_workers ? 0 : 1;
+  if (loader.workers > fewest) {
+    std::vector<int> counts = CountsToTry(fewest, loader.workers - 1);
     std::reverse(counts.begin(), counts.end());
     for (const int workers : counts) settings.push_back(Workers(s, workers));
   }

@@ -19,8 +19,9 @@ struct Setting {
   Change change;
 };
 
-/// The most workers of an accelerator that count as a setting: max(its share of the cores, 4 ×
-/// now), at least 1 (design section 2).
+/// The most workers of an accelerator that are worth a look: max(its share of the cores, 4 × now), at
+/// least 1 (design section 2), and where workers wait, which needs no core, as many (up to 128) as gain
+/// by bounds. What counts as a setting is the same: where more gain, so do some of the first.
 int MostWorkers(const Variant& now);
 
 Setting Workers(const Variant& now, int workers);
@@ -39,8 +40,8 @@ std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict,
 /// count, deeper prefetch, the others.
 std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict,
                                     const Thresholds& thresholds);
-/// Fewer workers (CountsToTry), most first; fewer compute threads, or ones that sleep at barriers,
-/// where the CPU trains.
+/// Fewer workers (CountsToTry), most first, and none of processes; fewer compute threads, or ones that
+/// sleep at barriers, where the CPU trains.
 std::vector<Setting> FewerThreads(const Variant& now);
 
 struct SettingGain {

@@ -16,7 +16,8 @@ Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipe
                                .transfer = experiment.transfer,
                                .in_flight = experiment.device.in_flight,
                                .sync_every = experiment.training.sync_every,
-                               .accelerators = experiment.run.accelerators}};
+                               .accelerators = experiment.run.accelerators,
+                               .needs_workers = spec::NeedsWorkers(experiment)}};
   if (pipeline.step.on_cpu()) {
     variant.settings.loader.pin_memory = false;
     variant.settings.loader.collate_into = spec::CollateInto::kPageable;

@@ -19,6 +19,7 @@ struct Settings {
   int in_flight = 2;
   std::int64_t sync_every = 0;
   int accelerators = 1;
+  bool needs_workers = false;  ///< spec::NeedsWorkers
 
   bool operator==(const Settings&) const = default;
 };

@@ -272,6 +272,9 @@ void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t clas
 std::int64_t SamplesPerEpoch(const Experiment& experiment);
 /// Batches of one accelerator's epoch; the last may be partial unless drop_last.
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
+/// Flags set what means nothing at 0 workers: prefetch_factor, timeout, persistent_workers. What the file
+/// says of them goes when a flag takes the workers away.
+bool NeedsWorkers(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);
 

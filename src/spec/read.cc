@@ -69,6 +69,17 @@ void ReadSections(Reading& reading, const Node& tree, const DataFiles& files,
   CheckWhole(reading, out);
 }
 
+/// A flag that takes the workers away takes what the file says of them along.
+void LeaveOutWorkers(Node& tree) {
+  Node* loader = tree.Find("loader");
+  const Node* workers = loader != nullptr && loader->IsMap() ? loader->Find("workers") : nullptr;
+  if (workers == nullptr || workers->origin != Origin::kFlag || workers->text != "0") return;
+  for (const char* key : {"prefetch_factor", "timeout", "persistent_workers"}) {
+    const Node* given = loader->Find(key);
+    if (given != nullptr && given->origin == Origin::kFile) loader->Erase(key);
+  }
+}
+
 ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Request& request,
                     const std::string& default_name, const DataFolders& folders) {
   Reading reading;
@@ -79,6 +90,7 @@ ReadResult ReadTree(Node tree, std::vector<base::Problem> problems, const Reques
         ProblemAt(tree.place, "an experiment must be a map of keys and values", "version: 1"));
   }
   for (const Override& change : request.overrides) ApplyOverride(tree, change, problems);
+  LeaveOutWorkers(tree);
   reading.Add(std::move(problems));
   if (unreadable)
     ThrowProblems(reading);  // checking a file that was not parsed would only add noise

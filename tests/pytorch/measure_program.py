@@ -5,7 +5,7 @@ stdout, both JSON.
   {"do": "rate", "program": "programs.fit.burn_1ms", "workers": 2, "seconds": 2}
   {"do": "stopwatch", "program": ..., "seconds": 0.5}
   {"do": "first", "program": ..., "workers": 2}            the first batches only
-  {"do": "rate", ..., "overrides": {"prefetch_factor": 2}, "alone": true}   other settings; loading without the step
+  {"do": "rate", ..., "overrides": {"prefetch_factor": 2}, "threads": 1, "alone": true}   other settings; no step
   {"do": "replay", "program": ..., "workers": 2, "seconds": 1}   steps on cached batches
 
 Each task runs in a process of its own, forked from this one after torch's import and before any of its work, and ends
@@ -71,6 +71,8 @@ def fill(window, loader, step):
 def rate(task):
     program = importlib.import_module(task["program"])
     step = None if task.get("alone") else step_of(program)
+    if task.get("threads"):
+        torch.set_num_threads(task["threads"])  # after the program has set its own
     loader = program.loader(task["workers"], **task.get("overrides", {}))
     workers = loader.num_workers
     window = Window(task["seconds"], max(1, workers), 2 * workers * (loader.prefetch_factor or 0))

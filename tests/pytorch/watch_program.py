@@ -41,7 +41,8 @@ def promised(watch):
     tuned = watch.watched.tuned
     if tuned is None or tuned.gain < answers.WORTHWHILE_GAIN:
         return None
-    return {"workers": tuned.workers, "prefetch_factor": tuned.prefetch_factor, "promised_gain": tuned.gain}
+    return {"workers": tuned.workers, "prefetch_factor": tuned.prefetch_factor, "threads": tuned.threads,
+            "promised_gain": tuned.gain}
 
 
 def watched(task):
@@ -74,7 +75,8 @@ def turns(program, workers, promise):
              "alone": {**base, "do": "rate", "alone": True, "seconds": FREE_S}}
     if promise:
         more = {"prefetch_factor": promise["prefetch_factor"]} if promise["workers"] else {}
-        tasks["then"] = {**base, "do": "rate", "workers": promise["workers"], "overrides": more}
+        tasks["then"] = {**base, "do": "rate", "workers": promise["workers"], "overrides": more,
+                         "threads": promise["threads"]}
     found = {name: [] for name in tasks}
     for _ in range(TURNS):
         for name, task in tasks.items():

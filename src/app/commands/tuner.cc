@@ -8,6 +8,7 @@
 #include "app/measured_run.h"
 #include "app/process/supervisor.h"
 #include "base/text.h"
+#include "diagnose/settings.h"
 #include "measure/repeats.h"
 #include "predict/predict.h"
 #include "report/view.h"
@@ -103,7 +104,8 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   advise::TuneSpace space;
   const predict::Resolved resolved = predict::Resolve(reader_.asked(), basis_);
   space.cores = std::max(1, static_cast<int>(resolved.notes.cores));
-  space.fewest_workers = advise::NeedsWorkers(reader_.asked()) ? 1 : 0;
+  space.fewest_workers = spec::NeedsWorkers(reader_.asked()) ? 1 : 0;
+  space.most_workers = diagnose::MostWorkers(diagnose::VariantOf(reader_.asked(), resolved.pipeline));
   // Each of PyTorch's worker processes has a queue of its own.
   const bool processes = reader_.asked().loader.kind == spec::LoaderKind::kProcess;
   space.shared_dispatch = !processes;

@@ -47,14 +47,13 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
+  const Variant& now = found.question.now;
+  const std::string cores = fmt::format(" or more cores ({:.3g} allowed here)", now.cores());
   if (SendingIsMost(found.question.measurement.workers))
-    return FromBest(fmt::format("fewer tensors in a batch, or smaller ones (uint8), or more cores "
-                                "({:.3g} allowed here)",
-                                found.question.now.cores()),
-                    found, Demand::kLoadingCpu);
-  return FromBest(fmt::format("cheaper prepare (decode ahead of time, smaller images, augment on the "
-                              "device) or more cores ({:.3g} allowed here)",
-                              found.question.now.cores()),
+    return FromBest("fewer tensors in a batch, or smaller ones (uint8)," + cores, found, Demand::kLoadingCpu);
+  // A training loop that loads uses one core.
+  return FromBest("cheaper prepare (decode ahead of time, smaller images, augment on the device)" +
+                      (now.settings.loader.workers > 0 ? cores : ""),
                   found, Demand::kLoadingCpu);
 }
 

@@ -1,5 +1,9 @@
 #include <fmt/core.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/number_text.h"
 #include "diagnose/clauses.h"
 #include "diagnose/contention.h"
@@ -8,8 +12,16 @@
 namespace pipesim::diagnose::cpu_contention {
 namespace {
 
+/// Loading in the training loop, where no process hands batches over.
+bool WithoutWorkers(const Findings& found) {
+  const auto& setting = found.decision.setting;
+  return setting && setting->setting.set == std::vector{std::pair<std::string, std::string>("loader.workers", "0")};
+}
+
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
+  if (WithoutWorkers(found))
+    return "worker processes cost training more than they load: the training loop alone is faster";
   return fmt::format("too many threads share the cores; {} loses {} of its time to that",
                      Training(q), base::Percent(TrainerContendedShare(q.measurement)));
 }
@@ -44,6 +56,12 @@ Clauses EvidenceOf(const Findings& found) {
   Clauses clauses;
   const Question& q = found.question;
   const auto& c = q.measurement.consumer;
+  if (WithoutWorkers(found)) {
+    AddShare(clauses, "consumer.receive_s", c.receive_s.value_or(0), c.wall_s, "taking batches over takes",
+             "of each step");
+    AddSettingGain(clauses, found);
+    return clauses;
+  }
   AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
            "the training thread waits for a core", "of the time, between steps");
   AddStepBesideWorkers(clauses, q.measurement);
@@ -57,6 +75,8 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
+  if (WithoutWorkers(found))
+    return FromSetting("load in the training loop: " + found.decision.setting->setting.text, found);
   return FromSetting("leave training its cores: " + found.decision.setting->setting.text, found);
 }
 
@@ -71,7 +91,7 @@ const VerdictPage kPage = {
         "other programs', or more than a quota allows. With fewer threads, or ones that do not "
         "spin, the same work would fit.",
     .decided =
-        "Fewer threads alone (workers, compute_threads), or threads that sleep at barriers "
+        "Fewer threads alone (workers, of processes down to none, compute_threads), or threads that sleep at barriers "
         "(omp_wait), gain 5 % or more, and more than any loader setting, when the pipeline runs "
         "again in virtual time. There threads share the cores, other programs hold those that they "
         "had, a quota stops all threads alike, and a training pool that spins gets on only while "

@@ -60,7 +60,8 @@ const VerdictPage kPage = {
         "A setting of the loader holds training back: with the same storage, cores and device, "
         "another setting would feed it faster. Most often there are too few workers.",
     .decided =
-        "A loader setting alone (workers up to max(cores, 4 x now), prefetch_factor, dispatch, "
+        "A loader setting alone (workers up to max(cores, 4 x now), further where they wait, "
+        "prefetch_factor, dispatch, "
         "in_order, persistent_workers) is predicted to gain 5 % or more. Decided before all "
         "others but fewer threads that gain more.",
     .signs =

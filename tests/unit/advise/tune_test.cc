@@ -194,6 +194,13 @@ TEST(Fastest, FindsTheBestOfCoresSharedByWorkersAndThreads) {
   EXPECT_GE(found->samples_per_s, 0.995 * best);
 }
 
+TEST(Fastest, LooksAtAllWorkersThatAreWorthIt) {
+  const auto waits = [](const Configuration& c) {
+    return std::optional(std::min(100.0 * std::max(1, c.workers), 2700.0));
+  };
+  EXPECT_EQ(Fastest({}, {.cores = 2, .most_workers = 64}, waits)->configuration.workers, 27);
+}
+
 TEST(Fastest, TriesSharedDispatchOnlyWhereTheWorkersAllowIt) {
   const auto shared_is_better = [](const Configuration& c) {
     return std::optional(c.dispatch == spec::Dispatch::kShared ? 2.0 : 1.0);

@@ -165,11 +165,10 @@ TEST(Verdict, FloatSamplesMayTravelAsAQuarterOfTheirBytes) {
 }
 
 TEST(Verdict, SecondFollowsTheLoaderUntilItNoLongerLimits) {
-  // 1 s a batch and a step of 20 ms ask for 50 workers; from 1 on 2 cores only 4 count as a
-  // setting.
+  // 1 s a batch and a step of 20 ms ask for 50 workers. They wait, so that 2 cores are enough.
   const Diagnosis d = RunBuilder::OnGpu(20 * kMs).Cores(2).Workers(1).Wait(1000 * kMs).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
-  EXPECT_NEAR(*d.recommendation->gain, 3, 1e-9);
+  EXPECT_NEAR(*d.recommendation->gain, 49, 1e-9);
   EXPECT_EQ(d.second, Verdict::kComputeBound);
 }
 

@@ -6,12 +6,16 @@
 #include "diagnose/demands.h"
 #include "diagnose/enough.h"
 #include "diagnose/recommend.h"
+#include "diagnose/settings.h"
 #include "unit/diagnose/run_builder.h"
 
 namespace pipesim::diagnose::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 TEST(WhatIf, GainIsAfterOverBeforeMinusOneOfTheMeasuredRate) {
@@ -334,6 +338,59 @@ TEST(EnoughWorkers, DeeperPrefetchCountsWhereItSavesBatches) {
   EXPECT_EQ(d.enough->prefetch_factor, 4);
   EXPECT_EQ(d.enough->share_of_best, 1);
   EXPECT_EQ(d.enough->bytes_per_worker, 4 * 256 * 150528);
+}
+
+TEST(EnoughWorkers, OnesThatWaitMayBeManyTimesTheCores) {
+  // 90 ms of waiting keep up with steps of 10 ms nine at a time, whatever the number now.
+  for (const int now : {0, 1, 2}) {
+    const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(now).Cores(2).Wait(90 * kMs).Build();
+    const Diagnosis d = run.DiagnoseBy(PredictByBounds);
+    ASSERT_TRUE(d.enough) << now;
+    EXPECT_EQ(d.enough->workers, 9) << now;
+    EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound) << now;
+    EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "9"))) << now;
+  }
+}
+
+TEST(EnoughWorkers, OnesThatBurnAreNoMoreThanTheCores) {
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Burn(90 * kMs).Build();
+  EXPECT_EQ(MostWorkers(run.Now()), 2);
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).enough->workers, 2);
+}
+
+TEST(Recommendation, IsNoCommandThatGainsNothing) {
+  // A training loop that loads, on one core: neither workers nor more cores help it.
+  const Diagnosis d = RunBuilder::OnCpu(1 * kMs, 1).Workers(0).Cores(1).Burn(20 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuBound);
+  ASSERT_TRUE(Row(d, "cores 1 to 2"));
+  EXPECT_LT(Row(d, "cores 1 to 2")->gain, 0.01);
+  EXPECT_THAT(d.recommendation->text, HasSubstr("prepare x1/2"));
+  EXPECT_THAT(d.recommendation->text, Not(HasSubstr("cores")));
+}
+
+TEST(FewerThreads, OfProcessesNoneMayBeFaster) {
+  MadeRun run = RunBuilder::OnCpu(1 * kMs, 1).Workers(2).Cores(2).Burn(0.5 * kMs).Efficiency(0.5).Build();
+  const auto texts = [](const Variant& now) {
+    std::vector<std::string> texts;
+    for (const Setting& setting : FewerThreads(now)) texts.push_back(setting.text);
+    return texts;
+  };
+  EXPECT_THAT(texts(run.Now()), Not(Contains("workers 2 to 0")));
+  Variant processes = run.Now();
+  processes.settings.loader.kind = spec::LoaderKind::kProcess;
+  EXPECT_THAT(texts(processes), Contains("workers 2 to 0"));
+  processes.settings.needs_workers = true;
+  EXPECT_THAT(texts(processes), Not(Contains("workers 2 to 0")));
+
+  run.experiment.loader.kind = spec::LoaderKind::kProcess;
+  run.measurement.consumer.receive_s = 0.7 * run.measurement.consumer.wall_s;
+  const Diagnosis d = run.DiagnoseBy([](const Variant& v) {
+    return PredictByBounds(v) * (v.settings.loader.workers > 0 ? 0.5 : 1);
+  });
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_THAT(d.headline, HasSubstr("worker processes cost training more than they load"));
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "0")));
+  EXPECT_EQ(d.recommendation->text, "load in the training loop: workers 2 to 0");
 }
 
 TEST(EnoughWorkers, ARateOfNothingIsNotAskedTwice) {

@@ -56,6 +56,23 @@ device: {emulated: {preset: rtx-4060}}
   EXPECT_EQ(BatchSamples(experiment, 5004), 1281167 - 5004 * 256);
 }
 
+TEST(Read, AFlagThatTakesTheWorkersAwayTakesWhatTheFileSaysOfThem) {
+  const std::string file =
+      "loader: {workers: 4, prefetch_factor: 8, timeout: 5s, persistent_workers: true, drop_last: true}";
+  const Experiment experiment = Read(file, {{"loader.workers", "0", "--workers"}});
+  EXPECT_EQ(experiment.loader.workers, 0);
+  EXPECT_EQ(experiment.loader.prefetch_factor, Loader{}.prefetch_factor);
+  EXPECT_FALSE(experiment.loader.persistent_workers);
+  EXPECT_FALSE(experiment.settings.contains("loader.prefetch_factor"));
+  EXPECT_TRUE(experiment.loader.drop_last);
+  EXPECT_FALSE(NeedsWorkers(experiment));
+  EXPECT_FALSE(NeedsWorkers(Read(file, {})));
+  // Two flags contradict each other.
+  const std::vector<Override> both{{"loader.workers", "0", "--workers"}, {"loader.prefetch_factor", "8", "--prefetch"}};
+  EXPECT_THROW(Read(file, both), base::ConfigError);
+  EXPECT_TRUE(NeedsWorkers(Read(file, {{"loader.prefetch_factor", "4", "--prefetch"}})));
+}
+
 TEST(Read, AFlagWinsOverTheFileAndExpandsShortForms) {
   const Experiment experiment =
       Read("storage: hdd\nloader: {workers: 4}",
