@@ -51,6 +51,11 @@ def is_kept(promised, measured):
     return abs(promised - measured) <= KEPT_POINTS * max(1, 1 + measured)
 
 
+def settings_text(promise):
+    text = f"{promise['workers']}, {promise['prefetch_factor']}" if promise["workers"] else "0"
+    return text + (f", {promise['threads']} thread" if promise.get("threads") else "")
+
+
 def row(program, entry):
     watch, promise = entry["watch"], entry["watch"].get("promise")
     more, fewer, free_data, free_steps = gains(entry)
@@ -61,9 +66,7 @@ def row(program, entry):
     replays = watch["turns"]["replayed"]
     # The report says to keep the loader: no other worker count may gain much.
     promised, measured = (promise["promised_gain"], promise["gain"]) if promise else (0, max(0, more, fewer))
-    settings = f"{promise['workers']}, {promise['prefetch_factor']}" if promise else "keep"
-    if promise and promise.get("threads"):
-        settings += f", {promise['threads']} thread"
+    settings = settings_text(promise) if promise else "keep"
     text = (f"| {program} | {watch['workers']} | {watch.get('verdict', 'no advice')} | "
             f"{'right' if watch.get('verdict') in allowed else 'wrong: ' + ' or '.join(sorted(allowed))} | "
             f"{100 * more:+.0f} % | {100 * fewer:+.0f} % | {100 * free_data:+.0f} % | {100 * free_steps:+.0f} % | "
