@@ -266,13 +266,14 @@ cost::Pipeline GivenTo(const Experiment& experiment) {
 diagnose::Diagnosis DiagnosisOf(const Experiment& experiment, const trace::RunTrace& trace,
                                 const measure::Measurement& measurement,
                                 const cost::Pipeline& given) {
-  const cost::Pipeline fitted =
-      measure::Fit(trace, measurement, experiment, WithWaiting(given));
+  cost::Pipeline fitted = measure::Fit(trace, measurement, experiment, WithWaiting(given));
+  const auto memory = base::Tightest(base::ReadMemoryBounds());
+  if (memory) fitted.machine.free_memory = memory->free;
   diagnose::Predictor predict = diagnose::PredictByBounds;
   if (measure::Finished(measurement.result))
     predict = predict::PredictInVirtualTime(experiment, fitted, measurement, nullptr);
   diagnose::Offers offers{.presets = spec::ReadPresets(FindDataFolders()), .free_memory = {}};
-  if (const auto memory = base::Tightest(base::ReadMemoryBounds())) offers.free_memory = memory->free;
+  if (memory) offers.free_memory = memory->free;
   return diagnose::Diagnose(experiment, measurement, fitted, predict, {},
                             diagnose::PredictByBounds, offers);
 }

@@ -56,6 +56,7 @@ struct Machine {
   base::Duration burn_handover{};  ///< per burn of a worker with several threads: waking the others
 
   std::optional<SharedMemory> memory = {};  ///< absent: threads that copy do not hinder each other
+  std::optional<base::Bytes> free_memory = {};  ///< for workers and their batches; absent: unknown
 
   // The trainer's pool on a CPU that trains, under OMP_WAIT_POLICY=default. With passive, or with
   // more threads than processors, both are taken as absent.

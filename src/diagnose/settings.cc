@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "diagnose/enough.h"
 #include "diagnose/question.h"
@@ -18,16 +20,31 @@ double LeastThatCounts(const Variant& now, const Predictor& predict, const Thres
   return predict(now) * (1 + thresholds.gain_that_counts);
 }
 
+/// Of workers that wait: not more than the memory holds with their batches. It is rounded down to a power of
+/// two, so that what other programs allocate meanwhile hardly changes an answer.
+int MostThatFit(const Variant& s) {
+  constexpr std::int64_t kMost = 128;
+  const std::optional<base::Bytes>& free = s.pipeline.machine.free_memory;
+  if (!free || free->count <= 0) return kMost;
+  const spec::Loader& loader = s.settings.loader;
+  const cost::HandOver& hand_over = s.pipeline.hand_over;
+  const double batch = static_cast<double>(s.pipeline.samples.prepared.count) * static_cast<double>(loader.batch_size);
+  const double each = static_cast<double>(loader.prefetch_factor) * batch +
+                      (hand_over.processes ? static_cast<double>(hand_over.worker_memory.count) : 0);
+  const auto room = static_cast<double>(std::bit_floor(static_cast<std::uint64_t>(free->count)));
+  return static_cast<int>(std::min(static_cast<double>(kMost), room / (s.settings.accelerators * std::max(1.0, each))));
+}
+
 }  // namespace
 
 int MostWorkers(const Variant& s) {
-  constexpr int kMostThatWait = 128;
   constexpr double kGrows = 1.01;
+  const int most_that_wait = MostThatFit(s);
   const double cores = std::clamp(std::floor(s.cores() / s.settings.accelerators), 1.0, 1e6);
   int most = std::max(static_cast<int>(cores), 4 * s.settings.loader.workers);
   double rate = PredictByBounds(Workers(s, most).change(s));
-  while (most < kMostThatWait) {
-    const int more = std::min(2 * most, kMostThatWait);
+  while (most < most_that_wait) {
+    const int more = std::min(2 * most, most_that_wait);
     const double grown = PredictByBounds(Workers(s, more).change(s));
     if (!(grown > kGrows * rate)) break;
     most = more;

@@ -21,7 +21,7 @@ struct Setting {
 
 /// The most workers of an accelerator that are worth a look: max(its share of the cores, 4 × now), at
 /// least 1 (design section 2), and where workers wait, which needs no core, as many (up to 128) as gain
-/// by bounds. What counts as a setting is the same: where more gain, so do some of the first.
+/// by bounds and fit into memory. What counts as a setting is the same: where more gain, so do some of the first.
 int MostWorkers(const Variant& now);
 
 Setting Workers(const Variant& now, int workers);

@@ -17,17 +17,6 @@ namespace {
 
 using spec::Experiment;
 
-/// The memory that a run would have.
-std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
-  if (!basis.profile_is_named) return base::Tightest(basis.memory_here);
-  const auto& memory = basis.profile.figures.memory;
-  if (!memory) return std::nullopt;
-  base::MemoryBound bound;
-  bound.name = "machine profile " + basis.profile.reference;
-  bound.free = memory->value;
-  return bound;
-}
-
 /// The experiment on the device that was chosen for it; of the noise that was asked for, no more is
 /// warned of.
 Experiment OnChosenDevice(Experiment experiment, const Resolved& resolved, const Basis& basis) {

@@ -140,6 +140,7 @@ void Lookup::FindCores() {
 
 void Lookup::FindHost() {
   cost::SetHost(basis_.profile, asked_, out_.pipeline);
+  if (const auto memory = MemoryBoundOf(basis_)) out_.pipeline.machine.free_memory = memory->free;
   const std::vector<std::string> prepared{"dataset.shape", "dataset.dtype"};
   if (asked_.loader.HasProcesses() && !basis_.profile.figures.process_send_batch &&
       !(asked_.loader.send && asked_.loader.receive)) {
@@ -410,6 +411,16 @@ void Lookup::FindDevice() {
 }
 
 }  // namespace
+
+std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis) {
+  if (!basis.profile_is_named) return base::Tightest(basis.memory_here);
+  const auto& memory = basis.profile.figures.memory;
+  if (!memory) return std::nullopt;
+  base::MemoryBound bound;
+  bound.name = "machine profile " + basis.profile.reference;
+  bound.free = memory->value;
+  return bound;
+}
 
 bool MeasuredRun::SameIn(const spec::Experiment& experiment,
                          const std::vector<std::string>& paths) const {

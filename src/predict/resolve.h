@@ -29,6 +29,9 @@ struct Resolved {
   std::vector<measure::Warning> warnings;
 };
 
+/// The memory that a run would have: this machine's, or a named profile's.
+std::optional<base::MemoryBound> MemoryBoundOf(const Basis& basis);
+
 /// Throws base::ConfigError, with the remedy, for a part of unknown cost.
 Resolved Resolve(const spec::Experiment& experiment, const Basis& basis);
 

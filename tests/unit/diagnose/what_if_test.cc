@@ -12,9 +12,12 @@
 namespace pipesim::diagnose::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 using ::testing::Not;
 using ::testing::Pair;
 
@@ -352,6 +355,18 @@ TEST(EnoughWorkers, OnesThatWaitMayBeManyTimesTheCores) {
   }
 }
 
+TEST(EnoughWorkers, OnesThatWaitAreNoMoreThanFitIntoMemory) {
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Wait(2000 * kMs).Build();
+  EXPECT_EQ(MostWorkers(run.Now()), 128);
+  Variant small = run.Now();
+  const std::int64_t batch = small.pipeline.samples.prepared.count * 256;
+  small.pipeline.machine.free_memory = base::Bytes{2 * batch * 24};
+  EXPECT_THAT(MostWorkers(small), AllOf(Ge(12), Le(24)));
+  small.pipeline.hand_over.processes = true;
+  small.pipeline.hand_over.worker_memory = {2 * batch};
+  EXPECT_THAT(MostWorkers(small), AllOf(Ge(6), Le(12)));
+}
+
 TEST(EnoughWorkers, OnesThatBurnAreNoMoreThanTheCores) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Burn(90 * kMs).Build();
   EXPECT_EQ(MostWorkers(run.Now()), 2);
@@ -371,9 +386,9 @@ TEST(Recommendation, IsNoCommandThatGainsNothing) {
 TEST(FewerThreads, OfProcessesNoneMayBeFaster) {
   MadeRun run = RunBuilder::OnCpu(1 * kMs, 1).Workers(2).Cores(2).Burn(0.5 * kMs).Efficiency(0.5).Build();
   const auto texts = [](const Variant& now) {
-    std::vector<std::string> texts;
-    for (const Setting& setting : FewerThreads(now)) texts.push_back(setting.text);
-    return texts;
+    std::vector<std::string> found;
+    for (const Setting& setting : FewerThreads(now)) found.push_back(setting.text);
+    return found;
   };
   EXPECT_THAT(texts(run.Now()), Not(Contains("workers 2 to 0")));
   Variant processes = run.Now();
