@@ -78,6 +78,7 @@ struct EnoughWorkers {
   int prefetch_factor = 2;
   double share_of_best = 0;
   std::int64_t bytes_per_worker = 0;  ///< of finished batches that each keeps in memory
+  bool more_may_gain = false;         ///< more would by bounds, and were not looked at (MostWorkers)
 };
 
 enum class Full { kYes, kNo, kUnsure, kUnknown };

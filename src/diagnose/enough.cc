@@ -159,7 +159,12 @@ std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   const auto least = std::min_element(found.begin(), found.end(), [](const Found& a, const Found& b) {
     return Batches(a.count.workers, a.variant) < Batches(b.count.workers, b.variant);
   });
-  return EnoughOf(q, least->variant.settings.loader.prefetch_factor, least->count, best);
+  EnoughWorkers enough =
+      EnoughOf(q, least->variant.settings.loader.prefetch_factor, least->count, best);
+  const double beyond = PredictByBounds(WithWorkers(least->variant, 2 * most));
+  enough.more_may_gain =
+      enough.workers >= share * most && share * beyond > PredictByBounds(WithWorkers(least->variant, most));
+  return enough;
 }
 
 }  // namespace pipesim::diagnose

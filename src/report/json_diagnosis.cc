@@ -100,7 +100,8 @@ Document EnoughValue(const std::optional<diagnose::EnoughWorkers>& enough) {
   return {{"workers", enough->workers},
           {"prefetch_factor", enough->prefetch_factor},
           {"share_of_best", NumberValue(enough->share_of_best)},
-          {"bytes_per_worker", enough->bytes_per_worker}};
+          {"bytes_per_worker", enough->bytes_per_worker},
+          {"more_may_gain", enough->more_may_gain}};
 }
 
 Document ObservedValue(const std::optional<diagnose::ObservedCheck>& observed) {

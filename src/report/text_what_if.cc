@@ -153,6 +153,7 @@ std::string EnoughText(const Sheet& sheet, View enough) {
   const bool as_now = workers == now && (workers == 0 || prefetch == prefetch_now);
   if (as_now) line += ", as now";
   const std::string share = Percent(enough.At("share_of_best").NumberOr(0));
+  if (enough.At("more_may_gain").IsTrue()) return line + "; more may gain and were not looked at.";
   if (share == "100 %") return line + "; more workers add nothing.";
   line += (as_now ? ", reach " : " reach ") + share + " of the best";
   const bool more = now > workers || now * prefetch_now > workers * prefetch;

@@ -131,9 +131,11 @@ std::optional<double> BytesPerSecondOf(int threads, const RunState& run, base::B
 std::optional<double> CopyingSpeedup(const RunState& run, int threads) {
   if (threads < 2 || run.pool.batch_bytes() < kBeyondCaches) return std::nullopt;
   const base::Bytes part = PartOf(run.pool, threads);
-  const auto alone = BytesPerSecondOf(1, run, part);
-  const auto together = alone ? BytesPerSecondOf(threads, run, part) : std::nullopt;
-  return together ? std::optional(*together / *alone) : std::nullopt;
+  // One alone varies most: it is measured before the others and after them.
+  const auto before = BytesPerSecondOf(1, run, part);
+  const auto together = before ? BytesPerSecondOf(threads, run, part) : std::nullopt;
+  const auto after = together ? BytesPerSecondOf(1, run, part) : std::nullopt;
+  return after ? std::optional(2 * *together / (*before + *after)) : std::nullopt;
 }
 
 }  // namespace pipesim::engine::threaded

@@ -350,6 +350,7 @@ TEST(EnoughWorkers, OnesThatWaitMayBeManyTimesTheCores) {
     const Diagnosis d = run.DiagnoseBy(PredictByBounds);
     ASSERT_TRUE(d.enough) << now;
     EXPECT_EQ(d.enough->workers, 9) << now;
+    EXPECT_FALSE(d.enough->more_may_gain) << now;
     EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound) << now;
     EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "9"))) << now;
   }
@@ -358,6 +359,8 @@ TEST(EnoughWorkers, OnesThatWaitMayBeManyTimesTheCores) {
 TEST(EnoughWorkers, OnesThatWaitAreNoMoreThanFitIntoMemory) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Wait(2000 * kMs).Build();
   EXPECT_EQ(MostWorkers(run.Now()), 128);
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).enough->workers, 127);  // 99 % of what 128 reach
+  EXPECT_TRUE(run.DiagnoseBy(PredictByBounds).enough->more_may_gain);
   Variant small = run.Now();
   const std::int64_t batch = small.pipeline.samples.prepared.count * 256;
   small.pipeline.machine.free_memory = base::Bytes{2 * batch * 24};
