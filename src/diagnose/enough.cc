@@ -20,6 +20,7 @@ class WorkerSearch {
   std::optional<WorkerCount> Fewest(int fewest, int most) {
     if (!FindBounds(fewest, std::max(fewest, most))) return std::nullopt;
     PredictUntilEnough();
+    FindPeak();
     if (!(best_ > 0)) return std::nullopt;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
       Attempt& attempt = attempts_[i];
@@ -63,6 +64,22 @@ class WorkerSearch {
       attempt.rate = RateOf(attempt.workers);
       best_ = std::max(best_, *attempt.rate);
       if (*attempt.rate >= share_ * best_bound_) return;
+    }
+  }
+
+  /// Starting many workers, and their contention, can make fewer of them faster than their bounds tell: looks at
+  /// those that may be the best until the rate has fallen three times in a row.
+  void FindPeak() {
+    constexpr int kPastThePeak = 3;
+    double last = 0;
+    int falls = 0;
+    for (Attempt& attempt : attempts_) {
+      if (attempt.bound <= best_) continue;
+      if (!attempt.rate) attempt.rate = RateOf(attempt.workers);
+      falls = *attempt.rate < last ? falls + 1 : 0;
+      if (falls == kPastThePeak) return;
+      last = *attempt.rate;
+      best_ = std::max(best_, last);
     }
   }
 

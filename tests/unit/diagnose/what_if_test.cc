@@ -356,6 +356,18 @@ TEST(EnoughWorkers, OnesThatWaitMayBeManyTimesTheCores) {
   }
 }
 
+TEST(EnoughWorkers, AFewMayBeFasterThanTheManyOfTheBestBound) {
+  // Each costs an epoch its start, so that three are the best of the nine that would keep up.
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Wait(90 * kMs).Build();
+  const Diagnosis d = run.DiagnoseBy([](const Variant& v) {
+    const int workers = v.settings.loader.workers;
+    return PredictByBounds(v) / (1 + (workers > 3 ? workers - 3 : 0));
+  });
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.enough->workers, 3);
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "3")));
+}
+
 TEST(EnoughWorkers, OnesThatWaitAreNoMoreThanFitIntoMemory) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Wait(2000 * kMs).Build();
   EXPECT_EQ(MostWorkers(run.Now()), 128);
