@@ -71,6 +71,7 @@ class WorkerSearch {
   /// those that may be the best until the rate has fallen three times in a row.
   void FindPeak() {
     constexpr int kPastThePeak = 3;
+    if (best_ >= share_ * best_bound_) return;
     double last = 0;
     int falls = 0;
     for (Attempt& attempt : attempts_) {
