@@ -70,6 +70,11 @@ void AddSettingGain(Clauses& clauses, const Findings& found) {
                      {}});
 }
 
+void AddReceiving(Clauses& clauses, const measure::Consumer& consumer) {
+  AddShare(clauses, "consumer.receive_s", consumer.receive_s.value_or(0), consumer.wall_s,
+           "taking batches over takes", "of each step");
+}
+
 void AddHostWork(Clauses& clauses, const measure::Measurement& m) {
   AddShare(clauses, "consumer.host_s", m.consumer.host_s, m.consumer.wall_s,
            "the host's own work takes", "of each step");

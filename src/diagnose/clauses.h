@@ -30,6 +30,8 @@ void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<st
              std::string_view before);
 /// The gain of the decision's setting.
 void AddSettingGain(Clauses& clauses, const Findings& findings);
+/// Taking batches over from worker processes, as a share of each step.
+void AddReceiving(Clauses& clauses, const measure::Consumer& consumer);
 /// The host's own work, as a share of each step.
 void AddHostWork(Clauses& clauses, const measure::Measurement& measurement);
 

@@ -131,8 +131,9 @@ std::vector<Setting> OtherLoaderSettings(const Variant& s) {
 
 std::optional<Setting> MoreWorkers(const Variant& s, const Predictor& predict, double share) {
   const int workers = s.settings.loader.workers;
-  const auto found = FewestWorkers(s, workers + 1, MostWorkers(s), predict, share);
-  if (!found || MostWorkers(s) <= workers) return std::nullopt;
+  const int most = MostWorkers(s);
+  const auto found = FewestWorkers(s, workers + 1, most, predict, share);
+  if (!found || most <= workers) return std::nullopt;
   return Workers(s, found->workers);
 }
 

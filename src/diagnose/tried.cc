@@ -148,7 +148,8 @@ std::optional<std::pair<Verdict, Setting>> DecidingSetting(std::string_view chan
     if (setting.text == change) return std::pair(Verdict::kCpuContention, std::move(setting));
   const spec::Loader& loader = now.settings.loader;
   std::vector<Setting> settings;
-  for (int workers = loader.workers + 1; workers <= MostWorkers(now); ++workers)
+  const int most = MostWorkers(now);
+  for (int workers = loader.workers + 1; workers <= most; ++workers)
     settings.push_back(Workers(now, workers));
   for (const int factor : {2, 4})
     if (auto deeper = Prefetch(now, factor * loader.prefetch_factor)) settings.push_back(*deeper);

@@ -57,8 +57,7 @@ Clauses EvidenceOf(const Findings& found) {
   const Question& q = found.question;
   const auto& c = q.measurement.consumer;
   if (WithoutWorkers(found)) {
-    AddShare(clauses, "consumer.receive_s", c.receive_s.value_or(0), c.wall_s, "taking batches over takes",
-             "of each step");
+    AddReceiving(clauses, c);
     AddSettingGain(clauses, found);
     return clauses;
   }

@@ -19,8 +19,7 @@ Clauses EvidenceOf(const Findings& found) {
   Clauses clauses;
   const measure::Consumer& consumer = found.question.measurement.consumer;
   if (Receives(consumer))
-    AddShare(clauses, "consumer.receive_s", *consumer.receive_s, consumer.wall_s,
-             "taking batches over takes", "of each step");
+    AddReceiving(clauses, consumer);
   else
     AddHostWork(clauses, found.question.measurement);
   return clauses;
