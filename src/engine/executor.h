@@ -38,6 +38,9 @@ struct RunControl {
   /// Only measure::MeasureForVerdict is asked for: the virtual engine leaves out the series of
   /// steps (TraceOptions::step_series).
   bool for_verdict = false;
+  /// About how long the run lasts, rather too short: where known, the virtual engine's buckets need not
+  /// grow to their width one by one (TraceOptions::lasts).
+  base::Duration lasts{};
   /// Called once when the measured part is over, with its trace, while loading is parked; the
   /// consumer's thread waits for the answer. What the plan names is then tried before the run ends
   /// (RunTrace::probes); nullopt: nothing. Empty: the run ends at once. Not of predictions.

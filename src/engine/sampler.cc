@@ -70,7 +70,8 @@ Sampler::Epoch Sampler::EpochOrder(std::int64_t epoch) const {
 
 Sampler::Epoch Sampler::WholeEpochOrder(std::int64_t epoch, int rank) const {
   Epoch order = EpochOrder(epoch);
-  order.order_.Tabulate();
+  const bool order_matters = !AllAlike() || storage_.HasCache();
+  if (order_matters) order.order_.Tabulate();
   order.rank_ = rank;
   order.ranks_ = accelerators_;
   order.samples_ = samples_;

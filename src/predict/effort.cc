@@ -1,5 +1,6 @@
 #include "predict/effort.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cost/sample_cache.h"
@@ -58,6 +59,16 @@ double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pi
   return SecondsOfFilling(experiment, pipeline) + static_cast<double>(events) * kEvent_s +
          experiment.run.accelerators * static_cast<double>(steps) *
              SecondsOfDraws(experiment, pipeline);
+}
+
+base::Duration LeastDuration(const spec::Experiment& experiment, double most_per_s) {
+  // The last batch of an epoch may be small, and drawn costs below their mean.
+  constexpr double kRatherTooShort = 0.5, kLongest_s = 1e8;
+  const auto steps = static_cast<double>(experiment.run.steps.value_or(0));
+  const double samples = steps * experiment.run.accelerators *
+                         static_cast<double>(experiment.loader.batch_size);
+  if (!(most_per_s > 0)) return {};
+  return base::FromSeconds(std::min(kLongest_s, kRatherTooShort * samples / most_per_s));
 }
 
 }  // namespace pipesim::predict

@@ -19,4 +19,7 @@ double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& p
 double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                     std::int64_t steps, std::int64_t events);
 
+/// About how long the steps that are asked for take at least, at a rate below `most_per_s` samples/s.
+base::Duration LeastDuration(const spec::Experiment& experiment, double most_per_s);
+
 }  // namespace pipesim::predict

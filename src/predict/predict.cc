@@ -163,8 +163,10 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
                   .shares_cores = diagnose::Oversubscribed(variant),
                   .most_per_s = diagnose::PredictByBounds(variant)};
   // Steps and epochs end a run by themselves.
-  if (!automatic && !run.duration && (!precision || run.barrier))
+  if (!automatic && !run.duration && (!precision || run.barrier)) {
+    control.lasts = LeastDuration(chosen, goal.most_per_s);
     return executor.Run(chosen, resolved.pipeline, control);
+  }
   control.enough = [&](const trace::RunTrace& trace,
                        base::Instant now) -> std::optional<trace::EndReason> {
     if (automatic) return LongEnough(trace, now, exact, goal);

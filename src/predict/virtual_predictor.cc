@@ -219,6 +219,7 @@ class VirtualPredictor {
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
+    control.lasts = LeastDuration(experiment, diagnose::PredictByBounds(variant));
     const std::int64_t before = executor_->Events();
     const auto trace =
         std::make_shared<const trace::RunTrace>(executor_->Run(experiment, pipeline, control));

@@ -81,10 +81,22 @@ class ParsedFiles {
     }
     return kept;
   }
+  /// A model by its name or path, and the folder where that is looked for first.
+  std::shared_ptr<const ModelFile> Model(const std::string& text, const fs::path& beside) {
+    const std::lock_guard lock(mutex_);
+    const auto kept = models_.find({beside, text});
+    return kept == models_.end() ? nullptr : kept->second;
+  }
+  void Keep(const std::string& text, const fs::path& beside,
+            std::shared_ptr<const ModelFile> model) {
+    const std::lock_guard lock(mutex_);
+    models_.emplace(std::pair(beside, text), std::move(model));
+  }
 
  private:
   std::mutex mutex_;
   std::map<std::pair<fs::path, Origin>, std::shared_ptr<const File>> files_;
+  std::map<std::pair<fs::path, std::string>, std::shared_ptr<const ModelFile>> models_;
 };
 
 DataFolders ReadingOnce(DataFolders folders) {
@@ -145,6 +157,14 @@ std::optional<DataFile> DataFiles::Load(Reading& reading, DataKind kind, const s
   }
   if (!good) return std::nullopt;
   return file;
+}
+
+std::shared_ptr<const ModelFile> DataFiles::KnownModel(const std::string& text) const {
+  return folders_.parsed ? folders_.parsed->Model(text, beside_) : nullptr;
+}
+
+void DataFiles::Keep(const std::string& text, std::shared_ptr<const ModelFile> model) const {
+  if (folders_.parsed) folders_.parsed->Keep(text, beside_, std::move(model));
 }
 
 fs::path DataFiles::Resolve(const std::string& text, Origin origin) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "spec/read.h"
 
 namespace pipesim::spec {
+
+struct ModelFile;
 
 enum class DataKind { kModel, kStorage, kDevice, kMachine };
 
@@ -30,6 +33,10 @@ class DataFiles {
   /// .json). On failure adds a problem at `place` to `reading` and returns nullopt.
   std::optional<DataFile> Load(Reading& reading, DataKind kind, const std::string& text,
                                const Place& place) const;
+  /// What `text`, a model file, said when it was kept; nullptr: it was not.
+  std::shared_ptr<const ModelFile> KnownModel(const std::string& text) const;
+  /// For further reads, where the folders keep what was read.
+  void Keep(const std::string& text, std::shared_ptr<const ModelFile> model) const;
   /// An absolute path: relative ones start at the experiment file's folder where `text` came from
   /// the file, else at the working folder.
   std::filesystem::path Resolve(const std::string& text, Origin origin) const;

@@ -47,7 +47,7 @@ void TakeLayers(Reading& reading, const Node& layers, const std::string& path, M
   input.whole = input.good && reading.problem_count() == before;
 }
 
-ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::string& name,
+ModelInput OpenModelFile(Reading& reading, const DataFiles& files, const std::string& name,
                          const Place& place, Model& out) {
   ModelInput input;
   const auto loaded = files.Load(reading, DataKind::kModel, name, place);
@@ -68,6 +68,19 @@ ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::st
     return input;
   }
   TakeLayers(reading, *layers, "model " + out.name + ".layers", out, input);
+  return input;
+}
+
+ModelInput ReadModelFile(Reading& reading, const DataFiles& files, const std::string& name,
+                         const Place& place, Model& out) {
+  if (const auto known = files.KnownModel(name)) {
+    out = known->model;
+    return known->input;
+  }
+  const std::size_t before = reading.problem_count();
+  ModelInput input = OpenModelFile(reading, files, name, place, out);
+  if (reading.problem_count() == before)
+    files.Keep(name, std::make_shared<const ModelFile>(ModelFile{out, input}));
   return input;
 }
 

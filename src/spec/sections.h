@@ -22,6 +22,12 @@ struct ModelInput {
   bool whole = false;  ///< and each of them could be read
 };
 
+/// What a model file says, all of which could be read.
+struct ModelFile {
+  Model model;
+  ModelInput input;
+};
+
 ModelInput ReadModel(Reading& reading, const DataFiles& files, const Node& section,
                      Experiment& out);
 /// `natural`: the model's defaults, overridden by the user's settings.

@@ -20,12 +20,6 @@ double Count(Duration duration) { return static_cast<double>(duration.count()); 
 
 }  // namespace
 
-Duration ContendedUntil(const Span& span, Instant at) {
-  if (at == span.end || span.contended == Duration::zero()) return span.contended;
-  const double per_ns = Count(span.contended) / Count(span.end - span.begin);
-  return Duration(std::llround(per_ns * Count(at - span.begin)));
-}
-
 TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions& options)
     : max_buckets_(options.max_buckets),
       keep_spans_(options.keep_spans),
@@ -37,6 +31,7 @@ TraceBuilder::TraceBuilder(Instant begin, std::uint64_t seed, const TraceOptions
   if (keep_first_) device_steps_.KeepFirst();
   trace_.begin = trace_.end = trace_.bucket_origin = begin;
   trace_.bucket_width = kFirstWidth;
+  MakeBucketsFor(begin + options.lasts);
   if (keep_spans_) trace_.first_spans.reserve(kSpanBatches * kUsualSpans);
 }
 
@@ -165,8 +160,12 @@ TraceBuilder::Slot& TraceBuilder::MakeSlot(Role role, std::uint16_t index) {
   std::vector<Slot>& slots = slots_[static_cast<std::size_t>(role)];
   if (slots.size() <= index) slots.resize(index + std::size_t{1});
   slots[index].place = trace_.threads.size();
-  trace_.threads.push_back(
-      {.role = role, .index = index, .begin = Instant::max(), .end = trace_.begin, .times = {}});
+  trace_.threads.push_back({.role = role,
+                            .index = index,
+                            .begin = Instant::max(),
+                            .end = trace_.begin,
+                            .times = {},
+                            .repeated = {}});
   return slots[index];
 }
 

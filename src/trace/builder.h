@@ -19,6 +19,9 @@ struct TraceOptions {
   /// Buckets start 1 ms wide and double in width when all of these (a power of two up to
   /// kMaxBuckets) are full.
   std::size_t max_buckets = kMaxBuckets;
+  /// About how long the run lasts: buckets start as wide as if it were over. Too long makes them wider
+  /// than they would become.
+  base::Duration lasts{};
   /// Fill RunTrace::first_spans and last_spans. Costs 5 to 25 % of a prediction's time.
   bool keep_spans = false;
   /// Record no more than the throughput needs: the progress, the waits of threads, the device's time and
@@ -146,7 +149,7 @@ class TraceBuilder final : public SpanSink {
   template <class MaybeConstPeriod, class Visit>
   void ForEachReservoir(MaybeConstPeriod& period, const Visit& visit);
   void RepeatTimes(const Period& period, const Repetition& repetition);
-  void RepeatTimes(ThreadTotals& totals, const PeriodThread& thread, const Repetition& repetition);
+  void WriteToBuckets(ThreadTotals& totals, const RepeatedTime& stretch);
   void Keep(const Checkpoint& checkpoint) {
     KeepCheckpoint(checkpoint, trace_.checkpoint_stride, trace_.progress,
                    keep_first_ ? &trace_.first_progress : nullptr);

@@ -59,6 +59,7 @@ std::optional<RunTrace> FirstSteps(const RunTrace& trace, std::int64_t steps) {
       const auto count = std::min<std::ptrdiff_t>(std::ssize(times), buckets + 1);
       kept.times[state].assign(times.begin(), times.begin() + count);
     }
+    kept.repeated = thread.repeated;
   }
   return first;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "trace/run_trace.h"
@@ -79,33 +80,11 @@ struct PeriodEpochs {
   std::vector<EpochRecord> begun;  ///< else
 };
 
-/// The part of a span's `contended` that lies before `at`, a moment of the span. Contention is
-/// spread evenly; its running total is what is rounded, so that the parts add up exactly and none
-/// exceeds its time.
-base::Duration ContendedUntil(const Span& span, base::Instant at);
-
-/// The spans of one thread, one after the other, and its time in each state until each of them.
-struct PeriodThread {
-  Role role{};
-  std::uint16_t thread = 0;
-  std::vector<Span> spans;
-  std::vector<State> states;                      ///< in which it is, kContended among them
-  std::array<std::size_t, kStateCount> column{};  ///< the place of each state in `states`
-  std::vector<base::Duration> so_far;  ///< of `states` before each span, and after the last one
-
-  /// The time in each of `states` in the first `since` of what begins with the first span and
-  /// repeats itself every `length`.
-  void SumUntil(base::Duration since, base::Duration length,
-                std::array<base::Duration, kStateCount>& sums) const;
-  /// Adds the part of `span` until `at`.
-  void AddUntil(const Span& span, base::Instant at, base::Duration* times) const;
-};
-
 struct Period {
   bool whole = true;  ///< false: it had too many records, or spans of one thread overlap
   StepMark begin, length;
   std::vector<Span> spans;  ///< as they came; once noted, those of `threads`
-  std::vector<PeriodThread> threads;
+  std::vector<std::shared_ptr<const PeriodThread>> threads;
   base::Instant last;           ///< the latest end of a span
   std::vector<StepMark> steps;  ///< since `begin`
   std::size_t epochs_before = 0;

@@ -2,7 +2,7 @@
 // ones all at once. Everything kept is a sum of integers, or is kept by the key of its step or
 // batch alone, so the result is the same as from single records.
 #include <algorithm>
-#include <array>
+#include <memory>
 #include <utility>
 
 #include "trace/builder.h"
@@ -15,27 +15,9 @@ using base::Instant;
 namespace {
 // 16 MiB of spans: some ten thousand batches. A longer period is hardly ever repeated.
 constexpr std::size_t kMostNotedSpans = std::size_t{1} << 18;
-
-void AddSums(PeriodThread& thread) {
-  std::array<bool, kStateCount> seen{};
-  const auto see = [&](State state) {
-    const auto index = static_cast<std::size_t>(state);
-    if (std::exchange(seen[index], true)) return;
-    thread.column[index] = thread.states.size();
-    thread.states.push_back(state);
-  };
-  for (const Span& span : thread.spans) {
-    see(span.state);
-    if (span.contended > Duration::zero()) see(State::kContended);
-  }
-  const std::size_t states = thread.states.size();
-  thread.so_far.assign((thread.spans.size() + 1) * states, Duration::zero());
-  for (std::size_t i = 0; i < thread.spans.size(); ++i) {
-    const auto before = thread.so_far.begin() + static_cast<std::ptrdiff_t>(i * states);
-    std::copy_n(before, states, before + static_cast<std::ptrdiff_t>(states));
-    thread.AddUntil(thread.spans[i], thread.spans[i].end, &thread.so_far[(i + 1) * states]);
-  }
-}
+/// Stretches of a thread that are looked at whenever its time is asked for. A run that skips periods in
+/// each of many epochs has more.
+constexpr std::size_t kMostRepeated = 4;
 
 /// Whether a thread's spans follow each other, those of the next repetition included.
 bool Follow(const std::vector<Span>& spans, Duration length) {
@@ -49,18 +31,15 @@ void SortByThread(Period& period) {
   std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
     return std::pair(a.role, a.thread) < std::pair(b.role, b.thread);
   });
-  for (const Span& span : spans) {
-    const bool first = period.threads.empty();
-    if (first || period.threads.back().role != span.role ||
-        period.threads.back().thread != span.thread)
-      period.threads.push_back(
-          {.role = span.role, .thread = span.thread, .spans = {}, .states = {}, .so_far = {}});
-    period.threads.back().spans.push_back(span);
-    period.last = first ? span.end : std::max(period.last, span.end);
-  }
-  for (PeriodThread& thread : period.threads) {
-    AddSums(thread);
-    period.whole = period.whole && Follow(thread.spans, period.length.done);
+  for (auto begin = spans.begin(); begin != spans.end();) {
+    const auto end = std::find_if(begin, spans.end(), [begin](const Span& span) {
+      return span.role != begin->role || span.thread != begin->thread;
+    });
+    std::vector<Span> own(begin, end);
+    period.last = period.threads.empty() ? own.back().end : std::max(period.last, own.back().end);
+    period.whole = period.whole && Follow(own, period.length.done);
+    period.threads.push_back(std::make_shared<const PeriodThread>(std::move(own)));
+    begin = end;
   }
 }
 
@@ -76,26 +55,6 @@ EpochRecord Difference(const EpochRecord& after, const EpochRecord& before) {
 }
 
 }  // namespace
-
-void PeriodThread::AddUntil(const Span& span, Instant at, Duration* times) const {
-  const Duration contended = ContendedUntil(span, at);
-  times[column[static_cast<std::size_t>(span.state)]] += at - span.begin - contended;
-  if (contended > Duration::zero())
-    times[column[static_cast<std::size_t>(State::kContended)]] += contended;
-}
-
-void PeriodThread::SumUntil(Duration since, Duration length,
-                            std::array<Duration, kStateCount>& sums) const {
-  const std::int64_t periods = since / length;
-  const Instant at = spans.front().begin + since % length;
-  const auto next = std::partition_point(spans.begin(), spans.end(),
-                                         [at](const Span& span) { return span.end <= at; });
-  const Duration* in_part = &so_far[static_cast<std::size_t>(next - spans.begin()) * states.size()];
-  const Duration* in_whole = &so_far[spans.size() * states.size()];
-  for (std::size_t state = 0; state < states.size(); ++state)
-    sums[state] = in_whole[state] * periods + in_part[state];
-  if (next != spans.end() && next->begin < at) AddUntil(*next, at, sums.data());
-}
 
 template <class MaybeConstPeriod, class Visit>
 void TraceBuilder::ForEachReservoir(MaybeConstPeriod& period, const Visit& visit) {
@@ -151,31 +110,34 @@ void TraceBuilder::Repeat(const Period& period, std::int64_t times) {
 
 void TraceBuilder::RepeatTimes(const Period& period, const Repetition& repetition) {
   MakeBucketsFor(period.last + repetition.Later(repetition.times - 1));
-  for (const PeriodThread& thread : period.threads)
-    RepeatTimes(trace_.threads[SlotOf(thread.role, thread.thread).place], thread, repetition);
+  for (const auto& thread : period.threads) {
+    const Span& first = thread->spans().front();
+    ThreadTotals& totals = trace_.threads[SlotOf(first.role, first.thread).place];
+    if (totals.repeated.size() == kMostRepeated) {
+      WriteToBuckets(totals, totals.repeated.front());
+      totals.repeated.erase(totals.repeated.begin());
+    }
+    const Instant end = thread->spans().back().end + repetition.Later(repetition.times - 1);
+    totals.repeated.push_back({.period = thread,
+                               .length = repetition.length.done,
+                               .begin = first.begin + repetition.Later(0),
+                               .end = end});
+    totals.end = std::max(totals.end, end);
+  }
 }
 
-// A bucket's share is the difference of the sums until its two borders, so that the work does not
-// depend on how many periods a bucket holds.
-void TraceBuilder::RepeatTimes(ThreadTotals& totals, const PeriodThread& thread,
-                               const Repetition& repetition) {
-  const Instant begin = thread.spans.front().begin + repetition.Later(0),
-                end = thread.spans.back().end + repetition.Later(repetition.times - 1);
-  const std::size_t states = thread.states.size();
-  std::array<Duration, kStateCount> before{}, until{};
-  std::size_t bucket = BucketOf(begin);
-  Instant at = begin;
-  for (; at < end; ++bucket) {
+void TraceBuilder::WriteToBuckets(ThreadTotals& totals, const RepeatedTime& stretch) {
+  std::size_t bucket = BucketOf(stretch.begin);
+  for (Instant at = stretch.begin; at < stretch.end; ++bucket) {
     const Instant border =
         trace_.bucket_origin + trace_.bucket_width * (static_cast<std::int64_t>(bucket) + 1);
-    at = std::min(border, end);
-    thread.SumUntil(at - begin, repetition.length.done, until);
-    for (std::size_t state = 0; state < states; ++state)
-      if (until[state] > before[state])
-        TimeAt(totals, bucket, thread.states[state]) += until[state] - before[state];
-    before = until;
+    const Instant until = std::min(border, stretch.end);
+    for (const State state : stretch.period->states()) {
+      const Duration time = stretch.TimeIn(state, at, until);
+      if (time > Duration::zero()) TimeAt(totals, bucket, state) += time;
+    }
+    at = until;
   }
-  totals.end = std::max(totals.end, end);
 }
 
 // The ranks of all keys are looked at once for all reservoirs, in blocks, since what the reservoirs

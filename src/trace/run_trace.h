@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "spec/device_id.h"
 #include "trace/probes.h"
+#include "trace/repeated_time.h"
 #include "trace/span.h"
 
 namespace pipesim::trace {
@@ -22,7 +23,8 @@ namespace pipesim::trace {
 inline constexpr std::size_t kMaxBuckets = 4096;
 
 /// Time per state and bucket; bucket i covers [origin + i × width, + width). Time before the origin
-/// is not counted.
+/// is not counted. A thread's time in a bucket is that in `times` and that of the stretches of
+/// `repeated`: read it by TimeIn and TimesPerBucket.
 struct ThreadTotals {
   Role role = Role::kConsumer;
   std::uint16_t index = 0;
@@ -30,6 +32,7 @@ struct ThreadTotals {
   /// By state, then bucket. Each vector ends at or after the last bucket with time in its state;
   /// states that the thread never enters take no memory.
   std::array<std::vector<base::Duration>, kStateCount> times;
+  std::vector<RepeatedTime> repeated;  ///< a few, in order; not in `times`
 };
 
 /// The consumer's progress at the end of a step. Every stride-th step is kept; at 4,096 the stride
@@ -243,5 +246,9 @@ base::Duration TimeIn(const RunTrace& trace, const ThreadTotals& thread, State s
                       base::Instant from, base::Instant to);
 base::Duration TimeIn(const RunTrace& trace, Role role, State state, base::Instant from,
                       base::Instant to);
+
+/// By bucket, up to the last one that is not zero.
+std::vector<base::Duration> TimesPerBucket(const RunTrace& trace, const ThreadTotals& thread,
+                                           State state);
 
 }  // namespace pipesim::trace

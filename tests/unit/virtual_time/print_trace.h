@@ -22,12 +22,14 @@ inline std::string Print(const trace::Checkpoint& mark) {
                      mark.loaded);
 }
 
-inline std::string Print(const trace::ThreadTotals& thread) {
+inline std::string Print(const trace::RunTrace& trace, const trace::ThreadTotals& thread) {
   std::string text = fmt::format("\nthread {} {} {} {}", static_cast<int>(thread.role),
                                  thread.index, Ns(thread.begin), Ns(thread.end));
-  for (const auto& times : thread.times) {
+  for (std::size_t state = 0; state < trace::kStateCount; ++state) {
     text += ";";
-    for (const base::Duration time : times) text += fmt::format(" {}", time.count());
+    for (const base::Duration time :
+         TimesPerBucket(trace, thread, static_cast<trace::State>(state)))
+      text += fmt::format(" {}", time.count());
   }
   return text;
 }
@@ -51,7 +53,7 @@ inline std::string Print(const trace::RunTrace& trace) {
       "{} {} {} {} {} {} {} {} {}", Ns(trace.begin), Ns(trace.end), trace.steps, trace.samples,
       trace.first_batch ? Ns(*trace.first_batch) : -1, trace.bucket_width.count(),
       Ns(trace.bucket_origin), static_cast<int>(trace.end_reason), trace.failure);
-  for (const auto& thread : trace.threads) text += Print(thread);
+  for (const auto& thread : trace.threads) text += Print(trace, thread);
   text += fmt::format("\nprogress {}", trace.checkpoint_stride);
   for (const auto& mark : trace.progress) text += Print(mark);
   for (const auto& other : trace.others) {

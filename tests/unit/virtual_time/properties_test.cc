@@ -129,8 +129,9 @@ RC_GTEST_PROP(EveryRun, GivesEachNanosecondOfEachThreadToOneState, ()) {
   for (const trace::ThreadTotals& thread : trace.threads) {
     workers += thread.role == Role::kWorker ? 1 : 0;
     Duration owned{};
-    for (const auto& times : thread.times) {
-      for (const Duration time : times) owned += time;
+    for (std::size_t state = 0; state < trace::kStateCount; ++state) {
+      for (const Duration time : TimesPerBucket(trace, thread, static_cast<State>(state)))
+        owned += time;
     }
     RC_ASSERT(owned.count() == (trace.end - trace.begin).count());
   }
