@@ -5,15 +5,10 @@
 #include <cstdint>
 
 #include "base/random.h"
+#include "base/rounding.h"
 #include "base/units.h"
 
 namespace pipesim::base {
-
-/// std::llround for `value` >= 0, inlined: halves round up.
-inline std::int64_t RoundToInteger(double value) {
-  const auto whole = static_cast<std::int64_t>(value);
-  return whole + (value - static_cast<double>(whole) >= 0.5 ? 1 : 0);
-}
 
 template <class Unit>
 struct UnitTraits;

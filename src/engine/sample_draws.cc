@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "base/drawn.h"
+#include "base/rounding.h"
 
 namespace pipesim::engine {
 

@@ -15,14 +15,12 @@ namespace {
 void CheckLoader(Reading& reading, const Experiment& experiment) {
   const Loader& loader = experiment.loader;
   if (loader.workers == 0) {
-    const auto needs_workers = [&](const char* path) {
-      if (!reading.SetByUser(path) || reading.IsInvalid(path)) return;
-      reading.Problem(reading.PlaceOf(path), std::string(path) + " has no effect without workers",
+    for (const WorkerKey& key : WorkerKeys(loader)) {
+      const std::string path = key.path();
+      if (!key.on || !reading.SetByUser(path) || reading.IsInvalid(path)) continue;
+      reading.Problem(reading.PlaceOf(path), path + " has no effect without workers",
                       "loader.workers: 1 or more, or leave it out");
-    };
-    needs_workers("loader.prefetch_factor");
-    if (loader.timeout.count() != 0) needs_workers("loader.timeout");
-    if (loader.persistent_workers) needs_workers("loader.persistent_workers");
+    }
   }
   if (loader.workers > 0 && loader.queue_capacity && *loader.queue_capacity > loader.Window()) {
     reading.Warn(

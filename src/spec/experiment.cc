@@ -40,15 +40,17 @@ std::int64_t BatchesPerEpoch(const Experiment& experiment) {
   return !experiment.loader.drop_last && samples % batch != 0 ? whole + 1 : whole;
 }
 
+std::array<WorkerKey, 3> WorkerKeys(const Loader& loader) {
+  return {{{"prefetch_factor", true},
+           {"timeout", loader.timeout > Duration::zero()},
+           {"persistent_workers", loader.persistent_workers}}};
+}
+
 bool NeedsWorkers(const Experiment& experiment) {
-  const auto by_flag = [&](const char* path) {
-    const auto setting = experiment.settings.find(path);
-    return setting != experiment.settings.end() && setting->second.origin == Origin::kFlag;
-  };
-  const Loader& loader = experiment.loader;
-  return by_flag("loader.prefetch_factor") ||
-         (loader.timeout > Duration::zero() && by_flag("loader.timeout")) ||
-         (loader.persistent_workers && by_flag("loader.persistent_workers"));
+  return std::ranges::any_of(WorkerKeys(experiment.loader), [&](const WorkerKey& key) {
+    const auto setting = experiment.settings.find(key.path());
+    return key.on && setting != experiment.settings.end() && setting->second.origin == Origin::kFlag;
+  });
 }
 
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index) {

@@ -3,6 +3,7 @@
 // runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -272,8 +273,16 @@ void SetFromData(Experiment& experiment, std::int64_t samples, std::int64_t clas
 std::int64_t SamplesPerEpoch(const Experiment& experiment);
 /// Batches of one accelerator's epoch; the last may be partial unless drop_last.
 std::int64_t BatchesPerEpoch(const Experiment& experiment);
-/// Flags set what means nothing at 0 workers: prefetch_factor, timeout, persistent_workers. What the file
-/// says of them goes when a flag takes the workers away.
+/// A key of `loader` that means nothing at 0 workers.
+struct WorkerKey {
+  const char* name;  ///< without "loader."
+  bool on;           ///< it asks for something: timeout 0 and persistent_workers false do not
+
+  std::string path() const { return std::string("loader.") + name; }
+};
+std::array<WorkerKey, 3> WorkerKeys(const Loader& loader);
+/// Flags ask for what means nothing at 0 workers (WorkerKeys). What the file says of them goes when a flag
+/// takes the workers away.
 bool NeedsWorkers(const Experiment& experiment);
 /// Samples of batch `index` (< BatchesPerEpoch) of an epoch.
 std::int64_t BatchSamples(const Experiment& experiment, std::int64_t index);

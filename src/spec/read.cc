@@ -74,9 +74,9 @@ void LeaveOutWorkers(Node& tree) {
   Node* loader = tree.Find("loader");
   const Node* workers = loader != nullptr && loader->IsMap() ? loader->Find("workers") : nullptr;
   if (workers == nullptr || workers->origin != Origin::kFlag || workers->text != "0") return;
-  for (const char* key : {"prefetch_factor", "timeout", "persistent_workers"}) {
-    const Node* given = loader->Find(key);
-    if (given != nullptr && given->origin == Origin::kFile) loader->Erase(key);
+  for (const WorkerKey& key : WorkerKeys({})) {
+    const Node* given = loader->Find(key.name);
+    if (given != nullptr && given->origin == Origin::kFile) loader->Erase(key.name);
   }
 }
 

@@ -61,9 +61,8 @@ const VerdictPage kPage = {
         "another setting would feed it faster. Most often there are too few workers.",
     .decided =
         "A loader setting alone (workers up to max(cores, 4 x now), further where they wait, "
-        "prefetch_factor, dispatch, "
-        "in_order, persistent_workers) is predicted to gain 5 % or more. Decided before all "
-        "others but fewer threads that gain more.",
+        "prefetch_factor, dispatch, in_order, persistent_workers) is predicted to gain 5 % or more. "
+        "Decided before all others but fewer threads that gain more.",
     .signs =
         {
             "training is starved, yet neither the storage nor the cores are full",

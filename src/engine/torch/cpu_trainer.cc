@@ -18,16 +18,16 @@ namespace pipesim::engine {
 
 namespace {
 
-/// Total time spent repeating steps for one figure, and the longest step that is repeated: by the
-/// run's shortest, since beside other programs any one may take many times as long.
+/// The time of the steps that are repeated for one figure, and the longest step that is: by the run's
+/// shortest, since beside other programs any one may take many times as long.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
 /// The longest step that is timed on one thread, once; longer ones where they take hardly longer than a
 /// step of the run. Beside other programs a pool's step may take ten times as long as on one thread, so
 /// that one tells what the pool loses.
 constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
-/// The longest pause between repeated steps, and the fewest of them where pauses are long.
+/// The longest pause between repeated steps, the fewest of them where pauses are long, and the most.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
-constexpr int kFewestSteps = 8;
+constexpr int kFewestSteps = 8, kMostSteps = 200;
 
 /// Another count of threads while this lives.
 class OtherThreads {
@@ -113,8 +113,9 @@ class CpuTrainer final : public Trainer {
     return base::FromSeconds(base::Mean(seconds));
   }
 
-  /// Steps that are expected to take `expected_s`, after an untimed one if they are short, with the run's
-  /// pauses between them: a step finds the caches as the time since the last one leaves them. Measured on
+  /// Steps that are expected to take `expected_s`, after an untimed one if they are short, for kMeasure_s
+  /// whatever was expected: beside another program a pool's step tells little of one thread's. With the
+  /// run's pauses between them: a step finds the caches as the time since the last one leaves them. Measured on
   /// a virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
   /// loading in the same thread, 2.38 ms after 13 ms.
   Steps TimeSteps(double expected_s) {
@@ -128,13 +129,17 @@ class CpuTrainer final : public Trainer {
     const base::Duration pause = trained_count_ < 2
                                      ? base::Duration::zero()
                                      : std::min(paused_ / (trained_count_ - 1), kLongestPause);
-    const double each_s = expected_s + base::ToSeconds(pause);
-    const int fewest = expected_s * kFewestSteps > kMeasure_s ? 1 : kFewestSteps;
-    const int times = std::clamp(static_cast<int>(kMeasure_s / each_s), fewest, 200);
     if (expected_s <= kLongest_s) step();
     Steps steps;
     base::Duration cpu{};
-    for (int i = 0; i < times; ++i) {
+    const base::Instant first = clock_.Now();
+    double all_s = 0;
+    const auto enough = [&] {
+      const bool in_time = base::ToSeconds(clock_.Now() - first) < kMeasure_s;
+      const auto count = static_cast<int>(steps.took.size());
+      return count == kMostSteps || all_s >= kMeasure_s || (count >= kFewestSteps && !in_time);
+    };
+    while (!enough()) {
       Pause(pause);
       const base::Instant begin = clock_.Now();
       const base::Duration process_begin = base::ProcessCpuTime();
@@ -143,8 +148,9 @@ class CpuTrainer final : public Trainer {
       steps.on_core.push_back(base::ToSeconds(base::ThreadCpuTime() - thread_begin));
       cpu += base::ProcessCpuTime() - process_begin;
       steps.took.push_back(base::ToSeconds(clock_.Now() - begin));
+      all_s += steps.took.back();
     }
-    steps.cpu = cpu / times;
+    steps.cpu = cpu / static_cast<std::int64_t>(steps.took.size());
     return steps;
   }
 

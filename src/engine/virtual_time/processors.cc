@@ -1,7 +1,8 @@
 #include "engine/virtual_time/processors.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/rounding.h"
 
 namespace pipesim::engine::virtual_time {
 
@@ -30,7 +31,7 @@ Processors::Clock& Processors::ClockOf(const Work& work) {
 std::int64_t Processors::AttainedAt(const Clock& clock, Instant now) const {
   const std::int64_t ticks = (now - updated_).count() * kTicksPerNs;
   if (clock.rate == 1) return clock.attained + ticks;  // exact
-  return clock.attained + std::llround(static_cast<double>(ticks) * clock.rate);
+  return clock.attained + base::RoundToInteger(static_cast<double>(ticks) * clock.rate);
 }
 
 void Processors::Advance(Instant now) {
@@ -46,9 +47,9 @@ void Processors::Advance(Instant now) {
     used_ns_ += wanted_ns;
   } else {
     const double used_ns = static_cast<double>(wanted_ns) * used_of_each_;
-    const double whole_ns = std::floor(used_ns);
-    used_ns_ += static_cast<std::int64_t>(whole_ns);
-    used_parts_ += std::llround((used_ns - whole_ns) * kPartsOfNs);
+    const auto whole_ns = static_cast<std::int64_t>(used_ns);
+    used_ns_ += whole_ns;
+    used_parts_ += base::RoundToInteger((used_ns - static_cast<double>(whole_ns)) * kPartsOfNs);
   }
   updated_ = now;
 }
@@ -110,14 +111,14 @@ Instant Processors::EndOfFirst(Clock& clock) const {
   const std::int64_t ticks = std::max<std::int64_t>(clock.ends.first_time() - clock.attained, 0);
   if (clock.rate == 1) return updated_ + Duration((ticks + kTicksPerNs - 1) / kTicksPerNs);
   const double ns = static_cast<double>(ticks) / (clock.rate * kTicksPerNs);
-  return updated_ + Duration(static_cast<std::int64_t>(std::ceil(ns)));
+  return updated_ + Duration(base::CeilToInteger(ns));
 }
 
 Instant Processors::EndOfFirstPool() const {
   Instant first = Instant::max();
   for (const Pool& pool : pools_) {
     const double ns = std::max(pool.left, 0.0) / (pool.rate * kTicksPerNs);
-    first = std::min(first, updated_ + Duration(static_cast<std::int64_t>(std::ceil(ns))));
+    first = std::min(first, updated_ + Duration(base::CeilToInteger(ns)));
   }
   return first;
 }
@@ -196,7 +197,7 @@ Processors::Usage Processors::usage() const {
 Duration Processors::Usage::At(Instant now) const {
   const double since_ns = static_cast<double>((now - updated).count() * threads) * rate;
   const double parts_ns = static_cast<double>(used_parts) / kPartsOfNs;
-  return Duration(used_ns + std::llround(parts_ns + since_ns));
+  return Duration(used_ns + base::RoundToInteger(parts_ns + since_ns));
 }
 
 void Processors::Visit(StateVisitor& visitor) {
