@@ -201,6 +201,9 @@ TEST_F(Inputs, SuggestionsMeanWhatUsersMean) {
   EXPECT_THAT(RunPipesim({"--gpu"}).err, HasSubstr("did you mean --device cuda:0?"));
   EXPECT_THAT(RunPipesim({"--num-workers", "4"}).err, HasSubstr("did you mean --workers?"));
   EXPECT_THAT(RunPipesim({"--batch_size", "4"}).err, HasSubstr("did you mean --batch?"));
+  EXPECT_THAT(RunPipesim({"--loader.workers", "4"}).err, HasSubstr("did you mean --workers?"));
+  EXPECT_THAT(RunPipesim({"--dataset.samples=9"}).err,
+              HasSubstr("did you mean --set dataset.samples=VALUE?"));
   EXPECT_THAT(RunPipesim({"--in-order", "false"}).err,
               HasSubstr("did you mean --set loader.in_order=VALUE?"));
   EXPECT_THAT(RunPipesim({"validate", "--set", "storage={preset: hdd, cache: {size: 8}}"}).err,

@@ -40,7 +40,10 @@ std::string FlagMeant(std::string name, const Command& command) {
   if (const auto exact = base::FindName(name, names)) return "--" + names[*exact];
   std::string key = name;
   std::replace(key.begin(), key.end(), '-', '_');
-  const std::string path = takes_experiment ? spec::MeantKey("", key) : "";
+  const bool is_path = std::ranges::any_of(
+      spec::Keys(), [&key](const spec::Key& known) { return known.path == key; });
+  std::string path;
+  if (takes_experiment) path = is_path ? key : spec::MeantKey("", key);
   if (const Option* option = path.empty() ? nullptr : OptionOfPath(path))
     if (FindOption(option->name, command) == option) return "--" + std::string(option->name);
   if (!path.empty()) return "--set " + path + "=VALUE";
