@@ -21,8 +21,8 @@ namespace {
 /// The time of the steps that are repeated for one figure, and the longest step that is: by the run's
 /// shortest, since beside other programs any one may take many times as long.
 constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
-/// The longest step that is timed on one thread, once; longer ones where they take hardly longer than a
-/// step of the run. Beside other programs a pool's step may take ten times as long as on one thread, so
+/// The longest step, as expected, that is timed on one thread; longer ones where they take hardly longer
+/// than a step of the run. Beside other programs a pool's step may take ten times as long as on one thread, so
 /// that one tells what the pool loses.
 constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
 /// The longest pause between repeated steps, the fewest of them where pauses are long, and the most.
@@ -135,9 +135,9 @@ class CpuTrainer final : public Trainer {
     const base::Instant first = clock_.Now();
     double all_s = 0;
     const auto enough = [&] {
-      const bool in_time = base::ToSeconds(clock_.Now() - first) < kMeasure_s;
+      const bool over = base::ToSeconds(clock_.Now() - first) >= kMeasure_s;
       const auto count = static_cast<int>(steps.took.size());
-      return count == kMostSteps || all_s >= kMeasure_s || (count >= kFewestSteps && !in_time);
+      return count == kMostSteps || all_s >= kMeasure_s || (count >= kFewestSteps && over);
     };
     while (!enough()) {
       Pause(pause);
