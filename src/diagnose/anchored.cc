@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "diagnose/shared_cores.h"
+
 namespace pipesim::diagnose {
 namespace {
 
@@ -10,12 +12,15 @@ bool IsPool(const Variant& v) {
   return v.on_cpu() && v.ComputeThreads() > 1 && steps;
 }
 
-/// The same threads train, on cores that they share with the same other programs.
+/// The same threads train, on cores that they share with the same other programs. Where those hardly
+/// run, the error is not theirs, and stays without them.
 bool KeepsPool(const Variant& now, const Variant& v) {
   const cost::Machine &before = now.pipeline.machine, &after = v.pipeline.machine;
+  const bool same_others =
+      after.others == before.others || !(SharesCores(before) || SharesCores(after));
   return IsPool(v) && v.ComputeThreads() == now.ComputeThreads() &&
          v.settings.limits.omp_wait == now.settings.limits.omp_wait &&
-         after.others == before.others && after.cores == before.cores &&
+         same_others && after.cores == before.cores &&
          after.processors == before.processors;
 }
 

@@ -241,11 +241,19 @@ void AddCores(Levers& levers, const Question& q) {
   levers.push_back(std::move(lever));
 }
 
+/// Whether a run of its own would be started: it is refused where its memory is not free.
+bool FitsIntoMemory(const spec::Experiment& experiment, const Question& q) {
+  const cost::Pipeline& pipeline = q.now.pipeline;
+  if (cost::DeviceMemoryRefusal(experiment, pipeline.step)) return false;
+  const auto& free = pipeline.machine.free_memory;
+  return !free || cost::PlanMemory(experiment).Total() <= static_cast<double>(free->count);
+}
+
 void AddBatch(Levers& levers, const Question& q) {
   const auto batch = q.experiment.loader.batch_size;
   spec::Experiment doubled = q.experiment;
   doubled.loader.batch_size = 2 * batch;
-  if (cost::DeviceMemoryRefusal(doubled, q.now.pipeline.step)) return;
+  if (!FitsIntoMemory(doubled, q)) return;
   Lever lever{.takes = Takes::kFlag, .acts = Acts::kOnBoth, .changes_training = true};
   lever.setting = {fmt::format("batch {} to {}", batch, 2 * batch),
                    {{"loader.batch_size", std::to_string(2 * batch)}},

@@ -11,17 +11,17 @@ namespace pipesim::diagnose {
 
 namespace {
 
-bool SharesCores(const cost::Machine& machine) {
-  constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
-  return machine.others.held > 0 && machine.others.held >= kLeast * machine.cores;
-}
-
 Variant Alone(Variant v) {
   v.pipeline.machine.others = {};
   return v;
 }
 
 }  // namespace
+
+bool SharesCores(const cost::Machine& machine) {
+  constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
+  return machine.others.held > 0 && machine.others.held >= kLeast * machine.cores;
+}
 
 std::optional<Setting> OtherCpus(const Variant& now) {
   const cost::Machine& machine = now.pipeline.machine;
@@ -75,8 +75,10 @@ std::string OthersClause(const Question& q) {
   const double gain = Gain(q.predict(q.now), q.predict(without->change(q.now)));
   if (!std::isfinite(gain) || gain < q.thresholds.gain_that_counts) return {};
   constexpr double kManyTimes = 2;
-  return fmt::format("other programs take {:.1f} of {:.3g} cores; without them training would be {}",
-                     q.now.pipeline.machine.others.held, q.now.cores(),
+  const double held = q.now.pipeline.machine.others.held;
+  constexpr double kTenth = 0.1;
+  return fmt::format("other programs take {:.{}f} of {:.3g} cores; without them training would be {}",
+                     held, held < kTenth ? 2 : 1, q.now.cores(),
                      gain < kManyTimes ? base::Percent(gain) + " faster"
                                        : fmt::format("{:.0f} times as fast", 1 + gain));
 }

@@ -14,6 +14,10 @@ namespace pipesim::diagnose {
 
 inline constexpr std::string_view kWithoutOthers = "without the other programs";
 
+/// Whether other programs take a share of the cores that is worth a warning: less is what every
+/// machine does beside a run.
+bool SharesCores(const cost::Machine& machine);
+
 /// limits.omp_wait=passive: at a barrier the pool's threads sleep instead of spinning, and are woken.
 /// nullopt where no pool spins, and where only the run's own workers share its cores: there what
 /// sleeping leaves to them and what waking up costs are of one size, and measured gains were between

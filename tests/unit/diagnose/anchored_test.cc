@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/settings.h"
+#include "diagnose/shared_cores.h"
 #include "unit/diagnose/run_builder.h"
 
 namespace pipesim::diagnose::testing {
@@ -32,6 +33,17 @@ TEST(Anchored, WhatTakesThePoolAwayTakesTheErrorAway) {
   Variant alone = now;
   alone.pipeline.machine.others = {.wanted = 1, .held = 1};
   EXPECT_EQ(anchored(alone), TwiceAsFast()(alone));
+}
+
+TEST(Anchored, OtherProgramsThatHardlyRunDoNotExplainTheModelsError) {
+  Variant now = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(1).Build().Now();
+  const auto gain_without = [&](double held) {
+    now.pipeline.machine.others = {.wanted = 1, .held = held};
+    const Predictor anchored = Anchored(TwiceAsFast(), now, PredictByBounds(now));
+    return anchored(WithoutOtherPrograms(now)->change(now)) / anchored(now) - 1;
+  };
+  EXPECT_NEAR(gain_without(0.02), 0, 0.03);
+  EXPECT_GT(gain_without(1), 0.9);
 }
 
 TEST(Anchored, OneThreadAndDevicesOfTheirOwnArePredictedAsTheyAre) {
