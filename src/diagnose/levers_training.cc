@@ -241,19 +241,18 @@ void AddCores(Levers& levers, const Question& q) {
   levers.push_back(std::move(lever));
 }
 
-/// Whether a run of its own would be started: it is refused where its memory is not free.
-bool FitsIntoMemory(const spec::Experiment& experiment, const Question& q) {
-  const cost::Pipeline& pipeline = q.now.pipeline;
-  if (cost::DeviceMemoryRefusal(experiment, pipeline.step)) return false;
+/// Whether a command of its own would be refused for its memory.
+bool IsRefused(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
+  if (cost::DeviceMemoryRefusal(experiment, pipeline.step)) return true;
   const auto& free = pipeline.machine.free_memory;
-  return !free || cost::PlanMemory(experiment).Total() <= static_cast<double>(free->count);
+  return free && cost::MemoryRefusal(experiment, {.name = {}, .free = *free});
 }
 
 void AddBatch(Levers& levers, const Question& q) {
   const auto batch = q.experiment.loader.batch_size;
   spec::Experiment doubled = q.experiment;
   doubled.loader.batch_size = 2 * batch;
-  if (!FitsIntoMemory(doubled, q)) return;
+  if (IsRefused(doubled, q.now.pipeline)) return;
   Lever lever{.takes = Takes::kFlag, .acts = Acts::kOnBoth, .changes_training = true};
   lever.setting = {fmt::format("batch {} to {}", batch, 2 * batch),
                    {{"loader.batch_size", std::to_string(2 * batch)}},

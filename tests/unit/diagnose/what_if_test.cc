@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cost/memory_plan.h"
 #include "cost/roofline.h"
 #include "diagnose/demands.h"
