@@ -19,18 +19,18 @@ class WorkerSearch {
 
   std::optional<WorkerCount> Fewest(int fewest, int most) {
     if (!FindBounds(fewest, std::max(fewest, most))) return std::nullopt;
-    PredictUntilEnough();
-    FindPeak();
-    if (!(best_ > 0)) return std::nullopt;
-    for (std::size_t i = 0; i < attempts_.size(); ++i) {
-      Attempt& attempt = attempts_[i];
-      // Contention can keep every predicted rate below its bound; then a skipped count may do.
-      if (!attempt.rate && attempt.bound >= share_ * best_) attempt.rate = RateOf(attempt.workers);
-      if (!Reaches(attempt.rate)) continue;
-      const int below = i == 0 ? attempt.workers - 1 : attempts_[i - 1].workers;
-      return Smallest(below, {attempt.workers, *attempt.rate});
+    auto first = FirstOf(share_ * best_bound_, attempts_.size());
+    if (first) {
+      best_ = *attempts_[*first].rate;
+      first = FirstOf(share_ * best_, *first + 1);
+    } else {
+      FindPeak();
+      first = FirstNearPeak();
     }
-    return std::nullopt;
+    if (!first) return std::nullopt;
+    const Attempt& found = attempts_[*first];
+    const int below = *first == 0 ? found.workers - 1 : attempts_[*first - 1].workers;
+    return Smallest(below, {found.workers, *found.rate});
   }
 
  private:
@@ -41,8 +41,9 @@ class WorkerSearch {
   };
 
   double RateOf(int workers) const { return predict_(WithWorkers(now_, workers)); }
-  bool Reaches(const std::optional<double>& rate) const {
-    return rate && *rate >= share_ * best_;
+  double RateOf(Attempt& attempt) const {
+    if (!attempt.rate) attempt.rate = RateOf(attempt.workers);
+    return *attempt.rate;
   }
 
   /// False where nothing limits.
@@ -56,32 +57,53 @@ class WorkerSearch {
     return true;
   }
 
-  /// Up to the first count than which none can be better by more than the share.
-  void PredictUntilEnough() {
-    for (Attempt& attempt : attempts_) {
-      const bool last = &attempt == &attempts_.back();
-      if (attempt.bound < share_ * best_bound_ && !last) continue;
-      attempt.rate = RateOf(attempt.workers);
-      best_ = std::max(best_, *attempt.rate);
-      if (*attempt.rate >= share_ * best_bound_) return;
+  /// The first of the attempts before `end` that reaches `wanted`, to which rates are taken to grow: by steps that
+  /// double, then by bisection. nullopt: none that was asked.
+  std::optional<std::size_t> FirstOf(double wanted, std::size_t end) {
+    std::vector<std::size_t> possible;
+    for (std::size_t i = 0; i < end; ++i)
+      if (attempts_[i].bound >= wanted) possible.push_back(i);
+    const auto reaches = [&](std::size_t i) { return RateOf(attempts_[possible[i]]) >= wanted; };
+    std::size_t below = 0, found = 0;  // none before `below` does
+    for (std::size_t step = 1; found < possible.size() && !reaches(found); step *= 2) {
+      below = found + 1;
+      found = below == possible.size() ? below : std::min(found + step, possible.size() - 1);
     }
+    if (found >= possible.size()) return std::nullopt;
+    while (below < found) {
+      const std::size_t middle = (below + found) / 2;
+      if (reaches(middle))
+        found = middle;
+      else
+        below = middle + 1;
+    }
+    return possible[found];
   }
 
   /// Starting many workers, and their contention, can make fewer of them faster than their bounds tell: looks at
   /// those that may be the best until the rate has fallen three times in a row.
   void FindPeak() {
     constexpr int kPastThePeak = 3;
-    if (best_ >= share_ * best_bound_) return;
+    for (const Attempt& attempt : attempts_) best_ = std::max(best_, attempt.rate.value_or(0));
     double last = 0;
     int falls = 0;
     for (Attempt& attempt : attempts_) {
       if (attempt.bound <= best_) continue;
-      if (!attempt.rate) attempt.rate = RateOf(attempt.workers);
-      falls = *attempt.rate < last ? falls + 1 : 0;
+      const double rate = RateOf(attempt);
+      falls = rate < last ? falls + 1 : 0;
       if (falls == kPastThePeak) return;
-      last = *attempt.rate;
-      best_ = std::max(best_, last);
+      last = rate;
+      best_ = std::max(best_, rate);
     }
+  }
+
+  /// The first that reaches the share of the peak.
+  std::optional<std::size_t> FirstNearPeak() {
+    if (!(best_ > 0)) return std::nullopt;
+    const double wanted = share_ * best_;
+    for (std::size_t i = 0; i < attempts_.size(); ++i)
+      if (attempts_[i].bound >= wanted && RateOf(attempts_[i]) >= wanted) return i;
+    return std::nullopt;
   }
 
   /// The smallest count in (below, found], by bisection.
@@ -89,7 +111,7 @@ class WorkerSearch {
     while (found.workers - below > 1) {
       const int middle = (below + found.workers) / 2;
       const double rate = RateOf(middle);
-      if (Reaches(rate))
+      if (rate >= share_ * best_)
         found = {middle, rate};
       else
         below = middle;

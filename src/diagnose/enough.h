@@ -19,8 +19,9 @@ struct WorkerCount {
 std::vector<int> CountsToTry(int fewest, int most);
 
 /// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
-/// leave out those of CountsToTry that cannot reach it; between them the smallest is found by
-/// bisection. nullopt when nothing in the pipeline limits or runs.
+/// leave out those of CountsToTry that cannot reach it; of the others, to the first that is enough,
+/// rates are taken to grow, so that it is found by steps that double and by bisection. nullopt when
+/// nothing in the pipeline limits or runs.
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share);
 
