@@ -16,7 +16,7 @@ import threading
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
+from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate, get_worker_info
 
 ROUNDS = 5
 WINDOW = 24  # batches made ahead, so that taking them waits for nobody
@@ -27,6 +27,8 @@ SAMPLES = 64
 # M_MMAP_THRESHOLD): the figure is the mean of several sizes.
 BATCHES_BYTES = (3 << 20, 8 << 20, 12 << 20, 16 << 20)
 BATCHES = 40  # of each size, after as many
+WAITS_S = (0.5e-3, 1e-3, 4e-3)  # as a sample waits for a service
+WAITS = 30  # of each length
 ASK_S = 0.3e-3  # between two questions for the lock
 LOCK_S = 0.1
 
@@ -110,7 +112,7 @@ def hand_over(tensors, elements, folder):
         collate_s, process_s = json.load(written)
     # Beyond the window the worker makes a batch for each that is taken.
     worker_s = (process_s[-1] - process_s[WINDOW]) / (len(process_s) - 1 - WINDOW)
-    return quiet(taken_s), quiet(collate_s[WINDOW:]), worker_s
+    return quiet(taken_s), typical(collate_s[WINDOW:]), worker_s
 
 
 def quiet(times):
@@ -118,18 +120,25 @@ def quiet(times):
     return statistics.quantiles(times, n=4)[0]
 
 
-def quiet_time(call, repeats):
+def typical(times):
+    """The mean without the largest and the smallest tenth: a shared machine is slow at times, for its programs, too."""
+    kept = sorted(times)
+    cut = len(kept) // 10
+    return statistics.mean(kept[cut : len(kept) - cut])
+
+
+def typical_time(call, repeats):
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)
-    return quiet(times)
+    return typical(times)
 
 
 def collate_time(samples, tensors, elements, repeats):
     made = [tuple(torch.zeros(elements) for _ in range(tensors)) for _ in range(samples)]
-    return quiet_time(lambda: default_collate(made), repeats)
+    return typical_time(lambda: default_collate(made), repeats)
 
 
 def own_batch_time(size, sends):
@@ -265,14 +274,21 @@ def measure_lock(figures):
     )
 
 
+def fetch_time(data):
+    """Of one sample: batches are fetched one after another, so that Python frees and collects as it does then."""
+    batches = [range(first, first + SAMPLES) for first in range(0, len(data), SAMPLES)]
+    return typical_time(lambda: [[data[index] for index in batch] for batch in batches], 30) / len(data)
+
+
 def measure_python(figures):
-    ready = Ready(1, 2, 1)
-    indices = list(range(1024))
-    fetch_s = quiet_time(lambda: [ready[index] for index in indices], 30) / len(indices)
-    figures.add("python_sample", fetch_s, "measured: a call of __getitem__ in the fetcher's loop")
-    rows = torch.zeros(len(indices), 8)
-    row_s = quiet_time(lambda: [rows[index] for index in indices], 30) / len(indices)
-    figures.add("python_tensor", row_s, "measured: indexing a tensor for a row of 8 floats")
+    sample_s = fetch_time(Ready(1024, 2, 1))
+    figures.add("python_sample", sample_s, "measured: a call of __getitem__ in the fetcher's loop")
+    rows = TensorDataset(torch.zeros(1024, 8), torch.zeros(1024, dtype=torch.int64))
+    figures.add(
+        "python_tensor",
+        (fetch_time(rows) - sample_s) / 2,
+        "measured: a sample of a TensorDataset of two tensors, for each of them, beyond the call",
+    )
     one = collate_time(1, 1, 1, 200)
     tensors = collate_time(1, MANY, 1, 200)
     samples = collate_time(SAMPLES, 1, 1, 100)
@@ -289,6 +305,19 @@ def measure_python(figures):
         bandwidth(4 * LARGE, large - small),
         how + ", 16 samples, 8 MiB against 64 bytes",
     )
+
+
+def measure_waits(figures):
+    begin, begin_cpu = time.perf_counter(), time.thread_time()
+    for asked_s in WAITS_S:
+        for _ in range(WAITS):
+            time.sleep(asked_s)
+    count = WAITS * len(WAITS_S)
+    cpu_s = (time.thread_time() - begin_cpu) / count
+    late_s = (time.perf_counter() - begin) / count - statistics.mean(WAITS_S)
+    how = "measured: time.sleep() of 0.5 to 4 ms"
+    figures.add("python_wait", late_s - cpu_s, how + ", how much later than asked, beyond its CPU time")
+    figures.add("python_wait_cpu", cpu_s, how + ", its CPU time")
 
 
 def measure_fresh_memory(figures):
@@ -325,6 +354,7 @@ def main():
         for number in range(ROUNDS):
             print(f"\rround {number + 1} of {ROUNDS}", end="", file=sys.stderr, flush=True)
             measure_python(figures)
+            measure_waits(figures)
             measure_lock(figures)
             measure_hand_over(figures, folder)
             if number < 3:

@@ -255,10 +255,15 @@ cost::Pipeline WithWaiting(cost::Pipeline given) {
   return given;
 }
 
-/// What the run emulates: stated costs, and those of worker processes, which its threads stand for.
+/// What the run emulates: stated costs, and those of worker processes, which its threads stand for. Its waits are
+/// real and end late by themselves.
 cost::Pipeline GivenTo(const Experiment& experiment) {
   cost::Pipeline given = cost::Stated(experiment);
-  if (given.hand_over.processes) cost::SetProcesses(DefaultFigures(), experiment, given);
+  if (!given.hand_over.processes) return given;
+  spec::MachineFigures figures = DefaultFigures();
+  figures.python_wait.reset();
+  figures.python_wait_cpu.reset();
+  cost::SetProcesses(figures, experiment, given);
   return given;
 }
 

@@ -52,6 +52,10 @@ bool LooksUp(const spec::Prepare& prepare) {
   return prepare.kind == spec::PrepareKind::kNone || prepare.kind == spec::PrepareKind::kWait;
 }
 
+bool Waits(const spec::Prepare& prepare) {
+  return prepare.kind == spec::PrepareKind::kWait || !prepare.wait.IsZero();
+}
+
 /// Times that the thread of a worker that serves memory waits for the trainer, and then for the lock, to
 /// hand over one tensor: a connection and four messages (multiprocessing/connection.py, deliver_challenge
 /// and answer_challenge; resource_sharer.py).
@@ -83,7 +87,7 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
     hand_over.worker_memory = figures.process_memory->value;
 }
 
-/// Python calls the data set for each sample, which makes its tensors, and stacks the samples of each
+/// Python calls the data set for each sample, which makes its tensors or waits, and stacks the samples of each
 /// tensor of a batch.
 void SetPython(const spec::MachineFigures& figures, const spec::Experiment& experiment,
                Pipeline& pipeline) {
@@ -93,6 +97,10 @@ void SetPython(const spec::MachineFigures& figures, const spec::Experiment& expe
     const std::int64_t made = looks_up ? tensors - experiment.dataset.numbers : 0;
     pipeline.prepare.python =
         DurationOf(figures.python_sample) + made * DurationOf(figures.python_tensor);
+    if (Waits(experiment.prepare)) {
+      pipeline.prepare.python += DurationOf(figures.python_wait_cpu);
+      pipeline.prepare.late = DurationOf(figures.python_wait);
+    }
   }
   if (experiment.collate.IsStated()) return;
   pipeline.collate = {.batch = DurationOf(figures.python_collate_batch) +

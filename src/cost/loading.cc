@@ -28,7 +28,7 @@ double Prepare::WorkSeconds(double samples, int threads) const {
 
 double Prepare::WaitSeconds(double samples) const {
   const double own_ns = kind == Kind::kWait ? cost.in_units.Mean() : 0;
-  return samples * (own_ns + wait.in_units.Mean()) * 1e-9;
+  return samples * (own_ns + wait.in_units.Mean() + static_cast<double>(late.count())) * 1e-9;
 }
 
 double Prepare::CpuSeconds(double samples) const {
@@ -41,6 +41,7 @@ Prepare Prepare::Scaled(double factor) const {
   scaled.cost = cost.Scaled(factor);
   scaled.wait = wait.Scaled(factor);
   Scale(scaled.python, factor);
+  Scale(scaled.late, factor);
   scaled.memory_bytes_per_s = factor > 0 ? memory_bytes_per_s / factor : 0;
   return scaled;
 }

@@ -17,6 +17,7 @@ struct Prepare {
   base::Drawn<base::Duration> cost;  ///< of one sample, drawn for each
   base::Drawn<base::Duration> wait = {};  ///< of one sample, without a core, on top of kCpu
   base::Duration python{};           ///< CPU time of the interpreter's own work on one sample
+  base::Duration late{};             ///< a sample's wait goes on this much longer, without a core
   /// Whether a worker's threads share the work; one thread decodes a whole sample.
   bool divisible = true;
   /// Bytes that one thread writes while it decodes: its share of the memory's bandwidth. 0: the work

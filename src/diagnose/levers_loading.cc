@@ -204,9 +204,10 @@ void AddPrepare(Levers& levers, const Question& q) {
                   [](const auto& one) { return one.second.size() > kMostTyped; }))
     set.clear();
   lever.setting.change = [](Variant v) {
-    const base::Duration python = v.pipeline.prepare.python;
-    v.pipeline.prepare = v.pipeline.prepare.Scaled(0.5);
-    v.pipeline.prepare.python = python;  // of every sample, however little is prepared
+    const cost::Prepare now = v.pipeline.prepare;
+    v.pipeline.prepare = now.Scaled(0.5);
+    v.pipeline.prepare.python = now.python;  // of every sample, however little is prepared
+    v.pipeline.prepare.late = now.late;
     return v;
   };
   levers.push_back(std::move(lever));

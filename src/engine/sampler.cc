@@ -111,6 +111,7 @@ void Sampler::AddPrepare(ChunkDemand& demand, std::span<const std::uint64_t> sam
   if (prepare_.kind == kCpu) demand.prepare += sum(prepare_.cost, draws_.prepare);
   if (prepare_.kind == kWait) demand.prepare_wait += sum(prepare_.cost, draws_.prepare);
   demand.prepare += prepare_.python * static_cast<std::int64_t>(samples.size());
+  demand.prepare_wait += prepare_.late * static_cast<std::int64_t>(samples.size());
   if (!prepare_.wait.IsZero()) demand.prepare_wait += sum(prepare_.wait, draws_.prepare_wait);
 }
 

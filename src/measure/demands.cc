@@ -64,7 +64,7 @@ void FitReading(Demands& demands, const trace::RunTrace& trace, const Window& wi
 void FitPreparing(Demands& demands, const trace::RunTrace& trace, const Window& window,
                   const spec::Experiment& experiment, const cost::Prepare& given) {
   const auto samples = static_cast<double>(demands.batch_samples);
-  demands.prepare_wait_s = samples * given.wait.in_units.Mean() * 1e-9;
+  demands.prepare_wait_s = given.WaitSeconds(samples);
   demands.prepare_cpu_s = samples * base::ToSeconds(given.python);
   const spec::PrepareKind kind = experiment.prepare.kind;
   if (kind == spec::PrepareKind::kNone) return;

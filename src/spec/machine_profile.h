@@ -75,6 +75,8 @@ struct MachineFigures {
   MaybeFigure<Bytes> process_memory;  ///< of a worker process
   MaybeFigure<Duration> python_sample;  ///< Python's own CPU time for a sample
   MaybeFigure<Duration> python_tensor;  ///< CPU time of making one small tensor of a sample
+  MaybeFigure<Duration> python_wait;      ///< how much longer a sample's wait takes, without a core
+  MaybeFigure<Duration> python_wait_cpu;  ///< CPU time of a wait: going to sleep and waking up
   MaybeFigure<Duration> python_collate_batch;  ///< CPU time of default_collate: each batch
   MaybeFigure<Duration> python_collate_tensor;  ///< each of its tensors
   MaybeFigure<Duration> python_collate_sample;  ///< each sample of a tensor
@@ -131,6 +133,8 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("process_memory", f.process_memory);
   visit("python_sample", f.python_sample);
   visit("python_tensor", f.python_tensor);
+  visit("python_wait", f.python_wait);
+  visit("python_wait_cpu", f.python_wait_cpu);
   visit("python_collate_batch", f.python_collate_batch);
   visit("python_collate_tensor", f.python_collate_tensor);
   visit("python_collate_sample", f.python_collate_sample);

@@ -91,6 +91,28 @@ TEST(HandOver, SamplesThatAreLookedUpPayForTheirTensors) {
   EXPECT_EQ(pipeline.prepare.python, 1us) << "a stated cost is all of a sample's";
 }
 
+TEST(HandOver, ASamplesWaitEndsLateAndCostsCpuTime) {
+  spec::MachineFigures figures = Measured();
+  figures.python_wait = {100us, {}, "test"};
+  figures.python_wait_cpu = {50us, {}, "test"};
+  const auto prepare_of = [&](const spec::Experiment& experiment) {
+    Pipeline pipeline = Stated(experiment);
+    SetHost(Profile(figures), experiment, pipeline);
+    return pipeline.prepare;
+  };
+  auto experiment = TwoProcesses();
+  EXPECT_EQ(prepare_of(experiment).WaitSeconds(10), 0) << "nothing waits";
+  EXPECT_EQ(prepare_of(experiment).python, 1us);
+  experiment.prepare = {.kind = spec::PrepareKind::kWait, .cost = Fixed(1ms)};
+  EXPECT_DOUBLE_EQ(prepare_of(experiment).WaitSeconds(10), 11e-3);
+  EXPECT_EQ(prepare_of(experiment).python, 1us + 50us);
+  EXPECT_EQ(prepare_of(experiment).Scaled(0).WaitSeconds(10), 0);
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(3us), .wait = Fixed(2ms)};
+  EXPECT_DOUBLE_EQ(prepare_of(experiment).WaitSeconds(10), 21e-3);
+  experiment.loader.python_sample = Duration{};
+  EXPECT_DOUBLE_EQ(prepare_of(experiment).WaitSeconds(10), 20e-3) << "who states Python's part has measured it";
+}
+
 TEST(HandOver, LooksUpKeepTheInterpretersLock) {
   auto experiment = TwoProcesses();
   EXPECT_EQ(On(experiment).hand_over.receive_wait, Fixed(5 * 3 * 20us)) << "five times a tensor";

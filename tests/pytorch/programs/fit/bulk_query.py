@@ -30,7 +30,7 @@ def loader(num_workers, **overrides):
 DESCRIPTION = {
     "dataset": {"samples": 500_000, "shape": [100], "dtype": "float32", "tensors": 1},
     "prepare": {"kind": "burn", "cost": "50us", "wait": "156250ns"},  # 5 ms / 32
-    "loader": {"batch_size": 32},
+    "loader": {"batch_size": 32, "python_sample": "0us"},  # a batch is one call and one wait
 }
 
 KNOWN_MISS = "by description, 6 workers: not explained"
