@@ -13,7 +13,8 @@ std::string ProgressText(const engine::Progress& progress) {
       fmt::format("{:.0f} s   {:.{}f} samples/s   step {}", base::ToSeconds(progress.elapsed),
                   progress.samples_per_s, progress.samples_per_s < 100 ? 1 : 0, progress.steps);
   if (progress.device_busy)
-    text += fmt::format("   device {:.0f} % busy", *progress.device_busy * 100);
+    text += fmt::format("   device {:.0f} % {}", *progress.device_busy * 100,
+                        progress.busy_has_gaps ? "in steps" : "busy");
   text += fmt::format("   starved {:.0f} %", progress.starved * 100);
   if (progress.capacity > 0)
     text += fmt::format("   queue {}/{}", progress.occupancy, progress.capacity);

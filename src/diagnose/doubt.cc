@@ -172,7 +172,7 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
   doubt.needs_steps = true;
   doubt.missing.push_back(
       {"result.samples_per_s_interval",
-       fmt::format("interval ±{} ({} is needed to rank)", base::Percent(*half_width),
+       fmt::format("interval ±{} ({} is needed to rank)", base::Noise(*half_width),
                    base::Percent(q.thresholds.rank_interval))});
   if (Overlapping(decision, q).size() > 1) doubt.undecided = true;
 }

@@ -18,7 +18,9 @@ struct Progress {
   std::int64_t steps = 0, samples = 0;
   double samples_per_s = 0;  ///< over the last second or so
   double starved = 0;        ///< share of the last second or so
+  /// Of a real GPU, gaps between the kernels of a step included: how long a step takes alone is found after the run.
   std::optional<double> device_busy;
+  bool busy_has_gaps = false;
   std::int64_t occupancy = 0, capacity = 0;
 };
 

@@ -165,7 +165,7 @@ Measurement MeasureForVerdict(const trace::RunTrace& trace, const spec::Experime
 Measurement Measure(const trace::RunTrace& trace, const spec::Experiment& experiment,
                     const cost::Pipeline& pipeline) {
   Measurement m = WithoutWindow(trace, experiment);
-  m.over_time = OverTimeOf(trace);
+  m.over_time = OverTimeOf(trace, experiment.loader.batch_size);
   const std::optional<Window> window = MeasuredWindow(trace, experiment);
   std::optional<CounterMoves> moves;
   if (window) {

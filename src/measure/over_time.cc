@@ -135,6 +135,19 @@ std::optional<OverTime::Gpu> GpuOf(const trace::RunTrace& trace, const Slices& s
   return std::nullopt;
 }
 
+/// Events around a step of a real GPU do not show the gaps between its kernels: it computes no longer
+/// than its steps take alone.
+void LeaveOutLaunchGaps(const trace::RunTrace& trace, std::int64_t batch_size, OverTime& lines) {
+  const trace::Effective& effective = trace.effective;
+  if (!effective.device_asynchronous || effective.device.IsEmulated() || !effective.device_step) return;
+  const double sample_s = base::ToSeconds(*effective.device_step) / static_cast<double>(batch_size);
+  for (std::size_t i = 0; i < lines.device_busy.size(); ++i) {
+    const std::optional<double> rate = lines.samples_per_s[i];
+    std::optional<double>& busy = lines.device_busy[i];
+    if (rate && busy) busy = std::min(*busy, *rate * sample_s);
+  }
+}
+
 std::vector<double> EpochBegins(const trace::RunTrace& trace) {
   std::vector<double> begins;
   for (std::size_t i = 1; i < trace.epochs.size(); ++i)
@@ -145,7 +158,7 @@ std::vector<double> EpochBegins(const trace::RunTrace& trace) {
 
 }  // namespace
 
-std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace) {
+std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace, std::int64_t batch_size) {
   if (trace.steps <= 0 || trace.end <= trace.begin) return std::nullopt;
   Slices slices{trace.begin, {}, std::min(kMostSlices, static_cast<std::size_t>(trace.steps))};
   slices.width = (trace.end - trace.begin) / static_cast<std::int64_t>(slices.count);
@@ -158,6 +171,7 @@ std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace) {
           ? Share(trace, slices, Role::kDevice, {State::kBusy})
           : Share(trace, slices, Role::kConsumer,
                   {State::kForward, State::kBackward, State::kOptimizer, State::kCompute});
+  LeaveOutLaunchGaps(trace, batch_size, lines);
   lines.starved = Share(trace, slices, Role::kConsumer, {State::kStarved});
   lines.occupancy =
       MeanIn(slices, trace.series[static_cast<std::size_t>(trace::Series::kOccupancy)]);

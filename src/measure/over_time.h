@@ -20,7 +20,9 @@ struct OverTime {
 
   double slice_s = 0;
   Line samples_per_s;  ///< trained on
-  Line device_busy;    ///< share of the slice; the CPU where it trains
+  /// Share of the slice; the CPU where it trains. Of a real GPU without the gaps between the kernels of
+  /// a step, as far as a step alone is known.
+  Line device_busy;
   Line starved;        ///< share of the slice that the consumer waited for a batch
   Line occupancy;      ///< mean batches ready when one was taken
   Line cores_used;     ///< by this process
@@ -34,7 +36,8 @@ struct OverTime {
   std::vector<double> epoch_begins_s;
 };
 
-/// At most kMostSlices, and at most one a step. nullopt for a run without a step.
-std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace);
+/// At most kMostSlices, and at most one a step. nullopt for a run without a step. `batch_size`: samples
+/// of a full step.
+std::optional<OverTime> OverTimeOf(const trace::RunTrace& trace, std::int64_t batch_size);
 
 }  // namespace pipesim::measure

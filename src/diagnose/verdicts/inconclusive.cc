@@ -25,7 +25,7 @@ Clauses EvidenceOf(const Findings& found) {
   if (found.side == Side::kInput) AddStarved(clauses, q.measurement);
   if (const auto half = RelativeHalfWidth(q.measurement.result);
       half && *half > q.thresholds.rank_interval) {
-    clauses.push_back({fmt::format("the throughput is known to ±{} only", base::Percent(*half)),
+    clauses.push_back({fmt::format("the throughput is known to ±{} only", base::Noise(*half)),
                        "result.samples_per_s_interval", *half, q.thresholds.rank_interval});
   }
   if (const auto error = ModelError(q); error && std::abs(*error) > q.thresholds.model_error) {
@@ -51,7 +51,7 @@ Recommendation MoreSteps(const Question& q) {
   const bool wide = half_width && *half_width > q.thresholds.rank_interval;
   Recommendation r;
   r.text = fmt::format("about {} steps{} {}", steps, seconds,
-                       wide ? fmt::format("would bring ±{} to ±{}", base::Percent(*half_width),
+                       wide ? fmt::format("would bring ±{} to ±{}", base::Noise(*half_width),
                                           base::Percent(q.thresholds.rank_interval))
                             : "would show how sure the throughput is");
   r.set = {{"run.steps", std::to_string(steps)}};

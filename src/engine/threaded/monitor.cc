@@ -152,6 +152,7 @@ void Monitor::ReportProgress(Instant now) {
     }
     progress.starved = Share(starved, now - from);
     progress.device_busy = Share(DeviceBusy(trace, from, now), now - from);
+    progress.busy_has_gaps = trace::Has(trace, Role::kDevice) && !run_.experiment.device.Id().IsEmulated();
   });
   progress.occupancy = run_.queued();
   progress.capacity = run_.queue_capacity * (run_.pin ? 2 : 1);

@@ -4,18 +4,6 @@
 #include <cmath>
 
 namespace pipesim::engine::virtual_time {
-namespace {
-
-/// Cores that `wanted` of `all` threads get where each core has as many threads as any other, or one
-/// more. Theirs are on the emptier cores, where turns are longer.
-double HeldWhenBalanced(double all, double wanted, double processors) {
-  const double least = std::floor(all / processors);  // threads on the emptier cores
-  if (least < 1) return wanted;
-  const double places = (processors - (all - least * processors)) * least;
-  return std::min(wanted, places) / least + std::max(0.0, wanted - places) / (least + 1);
-}
-
-}  // namespace
 
 CoreSharing::CoreSharing(const cost::Machine& machine, std::optional<base::Duration> slice)
     : processors_(machine.Processors()),
@@ -34,12 +22,9 @@ double CoreSharing::Held(double threads) const {
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }
 
-/// Cores that other programs get beside `threads`. An imbalance of one thread stays about as often as
-/// not, and leaves them the emptier core.
+/// Cores that other programs get beside `threads` of their own group.
 double CoreSharing::HeldByPeers(double threads) const {
-  const double all = threads + others_.wanted;
-  return (HeldWhenBalanced(all, others_.wanted, processors_) +
-          HeldWhenBalanced(std::max(others_.wanted, all - 1), others_.wanted, processors_)) / 2;
+  return std::min(others_.wanted, processors_ * others_.wanted / (others_.wanted + threads));
 }
 
 /// From threads that do not wait for one another.

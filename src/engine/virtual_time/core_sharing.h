@@ -35,9 +35,9 @@ struct PoolOfThreads {
 /// d other programs that hold f cores in all are on k cores with the binomial probability of d
 /// tries at f/d; the pool's progress is the mean over k.
 ///
-/// Other programs of the run's own scheduling group share thread by thread: floor or ceil((n + w) / C) threads
-/// are on each core. They run on without sleeping, and so end up on the emptier ones. Measured on Linux 6.18, one
-/// beside n on 2 cores: 1, 1, 1, 0.5 to 1, 1/3 to 1/2 of a core for n = 1 to 5.
+/// Other programs of the run's own scheduling group share thread by thread: the kernel moves threads from fuller
+/// cores to emptier ones. Measured on Linux 6.18, one beside n burning workers on 2 cores, three runs of 2.5 s each:
+/// 0.97 to 1, 0.71 to 0.78, 0.49 to 0.51, 0.33 to 0.34 of a core for n = 1, 2, 3, 5.
 ///
 /// A pool whose threads sleep at barriers wakes up where a core is idle, and leaves threads that work on without
 /// sleeping alone as long as a core is left: its threads then take turns on what is left, the last core

@@ -49,6 +49,8 @@ TEST(Inconclusive, SaysHowManyStepsWouldDecide) {
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("run.steps", "350")));
   EXPECT_THAT(d.recommendation->text, ::testing::StartsWith("about 350 steps ("));
   EXPECT_THAT(d.recommendation->text, ::testing::EndsWith("would bring ±31 % to ±5 %"));
+  EXPECT_THAT(Scans().Steps(900).HalfWidth(0.052).Diagnose().recommendation->text,
+              ::testing::EndsWith("would bring ±5.2 % to ±5 %"));
 }
 
 TEST(Inconclusive, StepsToSettleCountTheWarmUpAndLiftOtherLimits) {
