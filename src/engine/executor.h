@@ -18,8 +18,8 @@ struct Progress {
   std::int64_t steps = 0, samples = 0;
   double samples_per_s = 0;  ///< over the last second or so
   double starved = 0;        ///< share of the last second or so
-  /// Of a real GPU, gaps between the kernels of a step included: how long a step takes alone is found after the run.
   std::optional<double> device_busy;
+  /// device_busy counts the gaps between the kernels of a step: on a real GPU, whose step is timed alone after the run.
   bool busy_has_gaps = false;
   std::int64_t occupancy = 0, capacity = 0;
 };

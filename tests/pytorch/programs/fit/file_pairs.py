@@ -37,6 +37,6 @@ DESCRIPTION = {
     "loader": {"batch_size": 16},
 }
 
-KNOWN_MISS = ("by description at 0 workers: the stopwatch shows 61 us a sample, the loop takes 128 with collating; "
-              "by description: workers that map shared memory side by side sent 1.15 GB/s in the recording, the "
-              "profile's single one 1.64; from a recording, 4 workers: not explained")
+KNOWN_MISS = ("by description at 0 workers: the stopwatch shows 61 us a sample, the loop takes 128 with "
+              "collating; by description: the recording's workers sent 1.15 GB/s, the profile has 1.64; from a "
+              "recording, 4 workers: not explained")

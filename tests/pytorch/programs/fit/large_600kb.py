@@ -30,6 +30,6 @@ DESCRIPTION = {
     "loader": {"batch_size": 16},
 }
 
-KNOWN_MISS = ("by description at 0 workers: a process maps new memory for its batches or reuses the old, 2,900 and "
-              "15,800 samples/s in two rounds; by description: workers that map shared memory side by side sent 1.4 "
-              "GB/s in a recording, the profile's single one 1.64")
+KNOWN_MISS = ("by description at 0 workers: a process maps new memory for its batches or reuses the old, 2,900 "
+              "and 15,800 samples/s in two rounds; by description: the recording's workers sent 1.4 GB/s, the "
+              "profile has 1.64")
