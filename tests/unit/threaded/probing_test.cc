@@ -340,7 +340,7 @@ class PoolTrainer final : public Trainer {
   }
   void Submit(const Batch&, std::int64_t, bool, StateTimer& timer) override {
     timer.Enter(State::kForward);
-    std::this_thread::sleep_for(threads.back() == 2 ? 2ms : 1ms);
+    std::this_thread::sleep_for(threads.back() == 2 ? 5ms : 1ms);
   }
   std::optional<StepDone> WaitDone(std::int64_t, StateTimer&, const base::StopFlag&) override {
     return StepDone{};
@@ -351,16 +351,16 @@ class PoolTrainer final : public Trainer {
 
 TEST(ProbingRun, FewerComputeThreadsAreTriedLiveWithAndWithoutWorkers) {
   for (const int workers : {0, 1}) {
-    auto experiment = WaitingLoader(workers, 100us, 0us, 400);
+    auto experiment = WaitingLoader(workers, 100us, 0us, 250);
     experiment.device.kind = spec::DeviceKind::kCpu;
     PoolTrainer trainer;
     const LiveSetting one{.change = "compute threads 2 to 1",
                           .workers = workers,
                           .prefetch_factor = 2,
                           .compute_threads = 1,
-                          .expected_gain = 1};
+                          .expected_gain = 4};
     const auto trace = RunWith(experiment, trainer, nullptr, Trying(one));
-    EXPECT_EQ(trace.steps, 400);
+    EXPECT_EQ(trace.steps, 250);
     const trace::Probe* probe = Find(trace.probes, ProbeKind::kSetting);
     ASSERT_NE(probe, nullptr) << workers;
     EXPECT_GT(MedianGain(trace, ProbeKind::kSetting), 0.3) << workers;
