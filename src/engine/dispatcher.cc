@@ -46,20 +46,16 @@ std::optional<Deal> Dispatcher::Take(int worker) {
 
 void Dispatcher::Visit(StateVisitor& visitor) {
   if (!seats_.empty()) dealer_.Visit(visitor);  // it deals nothing without workers
-  for (Ring<Deal>& queue : queues_) {
-    visitor.Same(queue.size());
-    for (std::size_t i = 0; i < queue.size(); ++i) VisitDeal(visitor, queue[i]);
-  }
+  for (Ring<Deal>& queue : queues_)
+    visitor.Each(queue, [&](Deal& deal) { VisitDeal(visitor, deal); });
   for (Seat& seat : seats_) {
     visitor.Same(seat.waits);
     visitor.Same(seat.launched_for >= 0);
     if (seat.launched_for >= 0) visitor.Epoch(seat.launched_for);
     visitor.Time(seat.blocked_since);
-    visitor.Same(seat.unfinished.size());
-    for (std::size_t i = 0; i < seat.unfinished.size(); ++i) visitor.Index(seat.unfinished[i]);
+    visitor.Each(seat.unfinished, [&](std::int64_t& index) { visitor.Index(index); });
   }
-  visitor.Same(line_.size());
-  for (std::size_t i = 0; i < line_.size(); ++i) visitor.Same(line_[i]);
+  visitor.Each(line_, [&](int worker) { visitor.Same(worker); });
   visitor.Epoch(epoch_);
   visitor.FirstNumber(first_number_);
   if (!visitor.moves()) ForgetWaitsOfNobody(Instant(visitor.now().time));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -47,6 +48,8 @@ class StateVisitor {
         times_(times) {}
 
   bool moves() const { return period_totals_ != nullptr; }
+  /// May leave out what hardly differs where the rest is the same: equal hashes are no proof.
+  bool hashes() const { return hashes_; }
   const Moment& now() const { return now_; }
   base::Duration moved_time() const { return moved_.time; }
   std::int64_t moved_index() const { return moved_.index; }
@@ -89,6 +92,14 @@ class StateVisitor {
   template <class T>
   void Same(const T& value) {
     if (!moves()) Note(Bits(value));
+  }
+  /// The elements of a queue (size(), operator[]), by visit(element); a hash has its size and its two ends.
+  template <class Queue, class Visit>
+  void Each(Queue& queue, const Visit& visit) {
+    const std::size_t size = queue.size();
+    Same(size);
+    const std::size_t stride = hashes_ && size > 1 ? size - 1 : 1;
+    for (std::size_t i = 0; i < size; i += stride) visit(queue[i]);
   }
   /// Grows by the same amount in each period, and decides nothing.
   void Total(std::int64_t& total) {

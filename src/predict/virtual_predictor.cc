@@ -62,7 +62,9 @@ class VirtualPredictor {
         executor_(std::move(executor)),
         run_(run),
         least_(StepsToRank(measurement)) {
-    experiment_.settings.clear();  // not read here, and each variant copies the experiment
+    // Not read here, and each variant copies the experiment.
+    experiment_.settings.clear();
+    experiment_.model.layers.clear();
     experiment_.run = {};
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;

@@ -7,14 +7,9 @@
 namespace pipesim::trace {
 namespace {
 constexpr std::size_t kMaxEpochs = 4096;
-constexpr std::size_t kMaxCheckpoints = 4096;
 }  // namespace
 
-void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
-                    std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first) {
-  if (kept.empty()) kept.reserve(kMaxCheckpoints);
-  kept.push_back(checkpoint);
-  if (kept.size() < kMaxCheckpoints) return;
+void ThinCheckpoints(std::int64_t& stride, std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first) {
   if (first != nullptr && stride == 1) *first = kept;
   stride *= 2;
   std::erase_if(kept, [stride](const Checkpoint& one) { return (one.steps & (stride - 1)) != 0; });
@@ -118,17 +113,14 @@ template <std::size_t kSeries>
 void ReservoirKeeper<kSeries>::Repeat(const PeriodOffers<kSeries>& period,
                                       const Repetition& repetition,
                                       const std::vector<RepeatedKey>& keys) {
+  const PlaceOfOffer* const places = period.places.data();
   for (const RepeatedKey& key : keys) {
-    const PlaceOfOffer place = period.places[static_cast<std::size_t>(key.place)];
+    const PlaceOfOffer place = places[key.place];
     const std::int64_t time = key.period - place.periods_later;
     if (place.offer < 0 || time < 0 || time >= repetition.times) continue;
     if (key.rank > limit_ || !MakeRoomFor(key.rank)) continue;
-    Offered<kSeries>& kept = kept_.emplace_back();
     const Offered<kSeries>& offer = period.offers[static_cast<std::size_t>(place.offer)];
-    kept.rank = key.rank;
-    kept.key = key.key;
-    kept.at = offer.at + repetition.Later(time);
-    kept.values = offer.values;
+    kept_.push_back({key.rank, key.key, offer.at + repetition.Later(time), offer.values});
   }
 }
 

@@ -130,10 +130,20 @@ class SpanKeeper {
   std::size_t next_ = 0, size_ = 0;  ///< write position, and the number of spans held
 };
 
-/// Adds a checkpoint if its steps are a multiple of `stride`, a power of two. At 4,096 checkpoints
-/// doubles `stride` and drops every second one, the first time after copying them to `first`, if any.
-void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride,
-                    std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first = nullptr);
+inline constexpr std::size_t kMaxCheckpoints = 4096;
+/// Of kMaxCheckpoints doubles `stride` and drops every second one, the first time after copying them to
+/// `first`, if any.
+void ThinCheckpoints(std::int64_t& stride, std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first);
+
+/// Adds a checkpoint, whose steps are a multiple of `stride`, a power of two.
+inline void KeepCheckpoint(const Checkpoint& checkpoint, std::int64_t& stride, std::vector<Checkpoint>& kept,
+                           std::vector<Checkpoint>* first = nullptr) {
+  if (kept.capacity() < kMaxCheckpoints) [[unlikely]]
+    kept.reserve(kMaxCheckpoints);
+  kept.push_back(checkpoint);
+  if (kept.size() == kMaxCheckpoints) [[unlikely]]
+    ThinCheckpoints(stride, kept, first);
+}
 
 /// Keeps the first 4,096 epochs. Batch numbers continue from epoch to epoch without gaps, and all
 /// batches of an epoch are trained on before the next epoch's.

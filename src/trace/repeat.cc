@@ -19,6 +19,25 @@ constexpr std::size_t kMostNotedSpans = std::size_t{1} << 18;
 /// each of many epochs has more.
 constexpr std::size_t kMostRepeated = 4;
 
+/// Counts steps as periods of `steps` and a place in the last one, mostly without a division.
+class PlaceInPeriods {
+ public:
+  explicit PlaceInPeriods(std::int64_t steps, std::int64_t period = 0) : steps_(steps), period_(period) {}
+  /// steps >= 0.
+  void Advance(std::int64_t steps) {
+    place_ += steps;
+    if (place_ < steps_) return;
+    const std::int64_t periods = place_ < 2 * steps_ ? 1 : place_ / steps_;
+    period_ += periods;
+    place_ -= periods * steps_;
+  }
+  std::int64_t period() const { return period_; }
+  std::int64_t place() const { return place_; }
+
+ private:
+  std::int64_t steps_, period_, place_ = 0;
+};
+
 /// Whether a thread's spans follow each other, those of the next repetition included.
 bool Follow(const std::vector<Span>& spans, Duration length) {
   for (std::size_t i = 1; i < spans.size(); ++i)
@@ -156,6 +175,8 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
   const std::int64_t origin = trace_.steps;
   const std::int64_t end = origin + (repetition.times + latest) * steps;
   std::vector<RepeatedKey> keys;
+  PlaceInPeriods at(steps, earliest);
+  std::int64_t last = origin + earliest * steps;
   for (std::int64_t first = origin + earliest * steps; first < end; first += kBlock) {
     std::uint64_t limit = 0;
     ForEachReservoir(period, [&](auto& keeper, const auto& of) {
@@ -164,9 +185,8 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
     keys.clear();
     rank_.ForEachUpTo(limit, first, std::min(kBlock, end - first),
                       [&](std::uint64_t rank, std::int64_t key) {
-                        // Not negative, so that the division rounds down.
-                        const std::int64_t from = key - origin - earliest * steps;
-                        keys.push_back({rank, key, from / steps + earliest, from % steps});
+                        at.Advance(key - std::exchange(last, key));
+                        keys.push_back({rank, key, at.period(), at.place()});
                       });
     ForEachReservoir(period, [&](auto& keeper, const auto& of) {
       if (!of.offers.empty()) keeper.Repeat(of, repetition, keys);
@@ -177,23 +197,21 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
 void TraceBuilder::RepeatSteps(const Period& period, const Repetition& repetition) {
   const StepMark before = Mark();
   const StepMark& length = repetition.length;
-  // The mark after the step `number`.
-  const auto mark_at = [&](std::int64_t number) {
-    const std::int64_t time = (number - before.steps - 1) / length.steps;
-    const StepMark& in_period =
-        period.steps[static_cast<std::size_t>((number - before.steps - 1) % length.steps)];
-    return Checkpoint{.steps = number,
-                      .samples = before.samples + length.samples * time + in_period.samples,
-                      .epoch = before.epoch + length.epoch * time + in_period.epoch,
-                      .at = Instant(before.done + length.done * time + in_period.done),
-                      .loaded = before.loaded + length.loaded * time + in_period.loaded};
-  };
   const std::int64_t end = before.steps + length.steps * repetition.times;
-  const auto next_kept = [&](std::int64_t number) {
-    return (number / trace_.checkpoint_stride + 1) * trace_.checkpoint_stride;
-  };
-  for (std::int64_t kept = next_kept(before.steps); kept <= end; kept = next_kept(kept))
-    Keep(mark_at(kept));
+  // The stride is a power of two.
+  const auto next_kept = [&](std::int64_t number) { return (number | (trace_.checkpoint_stride - 1)) + 1; };
+  PlaceInPeriods at(length.steps);
+  std::int64_t last = before.steps + 1;
+  for (std::int64_t kept = next_kept(before.steps); kept <= end; kept = next_kept(kept)) {
+    at.Advance(kept - std::exchange(last, kept));
+    const StepMark& in_period = period.steps[static_cast<std::size_t>(at.place())];
+    const std::int64_t time = at.period();
+    Keep({.steps = kept,
+          .samples = before.samples + length.samples * time + in_period.samples,
+          .epoch = before.epoch + length.epoch * time + in_period.epoch,
+          .at = Instant(before.done + length.done * time + in_period.done),
+          .loaded = before.loaded + length.loaded * time + in_period.loaded});
+  }
   trace_.steps = end;
   trace_.samples += length.samples * repetition.times;
   last_done_ += length.done * repetition.times;

@@ -65,13 +65,11 @@ class Channel {
   std::int64_t size() const { return static_cast<std::int64_t>(batches_.size()); }
 
   void Visit(StateVisitor& visitor) {
-    visitor.Same(batches_.size());
-    for (std::size_t i = 0; i < batches_.size(); ++i) VisitBatch(visitor, batches_[i]);
-    visitor.Same(blocked_.size());
-    for (std::size_t i = 0; i < blocked_.size(); ++i) {
-      VisitBatch(visitor, blocked_[i].batch);
-      visitor.Same(blocked_[i].writer);
-    }
+    visitor.Each(batches_, [&](MadeBatch& batch) { VisitBatch(visitor, batch); });
+    visitor.Each(blocked_, [&](Blocked& blocked) {
+      VisitBatch(visitor, blocked.batch);
+      visitor.Same(blocked.writer);
+    });
     visitor.Same(reader_);
   }
 

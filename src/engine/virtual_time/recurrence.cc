@@ -148,9 +148,9 @@ void Recurrence::LookWithinEpoch() {
       return;
     case Cycle::Phase::kNoting:
       aligned_ = EndNoting(cycle);
-      if (!aligned_) {  // the epoch's end came in between
+      if (!aligned_) {  // the epoch's end came in between, or only the hashes were alike
         cycle.phase = Cycle::Phase::kSearching;
-        look_at_ = kNever;
+        look_at_ = Now().steps + stride_;
         return;
       }
       break;

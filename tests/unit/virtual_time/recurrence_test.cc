@@ -38,6 +38,23 @@ std::string FirstDifference(const std::string& a, const std::string& b) {
                      b.substr(before, 120));
 }
 
+// A hash is cheap: whoever skips compares the notes, which have all of a queue.
+TEST(AStateVisitor, NotesAQueueAndHashesItsSizeAndItsEnds) {
+  const auto visited = [](StateVisitor visitor, std::vector<int> queue) {
+    visitor.Each(queue, [&](int one) { visitor.Same(one); });
+    return visitor;
+  };
+  const auto notes = [&](std::vector<int> queue) { return visited(StateVisitor(Moment{}), queue).TakeNotes(); };
+  const auto hash = [&](std::vector<int> queue) { return visited(StateVisitor::Hashing(Moment{}), queue).hash(); };
+  EXPECT_EQ(notes({}), std::vector<std::int64_t>{0});
+  EXPECT_EQ(notes({7, 8, 9}), (std::vector<std::int64_t>{3, 7, 8, 9}));
+  EXPECT_EQ(hash({7, 8, 9}), hash({7, 1, 9}));
+  EXPECT_NE(hash({7, 8, 9}), hash({7, 8, 1}));
+  EXPECT_NE(hash({7, 8, 9}), hash({1, 8, 9}));
+  EXPECT_NE(hash({7, 9}), hash({7, 8, 9}));
+  EXPECT_NE(hash({7}), hash({}));
+}
+
 RC_GTEST_PROP(SkippingPeriods, ChangesNothing, ()) {
   const Case any = AnyCase();
   RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
