@@ -28,12 +28,11 @@ class StateHistory {
   }
   std::size_t size() const { return stays_.size(); }
   void Visit(StateVisitor& visitor) {
-    visitor.Same(stays_.size());
-    for (std::size_t i = 0; i < stays_.size(); ++i) {
-      visitor.Same(stays_[i].state);
-      visitor.Time(stays_[i].begin);
-      visitor.Time(stays_[i].end);
-    }
+    visitor.Each(stays_, [&](Stay& stay) {
+      visitor.Same(stay.state);
+      visitor.Time(stay.begin);
+      visitor.Time(stay.end);
+    });
   }
   /// Splits [begin, end) by state and calls visit(state, begin, end) in time order, without gaps.
   /// Unrecorded time has the state `otherwise`.

@@ -59,7 +59,7 @@ void BatchMaker::Visit(StateVisitor& visitor) {
   visitor.Same(loaded_);
   visitor.Same(stage_);
   if (stage_ == Stage::kTransferred) visitor.Time(asked_);
-  if (visitor.hashes()) return;
+  if (visitor.hashes()) return;  // the rest mostly follows from these
   visitor.Same(demand_.reads);
   visitor.Same(demand_.bytes);
   visitor.Same(demand_.latency);

@@ -99,16 +99,14 @@ void Consumer::Visit(StateVisitor& visitor) {
   visitor.Same(record_.occupancy);
   visitor.Time(record_.taken);
   visitor.Same(record_.starved);
-  visitor.Same(submitted_.size());
-  for (std::size_t i = 0; i < submitted_.size(); ++i) {
-    Submitted& submitted = submitted_[i];
+  visitor.Each(submitted_, [&](Submitted& submitted) {
     visitor.Time(submitted.done.begin);
     visitor.Time(submitted.done.end);
     visitor.Time(submitted.done.transfer_begin);
     visitor.Time(submitted.done.transfer_end);
     visitor.Number(submitted.batch);
     visitor.Same(submitted.samples);
-  }
+  });
   visitor.Time(last_step_);
   visitor.Same(steps_at_once_);
 }
