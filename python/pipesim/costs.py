@@ -23,7 +23,6 @@ LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
 # accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
 LOCKS_OF_TENSOR = 5
-MOST_WAITED = 0.1  # of a loop's time: up to this share it does not wait for its workers
 
 
 @dataclass
@@ -157,29 +156,13 @@ def made_before(loop: Loop, figures: list[Figures]) -> list[tuple[int, float]]:
     return found
 
 
-def turns(loop: Loop) -> list[float]:
-    """Of each take but the last: seconds until the next one without the step. Taking a batch, and what the process
-    does for it otherwise, such as freeing the one before."""
-    steps = loop.steps or [0.0] * len(loop.takes)
-    return [after.asked - take.asked - step for take, after, step in zip(loop.takes, loop.takes[1:], steps)]
-
-
-def receiving(flow: Loop, figures: list[Figures], rest: Loop, send: float) -> float:
-    """What the parent takes for a batch.
-
-    Where the loop hardly ever waited for a batch to be made and sent, nothing but the parent held it up: it is the
-    whole time, and what busy workers add is in it. Else the CPU time, or the time to take a batch while the workers
-    rest (`rest`), whichever is longer: both hold up the training loop. The latter is wall time (worker and parent
-    talk about each tensor), so its lower quartile counts."""
-    cpu = typical([take.cpu for take in flow.takes[1:]])
-    spent = turns(flow)
-    seen = [(spent[position], before) for position, before in made_before(flow, figures) if position < len(spent)]
-    whole = sum(seconds for seconds, _ in seen)
-    waited = sum(max(0.0, send - before) for _, before in seen)
-    if seen and waited < MOST_WAITED * whole:
-        return max(cpu, (whole - waited) / len(seen))
-    ready = sorted(take.seconds for take in rest.ready)
-    return max(cpu, ready[len(ready) // 4] if ready else 0.0)
+def receiving(flow: Loop) -> float:
+    """What the training process takes for a batch beside workers that make others, without waiting until one has come:
+    its CPU time, that of freeing the batch before among it, and the time without a core in which it opens what a worker
+    sent. The two answer each other then, and both wait to be woken up and for a core."""
+    takes = flow.takes[1:]
+    waits = [max(0.0, take.opening - take.opening_cpu) for take in takes]
+    return typical([take.cpu for take in takes]) + typical(waits)
 
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
@@ -276,7 +259,6 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
     )
-    send = sending(worker_rows)
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -285,8 +267,8 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use.
-        share=more, send=send,
-        receive=receiving(flow, at_work, rest, send),
+        share=more, send=sending(worker_rows),
+        receive=receiving(flow),
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),

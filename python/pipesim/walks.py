@@ -10,9 +10,10 @@ from torch.utils.data import DataLoader
 
 from . import probes
 from .batches import touch
+from .opening import Opened, timed_opening
 
 MOST_BATCHES = 3_000
-READY_ROUNDS = 8  # batches of each worker taken when they are surely there: what receiving one takes
+READY_ROUNDS = 8  # batches of each worker taken when they are surely there: what their first touch takes
 # Longest pause that waits for ready batches: with slower ones receiving does not matter.
 LONGEST_PAUSE_S = 0.3
 TRAINING_BUDGETS = 3  # at most, of a walk with slow steps
@@ -20,18 +21,13 @@ TRAINING_BUDGETS = 3  # at most, of a walk with slow steps
 
 @dataclass
 class Take:
-    """One call of next(loader): when it was asked and when it came, the process's CPU time and the thread's
-    wait for a core meanwhile."""
+    """One call of next(loader): when it was asked and when it came."""
 
     asked: float
     got: float
-    cpu: float = 0.0
-    queued: float = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Without the wait for a core."""
-        return max(self.cpu, self.got - self.asked - self.queued)
+    cpu: float = 0.0  # of the process, from asking until the batch before was freed
+    opening: float = 0.0  # seconds in which what a worker sent was opened
+    opening_cpu: float = 0.0  # CPU time of that
 
 
 @dataclass
@@ -41,7 +37,6 @@ class Loop:
     began: float = 0.0  # iter(loader) called
     started: float = 0.0  # iter(loader) returned
     takes: list[Take] = field(default_factory=list)
-    ready: list[Take] = field(default_factory=list)  # taken when they were there and the workers idle
     touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
     steps: list[float] = field(default_factory=list)  # seconds of each
     shutdown: float = 0.0  # from the last batch until the workers were gone
@@ -51,18 +46,28 @@ class Loop:
 class Walk:
     """One walk over a loader, and what it noted."""
 
-    def __init__(self, loader: DataLoader):
-        self.queue = probes.RunQueue()
+    def __init__(self, loader: DataLoader, opened: Opened):
+        self.opened = opened
+        self.cpu = 0.0  # of the process, when the last batch was asked for
         self.loop = Loop(began=probes.now())
         self.iterator = iter(loader)
         self.loop.started = probes.now()
 
-    def take(self, into: list[Take]) -> Any:
-        queued, cpu, asked = self.queue.seconds(), time.process_time(), probes.now()
+    def take(self) -> Any:
+        before = Opened(self.opened.seconds, self.opened.cpu)
+        self.cpu, asked = time.process_time(), probes.now()
         batch = next(self.iterator)
-        got = probes.now()
-        into.append(Take(asked, got, time.process_time() - cpu, self.queue.seconds() - queued))
+        self.loop.takes.append(
+            Take(
+                asked, probes.now(),
+                opening=self.opened.seconds - before.seconds, opening_cpu=self.opened.cpu - before.cpu,
+            )  # fmt: skip
+        )
         return batch
+
+    def freed(self) -> None:
+        """The batch before the last one is gone."""
+        self.loop.takes[-1].cpu = time.process_time() - self.cpu
 
     def train(self, step: Callable[[Any], Any], batch: Any) -> None:
         begin = probes.now()
@@ -73,7 +78,7 @@ class Walk:
         """Batches of all workers, after a pause in which they came to rest."""
         time.sleep(pause_s)
         for _ in range(workers):
-            batch = self.take(self.loop.ready)
+            batch = next(self.iterator)
         begin = probes.now()
         touch(batch)
         middle = probes.now()
@@ -94,35 +99,39 @@ class Walk:
 def walk(loader: DataLoader, budget_s: float, least: int, pause_s: float | None = None) -> Loop:
     """Takes batches until the budget is used and at least `least` came, or the loader ends. `pause_s`: in
     which its workers come to rest, for batches that are taken then."""
-    walk = Walk(loader)
-    loop, batch = walk.loop, None
-    try:
-        while len(loop.takes) < least or probes.now() - loop.started < budget_s:
-            batch = walk.take(loop.takes)
-            if len(loop.takes) >= MOST_BATCHES:
-                break
-        for _ in range(0 if pause_s is None else READY_ROUNDS):
-            batch = walk.take_ready(loader.num_workers, pause_s)
-    except StopIteration:
-        loop.ended = True
-    del batch
-    return walk.end(pause_s or 0.0)
+    with timed_opening() as opened:
+        walk = Walk(loader, opened)
+        loop, batch = walk.loop, None
+        try:
+            while len(loop.takes) < least or probes.now() - loop.started < budget_s:
+                batch = walk.take()
+                walk.freed()
+                if len(loop.takes) >= MOST_BATCHES:
+                    break
+            for _ in range(0 if pause_s is None else READY_ROUNDS):
+                batch = walk.take_ready(loader.num_workers, pause_s)
+        except StopIteration:
+            loop.ended = True
+        del batch
+        return walk.end(pause_s or 0.0)
 
 
 def train(loader: DataLoader, step: Callable[[Any], Any], budget_s: float, least: int) -> Loop:
     """Steps on fresh batches until the budget is used and at least `least` came, or a few budgets."""
-    walk = Walk(loader)
-    loop, batch = walk.loop, None
-    try:
-        while (spent := probes.now() - loop.started) < budget_s or (
-            len(loop.takes) < least and spent < TRAINING_BUDGETS * budget_s
-        ):
-            batch = walk.take(loop.takes)
-            walk.train(step, batch)
-    except StopIteration:
-        loop.ended = True
-    del batch
-    return walk.end(0.0)
+    with timed_opening() as opened:
+        walk = Walk(loader, opened)
+        loop, batch = walk.loop, None
+        try:
+            while (spent := probes.now() - loop.started) < budget_s or (
+                len(loop.takes) < least and spent < TRAINING_BUDGETS * budget_s
+            ):
+                batch = walk.take()
+                walk.freed()
+                walk.train(step, batch)
+        except StopIteration:
+            loop.ended = True
+        del batch
+        return walk.end(0.0)
 
 
 def mean_period(loop: Loop) -> float:

@@ -17,7 +17,7 @@ from unittest import mock
 
 try:
     import torch
-    from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+    from torch.utils.data import BatchSampler, DataLoader, SequentialSampler, TensorDataset
 except ImportError as error:
     sys.exit(print(f"{sys.executable} has no PyTorch: {error}", file=sys.stderr) or 77)
 
@@ -136,21 +136,34 @@ class LoopArithmetic(unittest.TestCase):
         loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
         self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
 
-    def test_receiving_is_the_whole_time_where_batches_are_there(self):
-        loop = Loop(takes=takes(20, 0.01, wall_s=0.004, cpu_s=0.001))
-        early = [[take.asked - 0.002 for take in loop.takes[worker::2]] for worker in range(2)]
-        ready = Loop(ready=takes(8, 0.1, wall_s=0.002))
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), ready, 0.001), 0.01)
-        loop.steps = [0.007] * 20
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.001), 0.003)
-        self.assertAlmostEqual(costs.receiving(loop, self.figures(early), Loop(), 0.005), 0.001, msg="on its way")
+    def test_receiving_is_cpu_time_and_what_opening_takes_beyond_its_own(self):
+        loop = Loop(takes=takes(20, 0.01, wall_s=0.008, cpu_s=0.003))
+        self.assertAlmostEqual(costs.receiving(loop), 0.003, msg="waiting for a batch is none of it")
+        for take in loop.takes:
+            take.opening, take.opening_cpu = 0.005, 0.001
+        self.assertAlmostEqual(costs.receiving(loop), 0.003 + 0.004)
+        loop.takes[0].cpu = 1.0
+        self.assertAlmostEqual(costs.receiving(loop), 0.007, msg="the first batch waits for the workers to start")
 
-    def test_receiving_what_workers_make_late_is_cpu_time_or_the_time_to_take_what_is_there(self):
-        rest = Loop(ready=takes(8, 0.1, wall_s=0.002))
-        for cpu_s, receive_s in ((0.0005, 0.002), (0.003, 0.003)):
-            loop = Loop(takes=takes(20, 0.01, wall_s=0.006, cpu_s=cpu_s))
-            late = [[take.got - 0.001 for take in loop.takes[worker::2]] for worker in range(2)]
-            self.assertAlmostEqual(costs.receiving(loop, self.figures(late), rest, 0.001), receive_s)
+    def test_opening_counts_what_workers_send_and_is_put_back(self):
+        from multiprocessing.reduction import ForkingPickler
+
+        from pipesim import opening
+
+        loads = ForkingPickler.loads
+        with opening.timed_opening() as opened:
+            loader = DataLoader(TensorDataset(torch.zeros(64, 4)), batch_size=4, num_workers=1)
+            begin = time.perf_counter()
+            batches = list(loader)
+            spent = time.perf_counter() - begin
+        self.assertEqual(len(batches), 16)
+        self.assertGreater(opened.cpu, 0)
+        self.assertGreater(opened.seconds, opened.cpu * 0.9)
+        self.assertLess(opened.seconds, spent)
+        self.assertIs(ForkingPickler.loads, loads)
+        with self.assertRaises(KeyError), opening.timed_opening():
+            raise KeyError
+        self.assertIs(ForkingPickler.loads, loads)
 
     def test_a_busy_workers_lock_is_waited_for_five_times_a_tensor(self):
         self.assertAlmostEqual(costs.waiting_for_the_lock(0.0001, tensors=3), 0.0015)
