@@ -18,6 +18,18 @@ constexpr std::size_t kLeastForMser = 50;
 /// An epoch is the period if cutting off part of an epoch costs at most a tenth of the run.
 constexpr std::int64_t kEpochsForPeriod = 10;
 
+/// visit(mark) for the run's begin and each step kept, until it returns false.
+template <class Visit>
+void ForEachMark(const trace::RunTrace& trace, const Visit& visit) {
+  if (!visit(Checkpoint{.steps = 0, .samples = 0, .epoch = 0, .at = trace.begin})) return;
+  std::int64_t last = 0;
+  for (const Checkpoint& checkpoint : trace.progress) {
+    if (checkpoint.steps <= last) continue;
+    if (!visit(checkpoint)) return;
+    last = checkpoint.steps;
+  }
+}
+
 std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
   std::vector<double> seconds;
   seconds.reserve(marks.size() - 1);
@@ -205,10 +217,10 @@ std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t st
 std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
   std::vector<Checkpoint> marks;
   marks.reserve(trace.progress.size() + 1);
-  marks.push_back({.steps = 0, .samples = 0, .epoch = 0, .at = trace.begin});
-  for (const Checkpoint& checkpoint : trace.progress) {
-    if (checkpoint.steps > marks.back().steps) marks.push_back(checkpoint);
-  }
+  ForEachMark(trace, [&](const Checkpoint& mark) {
+    marks.push_back(mark);
+    return true;
+  });
   return marks;
 }
 
@@ -267,12 +279,13 @@ std::vector<Checkpoint> GroupBorders(const trace::RunTrace& trace, const Window&
   std::vector<Checkpoint> borders;
   if (group == 0) return borders;
   std::int64_t next = window.first_step;
-  for (const Checkpoint& mark : Marks(trace)) {
-    if (mark.steps > window.last_step) break;
-    if (mark.steps < next) continue;
+  ForEachMark(trace, [&](const Checkpoint& mark) {
+    if (mark.steps > window.last_step) return false;
+    if (mark.steps < next) return true;
     borders.push_back(mark);
     next += group;
-  }
+    return true;
+  });
   return borders;
 }
 

@@ -26,8 +26,10 @@ class KeyRank {
   void ForEachUpTo(std::uint64_t limit, std::int64_t first, std::int64_t keys,
                    const Found& found) const {
     const std::int64_t end = first + keys;
+    // A block without any is the rule only where a key is seldom found.
+    const bool seldom = limit < UINT64_MAX / static_cast<std::uint64_t>(kKeysAtOnce);
     for (std::int64_t block = first; block < end; block += kKeysAtOnce) {
-      if (NoneOfBlockUpTo(limit, block)) [[likely]]
+      if (seldom && NoneOfBlockUpTo(limit, block)) [[likely]]
         continue;
       for (std::int64_t key = block; key < std::min(block + kKeysAtOnce, end); ++key) {
         const std::uint64_t rank = (*this)(key);
