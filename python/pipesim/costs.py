@@ -144,18 +144,6 @@ def rate(loop: Loop, samples: float, skip: int) -> float:
     return samples * (len(takes) - 1) / (takes[-1].got - takes[0].got)
 
 
-def made_before(loop: Loop, figures: list[Figures]) -> list[tuple[int, float]]:
-    """Of each take whose batch is on record: its position, and how long before it was asked for the batch was made
-    (negative: after). Batch k is made by worker k mod W; the first of each worker come with its start."""
-    made = [worker.batches.read() for worker in figures]
-    found = []
-    for position, take in enumerate(loop.takes):
-        rows, row = made[position % len(made)], position // len(made)
-        if 1 <= row < len(rows):
-            found.append((position, take.asked - rows[row][probes.END]))
-    return found
-
-
 def receiving(flow: Loop) -> float:
     """What the training process takes for a batch beside workers that make others, without waiting until one has come:
     its CPU time, that of freeing the batch before among it, and the time without a core in which it opens what a worker
@@ -167,9 +155,15 @@ def receiving(flow: Loop) -> float:
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
     """How long a batch takes from its worker to the loop that waits for it, whose GIL is needed once more for each
-    tensor: beside Python code that waits for its turn."""
-    late = [(flow.takes[position], before) for position, before in made_before(flow, figures) if before <= 0]
-    return typical([take.got - take.asked + before for take, before in late])
+    tensor: beside Python code that waits for its turn. Batch k is made by worker k mod W; the first of each worker
+    come with its start."""
+    made = [worker.batches.read() for worker in figures]
+    late = []
+    for position, take in enumerate(flow.takes):
+        rows, row = made[position % len(made)], position // len(made)
+        if 1 <= row < len(rows) and rows[row][probes.END] >= take.asked:
+            late.append(take.got - rows[row][probes.END])
+    return typical(late)
 
 
 def waiting_for_the_lock(lock_s: float, tensors: int) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Iterator
+
+from . import probes
 
 
 @dataclass
@@ -24,12 +25,12 @@ def timed_opening() -> Iterator[Opened]:
     opened, loads = Opened(), ForkingPickler.loads
 
     def timed(*arguments: Any, **keywords: Any) -> Any:
-        cpu, begin = time.thread_time(), time.perf_counter()
+        cpu, begin = probes.thread_cpu(), probes.now()
         try:
             return loads(*arguments, **keywords)
         finally:
-            opened.seconds += time.perf_counter() - begin
-            opened.cpu += time.thread_time() - cpu
+            opened.seconds += probes.now() - begin
+            opened.cpu += probes.thread_cpu() - cpu
 
     ForkingPickler.loads = timed
     try:

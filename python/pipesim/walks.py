@@ -14,7 +14,7 @@ from .opening import Opened, timed_opening
 
 MOST_BATCHES = 3_000
 READY_ROUNDS = 8  # batches of each worker taken when they are surely there: what their first touch takes
-# Longest pause that waits for ready batches: with slower ones receiving does not matter.
+# Longest pause that waits for ready batches: with slower ones their first touch does not matter.
 LONGEST_PAUSE_S = 0.3
 TRAINING_BUDGETS = 3  # at most, of a walk with slow steps
 
