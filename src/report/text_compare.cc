@@ -20,7 +20,7 @@ struct Words {
 bool IsPair(View document) {
   const auto comparisons = document.At("comparisons").Items();
   return comparisons.size() == 1 && comparisons[0].At("points").Items().size() == 1 &&
-         comparisons[0].At("points").Items()[0].At("name").Text().empty();
+         comparisons[0].At("points").First().At("name").Text().empty();
 }
 
 bool HasPoints(View document) {
@@ -48,8 +48,8 @@ std::string VerdictWords(View point) {
 }
 
 Words PairWords(View document) {
-  const View comparison = document.At("comparisons").Items()[0];
-  const View point = comparison.At("points").Items()[0];
+  const View comparison = document.At("comparisons").First();
+  const View point = comparison.At("points").First();
   const std::string call = point.At("call").Text(), b = comparison.At("b").Text();
   const double change = point.At("change").NumberOr(0);
   const bool exact = point.At("exact").IsTrue();
@@ -71,8 +71,8 @@ Words ManyWords(View document) {
     return overall.At(name).Size();
   };
   std::vector<std::string> parts;
-  const View first = document.At("comparisons").Items()[0];
-  const bool sweeps = !first.At("points").Items()[0].At("name").Text().empty();
+  const View first = document.At("comparisons").First();
+  const bool sweeps = !first.At("points").First().At("name").Text().empty();
   const std::string of = fmt::format(" of {} {}", count("points"), sweeps ? "points" : "reports");
   if (document.At("rules.threshold").IsPresent())
     parts.push_back(
@@ -200,7 +200,7 @@ void AddReasons(const Sheet& sheet) {
     if (!text.empty()) sentences.push_back(text);
   };
   if (IsPair(sheet.document)) {
-    const View point = sheet.document.At("comparisons").Items()[0].At("points").Items()[0];
+    const View point = sheet.document.At("comparisons").First().At("points").First();
     add(UnsureText(sheet.document, point));
     add(MovedText(point));
     add(DemandText(point));
@@ -274,7 +274,7 @@ std::string AlikeText(View document) {
   const auto differs = [&](std::string_view code) {
     return std::find(codes.begin(), codes.end(), code) != codes.end();
   };
-  const bool predicted = document.At("sides").Items()[0].At("predicted").IsTrue();
+  const bool predicted = document.At("sides").First().At("predicted").IsTrue();
   std::vector<std::string> same;
   for (const std::string_view code :
        {predicted ? std::string_view("profile") : "machine", std::string_view("version"),
@@ -349,8 +349,8 @@ std::string CompareText(const Document& document, const TextOptions& options) {
   if (options.detail == Detail::kBrief) return page.Take();
   AddSides(sheet);
   if (pair)
-    AddPairTable(sheet, sheet.document.At("comparisons").Items()[0].At("points").Items()[0],
-                 sheet.document.At("comparisons").Items()[0].At("b").Text());
+    AddPairTable(sheet, sheet.document.At("comparisons").First().At("points").First(),
+                 sheet.document.At("comparisons").First().At("b").Text());
   else
     AddPointsTable(sheet);
   if (sheet.full) AddChangedSettings(sheet);

@@ -149,7 +149,8 @@ void AddTuneTakeOver(const Sheet& sheet) {
     sheet.page.Add("Note: PyTorch has no shared dispatch; in_order=False is the nearest.");
   sheet.page.Add("In PyTorch: " + tuned.At("pytorch").Text(), Style::kPlain, "  ");
   const auto threads = tuned.At("settings.compute_threads").Whole();
-  if (threads > 0 && threads != sheet.document.At("steps").Items().front().At("settings.compute_threads").Whole())
+  const View as_it_was = sheet.document.At("steps").First().At("settings.compute_threads");
+  if (threads > 0 && threads != as_it_was.Whole())
     sheet.page.Add(fmt::format("  and torch.set_num_threads({}) in the training program", threads));
   AddYaml(sheet);
   const std::vector<std::string> argv = sheet.document.At("next.argv").Texts();

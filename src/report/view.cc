@@ -117,6 +117,11 @@ std::vector<View> View::Items() const {
   return items;
 }
 
+View View::First() const {
+  const bool none = value_ == nullptr || !value_->is_array() || value_->empty();
+  return {none ? nullptr : &value_->front(), utf8_};
+}
+
 std::vector<std::string> View::Texts() const {
   std::vector<std::string> texts;
   for (const View item : Items()) texts.push_back(item.Text());

@@ -44,6 +44,7 @@ class View {
   /// not a text.
   std::string Text() const;
   std::vector<View> Items() const;                            ///< of an array
+  View First() const;                                         ///< item of an array
   std::vector<std::string> Texts() const;                     ///< the texts of an array
   std::vector<std::pair<std::string, View>> Members() const;  ///< of an object, in its order
 

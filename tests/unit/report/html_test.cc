@@ -36,6 +36,9 @@ std::vector<std::pair<std::string, Document>> Examples() {
   std::vector<std::pair<std::string, Document>> documents;
   for (const char* name : {"predict", "sweep_one_axis", "sweep_two_axes", "size", "tune"})
     documents.emplace_back(name, Example(name));
+  Document threads = Example("tune");
+  threads["tuned"]["settings"]["compute_threads"] = 2;
+  documents.emplace_back("tune to two threads", threads);
   for (report::RunReport (*make)() : {&IoBound, &ComputeBound, &Inconclusive, &OutOfMemory,
                                       &NothingMeasured, &NoWorkers})
     documents.emplace_back("run", report::ToJson(make()));
