@@ -25,6 +25,7 @@ WORKERS = [0, 1, 2, 3, 4, 6, 8]
 HALVES = ["fit", "held_out"]
 RECORD_LIMIT_S = 120
 WATCH_LIMIT_S = 240
+STARTED_ANEW = {"fit.spawned", "held_out.forkserver_started"}  # their workers take seconds to start
 MOST_SHARED_BYTES = 17 * (16 << 20)  # fit.large_files with 8 workers: 16 MiB batches, two ahead each, one in use
 # Programs that train, and the worker counts at which pipesim.watch looks at them.
 WATCHED = {"fit.train_mlp": 2, "fit.train_from_files": 0, "fit.train_on_words": 4, "fit.step_5ms": 1,
@@ -131,10 +132,6 @@ class Task:
     def __init__(self, do, program=None, workers=None, seconds=None):
         self.do, self.program, self.workers, self.seconds = do, program, workers, seconds
 
-    def is_long(self):
-        spawning = self.program in ("fit.spawned", "held_out.forkserver_started") and self.workers
-        return self.do in ("calibrate", "record", "watch") or spawning
-
     def answer_in(self, place):
         if self.do == "calibrate":
             return place.calibrate()
@@ -156,45 +153,54 @@ class Task:
             entry[self.do] = answer
 
 
-def rounds(names, arguments):
-    """Lists of tasks, one after another. The first brings generated files and the page cache into their state; each
-    later one measures everything once, in an order of its own, what takes longest first."""
-    yield [Task("first", name, 0) for name in names]
+def tasks_of(program, arguments):
+    """A program's tasks, one after another in one slice: what is seen once lies between the rounds of its rates, since
+    a shared machine's pace changes within minutes. The first brings files and the page cache into their state."""
+    rates = [Task("rate", program, each, arguments.seconds) for each in arguments.workers]
+    once = [Task("stopwatch", program, seconds=0.3)]
+    once += [Task("record", program)] if arguments.record else []
+    once += [Task("watch", program)] if arguments.watch and program in WATCHED else []
+    tasks, order = [Task("first", program, 0)], random.Random(program)
     for number in range(arguments.rounds):
-        tasks = [Task("rate", name, each, arguments.seconds) for name in names for each in arguments.workers]
-        if number == 0:
-            tasks += [Task("stopwatch", name, seconds=0.3) for name in names]
-            tasks += [Task("record", name) for name in names if arguments.record]
-            tasks += [Task("watch", name) for name in names if arguments.watch and name in WATCHED]
-            tasks += [Task("calibrate")] if arguments.pipesim else []
-        random.Random(number).shuffle(tasks)
-        yield sorted(tasks, key=lambda task: not task.is_long())
+        order.shuffle(rates)
+        tasks += rates + (once if number == (arguments.rounds - 1) // 2 else [])
+    return tasks
 
 
-def in_slices(places, tasks, result, deadline):
-    """Every slice takes the next task when it is free; after `deadline` none is begun. Returns how many were not."""
-    waiting, lock = queue.Queue(), threading.Lock()
-    for task in tasks:
-        waiting.put(task)
+def programs_of_tasks(names, arguments):
+    """The lists of tasks that slices take, what takes longest first."""
+    programs = [tasks_of(name, arguments) for name in sorted(names, key=lambda name: name not in STARTED_ANEW)]
+    return ([[Task("calibrate")]] if arguments.pipesim else []) + programs
+
+
+def in_slices(places, programs, deadline, keep):
+    """Every slice takes the next program when it is free; after `deadline` no task is begun. Returns how many were
+    not."""
+    waiting, lock, left = queue.Queue(), threading.Lock(), [0]
+    for tasks in programs:
+        waiting.put(tasks)
 
     def serve(place):
-        while time.monotonic() < deadline:
+        while True:
             try:
-                task = waiting.get_nowait()
+                tasks = waiting.get_nowait()
             except queue.Empty:
                 return
-            answer = task.answer_in(place)
-            with lock:
-                task.keep(answer, result)
-                if answer.get("failed"):
-                    print(f"{task.program}, {task.do}, {task.workers} workers: {answer['failed']}", file=sys.stderr)
+            for number, task in enumerate(tasks):
+                if time.monotonic() >= deadline:
+                    with lock:
+                        left[0] += len(tasks) - number
+                    break
+                answer = task.answer_in(place)
+                with lock:
+                    keep(task, answer, number + 1 == len(tasks))
 
     threads = [threading.Thread(target=serve, args=[place]) for place in places]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return waiting.qsize()
+    return left[0]
 
 
 def context(python, cpus):
@@ -221,13 +227,23 @@ def measure(arguments):
     python, cpus = arguments.python or python_with_torch(), processors(arguments.slices, arguments.cores)
     warn_of_little_shared_memory(len(cpus))
     result = {"context": context(python, cpus), "programs": {}}
+    programs, done = programs_of_tasks(names, arguments), []
+
+    def keep(task, answer, last):
+        task.keep(answer, result)
+        if answer.get("failed"):
+            print(f"{task.program}, {task.do}, {task.workers} workers: {answer['failed']}", file=sys.stderr)
+        if last:
+            done.append(task.program)
+            print(f"{time.monotonic() - begun:.0f} s: {len(done)} of {len(programs)}: {task.program or task.do}",
+                  file=sys.stderr, flush=True)
+            arguments.out.write_text(json.dumps(result, indent=1))
+
     places = [Slice(python, each, arguments.scratch, arguments.pipesim) for each in cpus]
     try:
-        for number, tasks in enumerate(rounds(names, arguments)):
-            left = in_slices(places, tasks, result, begun + 60 * arguments.minutes)
-            print(f"{time.monotonic() - begun:.0f} s: round {number} of {arguments.rounds}, {len(tasks) - left} of "
-                  f"{len(tasks)} tasks", file=sys.stderr, flush=True)
-            arguments.out.write_text(json.dumps(result, indent=1))
+        if left := in_slices(places, programs, begun + 60 * arguments.minutes, keep):
+            print(f"{left} tasks were not begun within {arguments.minutes:g} minutes", file=sys.stderr)
+        arguments.out.write_text(json.dumps(result, indent=1))
     finally:
         for place in places:
             place.close()
