@@ -144,8 +144,11 @@ Difference Compare(const Estimate& a, const Estimate& b) {
   if (a.unit == Unit::kNone || b.unit == Unit::kNone) return difference;
   const double error = std::sqrt(Variance(a) + Variance(b)), degrees = Degrees(a, b);
   const double half = StudentT(kShownLevel, degrees) * error;
-  difference.low = std::expm1(log_change - half);
-  difference.high = std::expm1(log_change + half);
+  const double low = std::expm1(log_change - half), high = std::expm1(log_change + half);
+  if (std::isfinite(low) && std::isfinite(high)) {
+    difference.low = low;
+    difference.high = high;
+  }
   difference.significant = std::abs(log_change) > StudentT(1 - kAlpha, degrees) * error;
   return difference;
 }

@@ -57,7 +57,7 @@ inline constexpr double kAlpha = 0.01;
 /// b against a.
 struct Difference {
   double change = 0;                ///< b / a − 1
-  std::optional<double> low, high;  ///< 95 % interval of the change; nullopt: unknown
+  std::optional<double> low, high;  ///< 95 % interval of the change; both nullopt: unknown
   double noise_floor = 0;           ///< smaller changes are not called
   bool significant = false;         ///< Welch's t test at kAlpha
   bool exact = false;               ///< both are predictions

@@ -136,6 +136,14 @@ TEST(Estimate, OfAnIntervalIsThatOfTheRatesItWasMadeFrom) {
   EXPECT_NEAR(read.standard_error, direct.standard_error, 0.01 * direct.standard_error);
 }
 
+TEST(Estimate, OfARateThatCouldBeAnythingLeavesTheChangeOpen) {
+  const Estimate wild = *FromInterval(4680, 4647, 4.7e27, 20, Unit::kBlocks);
+  const Difference difference = Compare(wild, wild);
+  EXPECT_FALSE(difference.low);
+  EXPECT_FALSE(difference.high);
+  EXPECT_EQ(Judge(difference, std::nullopt), Call::kUnsure);
+}
+
 TEST(Estimate, ReadsHowAnIntervalWasMade) {
   EXPECT_EQ(ReadMethod("batch means (24)").count, 24u);
   EXPECT_EQ(ReadMethod("batch means (24)").unit, Unit::kBlocks);
