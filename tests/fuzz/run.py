@@ -14,6 +14,7 @@ import time
 import seeds
 
 TIMEOUT_S = 25        # for one input, under sanitizers
+LONGER_S = {"prediction": 60}  # may take 2 s, and thirty times as long under sanitizers
 MEMORY_MB = 2560
 LONGEST_INPUT = {"document": 40_000, "report": 40_000, "journal": 8_000, "command_line": 1_000, "set": 1_000, "units": 60,
                  "image_folder": 500}
@@ -21,7 +22,8 @@ LONGEST_OTHER = 4_000
 
 
 def command(program, target, work, seconds, jobs):
-    words = [program, f"-max_total_time={seconds}", f"-timeout={TIMEOUT_S}", f"-report_slow_units={TIMEOUT_S}",
+    timeout_s = LONGER_S.get(target, TIMEOUT_S)
+    words = [program, f"-max_total_time={seconds}", f"-timeout={timeout_s}", f"-report_slow_units={timeout_s}",
              f"-rss_limit_mb={MEMORY_MB}", f"-max_len={LONGEST_INPUT.get(target, LONGEST_OTHER)}", "-print_final_stats=1",
              f"-artifact_prefix={work}/crashes/{target}."]
     if (dictionary := work / "seeds" / f"{target}.dict").stat().st_size > 0:
