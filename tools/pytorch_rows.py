@@ -17,10 +17,14 @@ class Row:
     """One program, predicted on one basis."""
 
     program: str
-    rates: dict       # workers -> median of the measured rates
-    cvs: dict         # of those that were measured more than once
+    rounds: dict      # workers -> the measured rates
     predicted: dict   # workers -> rate
     basis: str
+
+    @property
+    def rates(self):
+        """{workers: median of the measured rates}."""
+        return {workers: statistics.median(each) for workers, each in self.rounds.items()}
 
     @property
     def half(self):
@@ -32,23 +36,30 @@ class Row:
         return {workers: self.predicted[workers] / rate - 1 for workers, rate in self.rates.items()
                 if workers in self.predicted and workers not in seen}
 
+    def cvs(self):
+        return [variation(each) for each in self.rounds.values() if len(each) > 1]
+
+    def rounds_apart(self):
+        """How far the first round lies from the last one, where there are errors."""
+        return [abs(each[0] / each[-1] - 1) for workers, each in self.rounds.items()
+                if workers in self.errors() and len(each) > 1]
+
     def best_is_right(self):
         """The best predicted worker count is a neighbour of the truly best one, or as good within 3 %."""
-        counts = sorted(set(self.rates) & set(self.predicted))
-        true, said = (max(counts, key=of.get) for of in (self.rates, self.predicted))
-        return abs(counts.index(true) - counts.index(said)) <= 1 or self.rates[said] >= NEAR_BEST * self.rates[true]
+        rates, counts = self.rates, sorted(set(self.rounds) & set(self.predicted))
+        true, said = (max(counts, key=of.get) for of in (rates, self.predicted))
+        return abs(counts.index(true) - counts.index(said)) <= 1 or rates[said] >= NEAR_BEST * rates[true]
 
 
 def rows_of(measured, basis):
     for program, entry in sorted(measured["programs"].items()):
-        rates = {int(workers): [each["samples_per_s"] for each in answers if "samples_per_s" in each]
-                 for workers, answers in entry["rates"].items()}
-        rates = {workers: each for workers, each in rates.items() if each}
+        rounds = {int(workers): [each["samples_per_s"] for each in answers if "samples_per_s" in each]
+                  for workers, answers in entry["rates"].items()}
+        rounds = {workers: each for workers, each in rounds.items() if each}
         predicted = {int(workers): each["samples_per_s"]
                      for workers, each in entry.get("predicted", {}).get(basis, {}).items() if "samples_per_s" in each}
-        if rates and predicted:
-            yield Row(program, {workers: statistics.median(each) for workers, each in rates.items()},
-                      {workers: variation(each) for workers, each in rates.items() if len(each) > 1}, predicted, basis)
+        if rounds and predicted:
+            yield Row(program, rounds, predicted, basis)
 
 
 def percentile(values, share):

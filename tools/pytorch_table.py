@@ -15,17 +15,21 @@ def summary(name, rows):
     errors = [abs(error) for row in rows for error in row.errors().values()]
     if not errors:
         return ""
-    cvs = [each for row in rows for each in row.cvs.values()]
+    cvs = [each for row in rows for each in row.cvs()]
     cv = statistics.mean(cvs) if cvs else 0.0
+    apart = [each for row in rows for each in row.rounds_apart()]
+    noise = (f"{per_cent(statistics.mean(apart))}, {per_cent(statistics.median(apart))}, "
+             f"{per_cent(percentile(apart, 0.95))}") if apart else ""
     right = sum(row.best_is_right() for row in rows)
     return (f"| {name} | {len(rows)} | {len(errors)} | {per_cent(statistics.mean(errors))} | "
             f"{per_cent(max(MEAN_LIMIT[rows[0].basis], 2 * cv))} | {per_cent(statistics.median(errors))} | "
-            f"{per_cent(percentile(errors, 0.95))} | {per_cent(P95_LIMIT)} | {per_cent(cv)} | {right} of {len(rows)} |\n")
+            f"{per_cent(percentile(errors, 0.95))} | {per_cent(P95_LIMIT)} | {per_cent(cv)} | {noise} | {right} of {len(rows)} |\n")
 
 
 def summaries(by_basis):
     text = ("| predicted from | programs | predictions | mean error | allowed | median | 95th percentile | allowed | "
-            "run-to-run variation (CV) | best worker count right |\n|---|---|---|---|---|---|---|---|---|---|\n")
+            "run-to-run variation (CV) | a round from the next: mean, median, 95th percentile | best worker count right |\n"
+            "|---|---|---|---|---|---|---|---|---|---|---|\n")
     for basis, rows in by_basis.items():
         for half, name in HALVES.items():
             text += summary(f"a {basis}, {name}", [row for row in rows if row.half == half])
@@ -77,7 +81,7 @@ def document(measured, by_basis):
 Written by `tools/check_pytorch`: the {len(measured['programs'])} `DataLoader` programs of `tests/pytorch/programs`,
 measured with PyTorch {about['torch']} on {about['cores']} processors each of a machine with {about['processors']}
 ({about['cpu']}), {about['slices']} side by side, {about['date']}. The error is predicted rate / median measured
-rate - 1. A recording saw 0 and 2 workers; only the other worker counts are predictions. "Held out" programs
+rate - 1. A recording was made between the rounds of its program's rates and saw 0 and 2 workers; only the other worker counts are predictions. "Held out" programs
 were written before the model was fitted; causes of their misses have been looked for since this table was first made.
 Figures in the causes are those of the measurement in which they were found.
 The best worker count is right if it is the true best or its neighbour, or within 3 % of its rate.
