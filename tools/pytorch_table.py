@@ -6,7 +6,7 @@ import statistics
 import pytorch_watched
 import sections
 from pytorch_predict import constants
-from pytorch_rows import MEAN_LIMIT, P95_LIMIT, per_cent, percentile, rows_of
+from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, percentile, rows_of
 
 HALVES = {"fit": "fit", "held_out": "held out"}
 
@@ -20,9 +20,11 @@ def summary(name, rows):
     apart = [each for row in rows for each in row.rounds_apart()]
     noise = (f"{per_cent(statistics.mean(apart))}, {per_cent(statistics.median(apart))}, "
              f"{per_cent(percentile(apart, 0.95))}") if apart else ""
+    basis = rows[0].basis
+    allowed = max(MEAN_LIMIT[basis], 2 * cv if basis in NOISE_COUNTS else 0.0)
     right = sum(row.best_is_right() for row in rows)
     return (f"| {name} | {len(rows)} | {len(errors)} | {per_cent(statistics.mean(errors))} | "
-            f"{per_cent(max(MEAN_LIMIT[rows[0].basis], 2 * cv))} | {per_cent(statistics.median(errors))} | "
+            f"{per_cent(allowed)} | {per_cent(statistics.median(errors))} | "
             f"{per_cent(percentile(errors, 0.95))} | {per_cent(P95_LIMIT)} | {per_cent(cv)} | {noise} | {right} of {len(rows)} |\n")
 
 
