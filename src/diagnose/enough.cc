@@ -63,21 +63,14 @@ class WorkerSearch {
     std::vector<std::size_t> possible;
     for (std::size_t i = 0; i < end; ++i)
       if (attempts_[i].bound >= wanted) possible.push_back(i);
-    const auto reaches = [&](std::size_t i) { return RateOf(attempts_[possible[i]]) >= wanted; };
-    std::size_t below = 0, found = 0;  // none before `below` does
-    for (std::size_t step = 1; found < possible.size() && !reaches(found); step *= 2) {
+    const auto falls_short = [&](std::size_t attempt) { return RateOf(attempts_[attempt]) < wanted; };
+    std::size_t below = 0, found = 0;  // all before `below` do
+    for (std::size_t step = 1; found < possible.size() && falls_short(possible[found]); step *= 2) {
       below = found + 1;
       found = below == possible.size() ? below : std::min(found + step, possible.size() - 1);
     }
     if (found >= possible.size()) return std::nullopt;
-    while (below < found) {
-      const std::size_t middle = (below + found) / 2;
-      if (reaches(middle))
-        found = middle;
-      else
-        below = middle + 1;
-    }
-    return possible[found];
+    return *std::partition_point(possible.begin() + below, possible.begin() + found, falls_short);
   }
 
   /// Starting many workers, and their contention, can make fewer of them faster than their bounds tell: looks at

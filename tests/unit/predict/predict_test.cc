@@ -10,7 +10,7 @@
 
 #include "diagnose/what_if.h"
 #include "engine/virtual_time/virtual_executor.h"
-#include "spec/read.h"
+#include "experiments.h"
 
 namespace pipesim::predict {
 namespace {
@@ -19,29 +19,6 @@ using namespace std::chrono_literals;
 using cost::Source;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const spec::DataFolders kFolders{{std::filesystem::path(PIPESIM_SOURCE_DIR)}};
-
-spec::Experiment Read(const std::string& yaml, const std::vector<spec::Override>& flags = {}) {
-  return spec::ReadExperimentText(yaml, "test.yaml", flags, kFolders).experiment;
-}
-
-/// Nothing costs anything but what a test adds; the machine has 8 cores.
-Basis FreeMachine(const std::string& figures_and_steps = "") {
-  Basis basis;
-  basis.profile = spec::ReadMachineProfileText(
-      "source: a test\ncontext: {cores: 8}\n" + figures_and_steps, "test-profile.yaml");
-  basis.cores_here = 3;
-  return basis;
-}
-
-constexpr const char* kTrainOnly =
-    "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
-    "storage: none\nprepare: none\nrun: {steps: 200}\n";
-constexpr const char* kLinearSteps =
-    "steps:\n"
-    "  - {model: linear, shape: [8], device: cpu, threads: 2, batch: 64, time: 10ms, how: m}\n"
-    "  - {model: linear, shape: [8], device: \"cuda:0\", batch: 64, time: 4ms, how: m}\n";
 
 TEST(Prediction, AMeasuredStepOfTheCpuIsWhatLimitsItAlone) {
   const auto report = Predict(Read(std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 2}\n"),
@@ -316,132 +293,6 @@ TEST(Predict, EachRepeatDrawsWithASeedOfItsOwn) {
   EXPECT_LT(*report.repeats[0].samples_per_s, *report.repeats[1].samples_per_s);
   EXPECT_LT(*report.repeats[1].samples_per_s, *report.repeats[2].samples_per_s);
   EXPECT_EQ(report.measurement.result.samples_per_s, report.repeats[1].samples_per_s);
-}
-
-/// A run of kTrainOnly with workers, as its report would hold it.
-MeasuredRun RunOf(const spec::Experiment& experiment) {
-  MeasuredRun run;
-  run.source = "before.json";
-  for (const auto& [path, setting] : experiment.settings) run.texts[path] = setting.text;
-  run.device = spec::DeviceId::Cpu();
-  run.compute_threads = 2;
-  run.cores = 6;
-  run.batch_samples = 64;
-  run.step_s = 0.020;
-  run.collate_s = 0.001;
-  run.host_s = 0.0005;
-  return run;
-}
-
-TEST(Prediction, TheMeasuredRunsDemandsComeBeforeTheProfile) {
-  const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
-  Basis basis = FreeMachine(kLinearSteps);
-  basis.run = RunOf(experiment);
-  const Resolved costs = Resolve(experiment, basis);
-  EXPECT_EQ(costs.notes.step, Source::kRun);
-  EXPECT_EQ(costs.notes.from, "before.json");
-  EXPECT_EQ(costs.notes.cores, 6);
-  EXPECT_EQ(costs.pipeline.step.Mean(64), 20ms);
-  EXPECT_EQ(costs.pipeline.step.threads, 2);
-  EXPECT_DOUBLE_EQ(costs.pipeline.collate.bandwidth->per_s, 64 * 8 / 0.001);
-  EXPECT_EQ(costs.pipeline.host.step, 500us);
-}
-
-TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
-  const auto before = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
-  Basis basis = FreeMachine(kLinearSteps);
-  basis.run = RunOf(before);
-  const std::vector<spec::Override> adam{{"model.optimizer", "adam", "--set"}};
-  auto after = Read(std::string(kTrainOnly) + "device: cpu\nlimits: {compute_threads: 2}\n", adam);
-  EXPECT_THROW(Resolve(after, basis), base::ConfigError);  // no step of adam is known
-  const std::vector<spec::Override> workers{{"loader.workers", "4", "--workers"}};
-  after = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n", workers);
-  EXPECT_EQ(Resolve(after, basis).notes.step, Source::kRun);
-}
-
-TEST(Prediction, RealFilesAndDecodingCostWhatTheRunMeasured) {
-  const auto experiment = Read(
-      "storage: {kind: files, path: /nowhere}\nmodel: linear\ndevice: rtx-4060\n"
-      "dataset: {samples: 100, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n");
-  Basis basis = FreeMachine();
-  EXPECT_THROW(Resolve(experiment, basis), base::ConfigError);  // decoding has no cost
-  basis.run = RunOf(experiment);
-  basis.run->prepare_cpu_s = 0.064;
-  basis.run->read_s = 0.128;
-  basis.run->reads = 64;
-  const cost::Pipeline pipeline = Resolve(experiment, basis).pipeline;
-  EXPECT_TRUE(pipeline.prepare.UsesCores());
-  EXPECT_EQ(pipeline.prepare.cost.Mean(), 1ms);
-  EXPECT_EQ(pipeline.prepare.Threads(4), 1);  // one thread decodes a sample
-  // It writes 3 x 8 x 8 bytes in 1 ms: its share of the memory's bandwidth.
-  EXPECT_DOUBLE_EQ(pipeline.prepare.memory_bytes_per_s, 192 / 1e-3);
-  EXPECT_TRUE(pipeline.storage.present);
-  EXPECT_EQ(pipeline.storage.latency.Mean(), 2ms);
-}
-
-/// 2 workers that decode 3 x 8 x 8 bytes out of 10 kB at 50 MB/s: 0.2 ms a sample, 0.96 MB/s each.
-spec::Experiment TwoWorkersDecode() {
-  return Read(
-      "storage: {kind: files, path: /nowhere}\nmodel: linear\nprepare: decode\n"
-      "dataset: {samples: 6400, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n"
-      "loader: {workers: 2}\ndevice: {emulated: {base: 1us}}\nrun: {steps: 200}\n");
-}
-constexpr const char* kDecoding = "figures:\n  decode_bandwidth: {value: 50MB/s, how: m}\n";
-
-TEST(Prediction, DecodingCostsAThreadItsShareOfTheMemorysBandwidth) {
-  const cost::Prepare prepare = Resolve(TwoWorkersDecode(), FreeMachine(kDecoding)).pipeline.prepare;
-  EXPECT_TRUE(prepare.UsesCores());
-  EXPECT_EQ(prepare.cost.Mean(), 200us);
-  EXPECT_EQ(prepare.Threads(4), 1);
-  EXPECT_DOUBLE_EQ(prepare.memory_bytes_per_s, 192 / 200e-6);
-}
-
-TEST(Prediction, WorkersThatDecodeShareTheMemory) {
-  const auto rate = [](const std::string& figures) {
-    const Basis basis = FreeMachine(kDecoding + figures);
-    return *Predict(TwoWorkersDecode(), basis, nullptr).measurement.result.samples_per_s;
-  };
-  EXPECT_NEAR(rate(""), 2 / 200e-6, 1);  // workers / cost
-  // Decoding takes 200 us, collating 192 bytes as long. 8 threads together copy as much as one: each
-  // other adds the time of one alone.
-  EXPECT_NEAR(rate("  collate_bandwidth: {value: 960kB/s, how: m}\n"
-                   "  collate_bandwidth_all_cores: {value: 960kB/s, how: m}\n"),
-              2 / (2 * 400e-6), 1);
-}
-
-TEST(Prediction, FilesInThePageCacheCostWorkAndNoWait) {
-  const auto experiment = Read(
-      "storage: {kind: files, path: /nowhere, cache: warm}\nmodel: linear\ndevice: rtx-4060\n"
-      "dataset: {samples: 100, sample_bytes: 10kB, shape: [3, 8, 8], classes: 2}\n");
-  Basis basis = FreeMachine(
-      "figures:\n  read_bandwidth: {value: 1GB/s, how: m}\n"
-      "  decode_bandwidth: {value: 50MB/s, how: m}\n  storage_latency: {value: 5ms, how: m}\n"
-      "  storage_bandwidth: {value: 100MB/s, how: m}\n");
-  const cost::Storage profiled = Resolve(experiment, basis).pipeline.storage;
-  EXPECT_EQ(profiled.cache.warm, 1);
-  EXPECT_EQ(profiled.cache.hit_bandwidth->per_s, 1e9);
-  EXPECT_EQ(profiled.latency.Mean(), 0ms);
-  EXPECT_FALSE(profiled.bandwidth);
-  basis.run = RunOf(experiment);
-  basis.run->prepare_cpu_s = 0.064;
-  basis.run->read_s = 0.128;  // of 64 files of 10 kB
-  basis.run->reads = 64;
-  EXPECT_DOUBLE_EQ(Resolve(experiment, basis).pipeline.storage.cache.hit_bandwidth->per_s,
-                   64 * 10e3 / 0.128);
-}
-
-/// L = λ W: those in a stage are the rate at which it is left times the mean stay.
-void ExpectLittlesLaw(const trace::RunTrace& trace, trace::Role role, trace::State state,
-                      trace::Series series, double unfinished) {
-  double stay_s = 0;
-  const auto& kept = trace.series[static_cast<std::size_t>(series)].kept;
-  ASSERT_GE(kept.size(), static_cast<std::size_t>(trace.steps));  // every one, not a sample
-  for (const auto& one : kept) stay_s += one.value * 1e-9 / static_cast<double>(kept.size());
-  const double wall_s = base::ToSeconds(trace.end - trace.begin);
-  const double inside =
-      base::ToSeconds(trace::TimeIn(trace, role, state, trace.begin, trace.end)) / wall_s;
-  const double by_law = static_cast<double>(kept.size()) / wall_s * stay_s;
-  EXPECT_NEAR(inside, by_law, 1e-6 + unfinished * inside) << static_cast<int>(series);
 }
 
 TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {

@@ -1,0 +1,110 @@
+// `pipesim sweep` of real points: crashes, limits, Ctrl-C, two sweeps of one journal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/command.h"
+#include "support/schema.h"
+#include "sweep_commands.h"
+
+namespace pipesim {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::ordered_json;
+using support::CommandOptions;
+using support::CommandResult;
+using support::ContentOf;
+using support::TestFolder;
+using testing::AllOf;
+using testing::HasSubstr;
+using tests::Journal;
+using tests::Sweep;
+using tests::Waiting;
+
+TEST(MeasuredSweep, RunsEachPointAndComparesItWithItsPrediction) {
+  const CommandResult result =
+      Sweep(Waiting({"--engine", "both", "--axis", "workers=1,4", "--duration", "500ms",
+                     "--journal", Journal("both"), "--export", "json=-"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto document = ordered_json::parse(result.out);
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  for (const auto& point : document["points"])
+    EXPECT_LT(std::abs(point["prediction_error"].get<double>()), 0.3) << point;
+  EXPECT_EQ(document["prediction_error"]["compared"], 2);
+  EXPECT_GT(document["summary"]["wall_s"].get<double>(), 1);
+  EXPECT_THAT(result.err, HasSubstr("point 1 of 2: workers "));
+  EXPECT_THAT(result.err, HasSubstr("left"));
+}
+
+TEST(SweepReal, ACrashOfOnePointFailsItAlone) {
+  CommandOptions options;
+  options.while_running = [](int pid) { kill(support::RunProcessOf(pid), SIGSEGV); };
+  const CommandResult result = Sweep(Waiting({"--axis", "workers=1,2", "--duration", "300ms",
+                                              "--journal", Journal("crash"), "--quiet"}),
+                                     options);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("  failed  "), HasSubstr("SIGSEGV")));
+}
+
+TEST(SweepReal, APointThatRunsAwayIsEnded) {
+  const CommandResult result =
+      Sweep(Waiting({"--axis", "workers=1", "--duration", "30s", "--point-limit", "1s", "--journal",
+                     Journal("limit"), "--quiet"}));
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.out, HasSubstr("ended at its limit of 1s; --point-limit allows more"));
+}
+
+TEST(SweepReal, CtrlCDropsThePointAndReportsTheOthers) {
+  const std::string file = Journal("interrupted");
+  const std::vector<std::string> words =
+      Waiting({"--axis", "workers=1,2,4", "--duration", "700ms", "--set", "run.probes=off", "--set",
+               "run.warmup=0", "--journal", file, "--resume", "--quiet", "--export", "json=-"});
+  CommandOptions options;
+  options.while_running = [&](int pid) {
+    // Until the first point is in the journal, and the second one runs.
+    for (int i = 0; i < 6000 && ContentOf(file).find("\"point\"") == std::string::npos; ++i)
+      std::this_thread::sleep_for(5ms);
+    support::RunProcessOf(pid);
+    kill(pid, SIGINT);
+  };
+  const CommandResult result = Sweep(words, options);
+  EXPECT_EQ(result.exit_code, 130);
+  const auto document = ordered_json::parse(result.out);
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  EXPECT_TRUE(document["summary"]["interrupted"].get<bool>());
+  EXPECT_EQ(document["points"].size(), 1u);
+  const CommandResult resumed = Sweep(words);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(ordered_json::parse(resumed.out)["points"].size(), 3u);
+}
+
+TEST(SweepReal, ASecondSweepOnTheSameJournalIsRefused) {
+  const std::string file = Journal("locked");
+  const std::vector<std::string> words =
+      Waiting({"--axis", "workers=1", "--duration", "1s", "--journal", file, "--quiet"});
+  CommandOptions options;
+  const std::filesystem::path other = TestFolder() / "second";
+  std::filesystem::create_directories(other);
+  options.while_running = [&](int pid) {
+    support::RunProcessOf(pid);
+    CommandOptions second;
+    second.out = other / "out.txt";
+    std::vector<std::string> again = words;
+    again.push_back("--resume");
+    const CommandResult refused = Sweep(again, second);
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_THAT(refused.err, HasSubstr("another sweep is writing it"));
+  };
+  EXPECT_EQ(Sweep(words, options).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace pipesim
