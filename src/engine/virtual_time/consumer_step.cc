@@ -6,6 +6,7 @@
 namespace pipesim::engine::virtual_time {
 
 using base::Duration;
+using base::Instant;
 using trace::State;
 
 bool Consumer::Train() {
