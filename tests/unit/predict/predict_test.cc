@@ -295,6 +295,20 @@ TEST(Predict, EachRepeatDrawsWithASeedOfItsOwn) {
   EXPECT_EQ(report.measurement.result.samples_per_s, report.repeats[1].samples_per_s);
 }
 
+/// L = λ W: those in a stage are the rate at which it is left times the mean stay.
+void ExpectLittlesLaw(const trace::RunTrace& trace, trace::Role role, trace::State state,
+                      trace::Series series, double unfinished) {
+  double stay_s = 0;
+  const auto& kept = trace.series[static_cast<std::size_t>(series)].kept;
+  ASSERT_GE(kept.size(), static_cast<std::size_t>(trace.steps));  // every one, not a sample
+  for (const auto& one : kept) stay_s += one.value * 1e-9 / static_cast<double>(kept.size());
+  const double wall_s = base::ToSeconds(trace.end - trace.begin);
+  const double inside =
+      base::ToSeconds(trace::TimeIn(trace, role, state, trace.begin, trace.end)) / wall_s;
+  const double by_law = static_cast<double>(kept.size()) / wall_s * stay_s;
+  EXPECT_NEAR(inside, by_law, 1e-6 + unfinished * inside) << static_cast<int>(series);
+}
+
 TEST(Prediction, KeepsLittlesLawInEveryShippedExperiment) {
   constexpr int kSteps = 4000;
   int count = 0;
