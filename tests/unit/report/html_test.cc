@@ -22,6 +22,7 @@ namespace {
 
 using report::Document;
 using report::RenderHtml;
+using report::RunReport;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
