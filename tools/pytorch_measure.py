@@ -160,7 +160,7 @@ def tasks_of(program, arguments):
     once = [Task("stopwatch", program, seconds=0.3)]
     once += [Task("record", program)] if arguments.record else []
     once += [Task("watch", program)] if arguments.watch and program in WATCHED else []
-    tasks, order = [Task("first", program, 0)], random.Random(program)
+    order, tasks = random.Random(program), [Task("first", program, 0)]
     for number in range(arguments.rounds):
         order.shuffle(rates)
         tasks += rates + (once if number == (arguments.rounds - 1) // 2 else [])

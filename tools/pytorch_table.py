@@ -30,7 +30,7 @@ def summary(name, rows):
 
 def summaries(by_basis):
     text = ("| predicted from | programs | predictions | mean error | allowed | median | 95th percentile | allowed | "
-            "run-to-run variation (CV) | a round from the next: mean, median, 95th percentile | best worker count right |\n"
+            "run-to-run variation (CV) | the first round from the last: mean, median, 95th percentile | best worker count right |\n"
             "|---|---|---|---|---|---|---|---|---|---|---|\n")
     for basis, rows in by_basis.items():
         for half, name in HALVES.items():
