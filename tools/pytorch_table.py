@@ -25,12 +25,14 @@ def summary(name, rows):
     right = sum(row.best_is_right() for row in rows)
     return (f"| {name} | {len(rows)} | {len(errors)} | {per_cent(statistics.mean(errors))} | "
             f"{per_cent(allowed)} | {per_cent(statistics.median(errors))} | "
-            f"{per_cent(percentile(errors, 0.95))} | {per_cent(P95_LIMIT)} | {per_cent(cv)} | {noise} | {right} of {len(rows)} |\n")
+            f"{per_cent(percentile(errors, 0.95))} | {per_cent(P95_LIMIT)} | {per_cent(cv)} | {noise} | "
+            f"{right} of {len(rows)} |\n")
 
 
 def summaries(by_basis):
     text = ("| predicted from | programs | predictions | mean error | allowed | median | 95th percentile | allowed | "
-            "run-to-run variation (CV) | the first round from the last: mean, median, 95th percentile | best worker count right |\n"
+            "run-to-run variation (CV) | the first round from the last: mean, median, 95th percentile | "
+            "best worker count right |\n"
             "|---|---|---|---|---|---|---|---|---|---|---|\n")
     for basis, rows in by_basis.items():
         for half, name in HALVES.items():
