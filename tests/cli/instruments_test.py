@@ -203,7 +203,7 @@ def check_window(wrong):
 def check_table(wrong):
     """What was recorded is no prediction, and the best worker count may be a neighbour or as good."""
     def row(rates, predicted, basis="recording"):
-        return pytorch_rows.Row("fit.x", rates, {each: 0.0 for each in rates}, predicted, basis)
+        return pytorch_rows.Row("fit.x", {workers: [each] for workers, each in rates.items()}, predicted, basis)
 
     true = {0: 100, 1: 100, 2: 180, 4: 240, 8: 238}
     errors = row(true, {each: 1.1 * rate for each, rate in true.items()}).errors()
@@ -215,8 +215,35 @@ def check_table(wrong):
     measured = {"programs": {"fit.x": {"rates": {"1": [{"samples_per_s": rate} for rate in (90, 100, 110)], "2": [
         {"failed": "late"}]}, "predicted": {"description": {"1": {"samples_per_s": 50}, "2": {"failed": "?"}}}}}}
     [only] = pytorch_rows.rows_of(measured, "description")
-    if only.errors() != {1: -0.5} or abs(only.cvs[1] - 0.1) > 1e-9 or list(pytorch_rows.rows_of(measured, "recording")):
+    [cv], [apart] = only.cvs(), only.rounds_apart()
+    if (only.errors() != {1: -0.5} or abs(cv - 0.1) > 1e-9 or abs(apart - 20 / 110) > 1e-9
+            or list(pytorch_rows.rows_of(measured, "recording"))):
         wrong.append(f"rows of measured rates: {only}")
+
+
+def check_allowed(wrong):
+    """Twice the variation of the rates excuses a recording, never a description."""
+    for basis, allowed in [("recording", "20.0 %"), ("description", "10.0 %")]:
+        noisy = pytorch_rows.Row("fit.x", {1: [90, 100, 110]}, {1: 100}, basis)
+        text = pytorch_table.summary(basis, [noisy])
+        if f"| 0.0 % | {allowed} |" not in text or "| 18.2 %, 18.2 %, 18.2 % |" not in text:
+            wrong.append(f"what is allowed: {text}")
+
+
+def check_order_of_measuring(wrong):
+    """A recording lies between the rounds of its program's rates; after the deadline nothing is begun."""
+    arguments = types.SimpleNamespace(workers=[0, 1], seconds=1, rounds=2, record=True, watch=False, pipesim=None)
+    [tasks] = pytorch_measure.programs_of_tasks(["fit.burn_1ms"], arguments)
+    done = [task.do for task in tasks]
+    if done != ["first", "rate", "rate", "stopwatch", "record", "rate", "rate"]:
+        wrong.append(f"order of measuring: {done}")
+    kept = []
+    place = types.SimpleNamespace(measure=lambda task: {}, record=lambda program: {})
+    for deadline, left in [(float("inf"), 0), (0.0, len(tasks))]:
+        if pytorch_measure.in_slices([place], [tasks], deadline, lambda *what: kept.append(what)) != left:
+            wrong.append(f"{left} tasks should be left")
+    if [last for _, _, last in kept] != [False] * (len(tasks) - 1) + [True]:
+        wrong.append(f"kept: {kept}")
 
 
 def check_watched(wrong):
@@ -265,7 +292,7 @@ def main():
     wrong = []
     for check in [check_closed_forms, check_recommended_changes, check_drawn_cases, check_measured_truth,
                   check_promises_alone, check_gpu_truth, check_measured_runs, check_sections, check_window, check_table,
-                  check_watched, check_descriptions]:
+                  check_allowed, check_order_of_measuring, check_watched, check_descriptions]:
         check(wrong)
     for line in wrong:
         print(line)
