@@ -49,7 +49,7 @@ std::string Fixed(double value, int decimals) {
 
 std::string Significant(double value, int digits) {
   if (value == 0) return "0";
-  if (std::abs(value) > kLargestWhole || std::abs(value) < 1e-6)
+  if (!std::isfinite(value) || std::abs(value) > kLargestWhole || std::abs(value) < 1e-6)
     return fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = RoundedExponent(value, digits);
   if (exponent < digits) return Fixed(value, digits - 1 - exponent);

@@ -42,7 +42,7 @@ std::string Gain(double gain);
 /// Half-width of an interval over its mean: "0.7 %", "31 %".
 std::string Noise(double share);
 
-/// floor(log10(|value|)) after rounding to `digits` significant digits; value != 0.
+/// floor(log10(|value|)) after rounding to `digits` significant digits; value is finite and not 0.
 int RoundedExponent(double value, int digits);
 
 /// Doubles above hold no fractions, and no report means them.

@@ -95,7 +95,8 @@ TimeScale TimeScale::For(double total_s) {
   else if (total_s < 0.9995)
     scale = {"ms", 1e3, 1};
   const double shown = total_s * scale.per_second;
-  if (shown > 0) scale.decimals = std::clamp(2 - base::RoundedExponent(shown, 3), 1, 3);
+  if (shown > 0 && std::isfinite(shown))
+    scale.decimals = std::clamp(2 - base::RoundedExponent(shown, 3), 1, 3);
   return scale;
 }
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "report/page.h"
 #include "report/view.h"
@@ -52,6 +55,12 @@ TEST(Seconds, PicksASuitableUnit) {
   EXPECT_EQ(Seconds(0.002, 2), "2.0 ms");
   EXPECT_EQ(Seconds(350e-6, 3), "350 us");
   EXPECT_EQ(Seconds(0, 3), "0 s");
+}
+
+TEST(TimeScale, OfASumBeyondAnyNumberIsSeconds) {
+  const double beyond = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(TimeScale::For(1).Fitting(beyond).unit, "s");
+  EXPECT_EQ(base::Significant(std::nan(""), 3), "nan");
 }
 
 TEST(Amount, IsDecimalAndLimitsShareAUnit) {
