@@ -4,6 +4,7 @@ Several slices of the machine measure side by side, each on processors of its ow
 tests/pytorch/measure_program.py.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -227,15 +228,14 @@ def measure(arguments):
     python, cpus = arguments.python or python_with_torch(), processors(arguments.slices, arguments.cores)
     warn_of_little_shared_memory(len(cpus))
     result = {"context": context(python, cpus), "programs": {}}
-    programs, done = programs_of_tasks(names, arguments), []
+    programs, done = programs_of_tasks(names, arguments), itertools.count(1)
 
     def keep(task, answer, last):
         task.keep(answer, result)
         if answer.get("failed"):
             print(f"{task.program}, {task.do}, {task.workers} workers: {answer['failed']}", file=sys.stderr)
         if last:
-            done.append(task.program)
-            print(f"{time.monotonic() - begun:.0f} s: {len(done)} of {len(programs)}: {task.program or task.do}",
+            print(f"{time.monotonic() - begun:.0f} s: {next(done)} of {len(programs)}: {task.program or task.do}",
                   file=sys.stderr, flush=True)
             arguments.out.write_text(json.dumps(result, indent=1))
 

@@ -42,8 +42,9 @@ class Row:
 
     def rounds_apart(self):
         """How far the first round lies from the last one, where there are errors."""
+        errors = self.errors()
         return [abs(each[0] / each[-1] - 1) for workers, each in self.rounds.items()
-                if workers in self.errors() and len(each) > 1]
+                if workers in errors and len(each) > 1]
 
     def best_is_right(self):
         """The best predicted worker count is a neighbour of the truly best one, or as good within 3 %."""

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/rules.h"
-
 namespace pipesim::engine::virtual_time {
 
 using base::Duration;
-using base::Instant;
 using trace::State;
 
 namespace {

@@ -1,6 +1,4 @@
 // The consumer's steps: from a batch that is there to the end of its step, and the results read back.
-#include <algorithm>
-
 #include "engine/rules.h"
 #include "engine/virtual_time/consumer.h"
 

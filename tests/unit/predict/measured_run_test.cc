@@ -1,9 +1,6 @@
 // Predictions that rest on a run's own figures: `--from`, real files, decoding.
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "experiments.h"
 #include "predict/predict.h"
 
@@ -12,8 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using cost::Source;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 /// A run of kTrainOnly with workers, as its report would hold it.
 MeasuredRun RunOf(const spec::Experiment& experiment) {
