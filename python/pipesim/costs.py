@@ -17,8 +17,9 @@ LEAST_SPREAD = 0.001
 LEAST_WAIT_SHARE, LEAST_WAIT_S = 0.02, 5e-6
 # Where the probes cost more than this share of a sample, means come from the trial without them.
 PROBE_MATTERS = 0.03
-# Samples whose bytes come from the device at least to this share wait for it and not otherwise.
-FROM_DISK = 0.5
+# Samples whose bytes come from the device at least to this share wait for it and not otherwise. Each brings a sector
+# then: a few bytes may be the process's own, such as a page of a library.
+FROM_DISK, SECTOR = 0.5, 512
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
 # accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
@@ -257,7 +258,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
         prepare=summary(cpu), wait=summary(wait) if wait else [],
-        waits_for_disk=reading.disk_bytes > FROM_DISK * reading.read_bytes > 0,
+        waits_for_disk=reading.disk_bytes > max(FROM_DISK * reading.read_bytes, SECTOR * trials.samples_seen) > 0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use.

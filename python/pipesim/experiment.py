@@ -24,6 +24,12 @@ def size(count: float) -> str:
     return f"{max(0, round(count))}B"
 
 
+def number(value: float) -> str:
+    """Four digits, no exponent."""
+    text = f"{float(f'{value:.4g}'):f}"
+    return text.rstrip("0").rstrip(".")
+
+
 def drawn(values: list[float]) -> str:
     """A number, or the values themselves."""
     if len(values) == 1:

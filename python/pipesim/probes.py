@@ -7,6 +7,7 @@ Times are seconds. Wall time is CLOCK_MONOTONIC, which all processes of a host s
 from __future__ import annotations
 
 import os
+import random
 import resource
 import time
 from typing import Any, Callable, Iterator
@@ -19,8 +20,8 @@ thread_cpu = time.thread_time
 # Rows of one worker: enough for a few seconds of tiny samples; what comes later is not kept.
 SAMPLE_ROWS = 20_000
 BATCH_ROWS = 5_000
-SAMPLE_COLUMNS = 4
-WALL, CPU, IN_QUEUE, GAVE_UP = range(SAMPLE_COLUMNS)  # GAVE_UP: times that the thread left its core
+SAMPLE_COLUMNS = 5
+WALL, CPU, IN_QUEUE, GAVE_UP, ENDED = range(SAMPLE_COLUMNS)  # GAVE_UP: times that the thread left its core
 UNKNOWN = -1.0
 BATCH_COLUMNS = 8
 (BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
@@ -129,12 +130,14 @@ class Begin:
 class Probe:
     """Shared by the wrappers of one data set in one process; pickled, it starts afresh elsewhere."""
 
-    def __init__(self, figures: list[Figures], each_sample: bool):
-        self.figures, self.each_sample = figures, each_sample
+    def __init__(self, figures: list[Figures], each_sample: bool, pause_s: float = 0.0):
+        """`pause_s`: up to so long, at random, before a batch's first sample."""
+        self.figures, self.each_sample, self.pause_s = figures, each_sample, pause_s
         self.begin = Begin()
         self.own: Figures | None = None
         self.queue: RunQueue | None = None
         self.is_long = False  # a sample took long enough for `queue`
+        self.chance = random.SystemRandom()  # without a state, which forked workers would share
 
     def mine(self) -> Figures:
         if self.own is None:
@@ -142,13 +145,15 @@ class Probe:
         return self.own
 
     def __getstate__(self) -> dict:
-        return {"figures": self.figures, "each_sample": self.each_sample}
+        return {"figures": self.figures, "each_sample": self.each_sample, "pause_s": self.pause_s}
 
     def __setstate__(self, state: dict) -> None:
         self.__init__(**state)
 
     def call(self, function: Callable, argument: Any, samples: int) -> Any:
         """function(argument), which yields `samples` samples: noted, and timed if wanted."""
+        if self.pause_s and self.begin.wall is None:
+            time.sleep(self.chance.uniform(0, self.pause_s))
         self.begin.note(samples)
         mine = self.own or self.mine()
         mine.head[CURRENT] = float(argument) if isinstance(argument, int) else NO_INDEX
@@ -174,12 +179,13 @@ class Probe:
             queued, given_up = queue.seconds(), times_given_up()
         cpu, wall = thread_cpu(), now()
         result = function(argument)
-        wall, cpu = now() - wall, thread_cpu() - cpu
+        end = now()
+        wall, cpu = end - wall, thread_cpu() - cpu
         if queue is not None:
             queued, given_up = queue.seconds() - queued, times_given_up() - given_up
-            mine.samples.append(wall / samples, cpu / samples, queued / samples, given_up)
+            mine.samples.append(wall / samples, cpu / samples, queued / samples, given_up, end)
         else:
-            mine.samples.append(wall / samples, cpu / samples, 0.0, UNKNOWN)
+            mine.samples.append(wall / samples, cpu / samples, 0.0, UNKNOWN, end)
             self.is_long = wall > CAREFUL_S
         return result
 

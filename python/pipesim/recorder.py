@@ -18,7 +18,7 @@ from . import answers, experiment, probes
 from .apart import Progress, run_apart
 from .costs import Costs, costs_of, line, typical
 from .errors import ConfigurationError, RecordingFailed
-from .experiment import Section, drawn, duration, size
+from .experiment import Section, drawn, duration, number, size
 from .source import Place
 from .step import StepTimes, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
@@ -244,13 +244,17 @@ def describe(loader: DataLoader, trials: Trials, costs: Costs, around: Surroundi
 
     storage, prepare = Section("storage"), Section("prepare")
     wait = costs.wait
-    if wait and costs.waits_for_disk:
-        storage.add("latency", drawn(wait), "waiting of samples whose bytes came from the device")
+    shared = costs.waits_for_disk or trials.turn_s > 0
+    if wait and shared:
+        whose = "of samples whose bytes came from the device" if costs.waits_for_disk else "for what workers share"
+        storage.add("latency", drawn(wait), f"waiting {whose}")
+        if trials.turn_s > 0:
+            storage.add("iops", number(1 / trials.turn_s), f"{WORKERS} workers took turns of {duration(trials.turn_s)}")
     else:
         storage.add("kind", "none")
     prepare.add("kind", "burn")
     prepare.add("cost", drawn(costs.prepare))
-    if wait and not costs.waits_for_disk:
+    if wait and not shared:
         prepare.add("wait", drawn(wait), "without a core: reads and sleeps")
     collate = Section("collate")
     collate.add("batch", duration(costs.collate_batch))
@@ -286,6 +290,11 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
         )
     if trials.reading.opens and not trials.reading.disk_bytes and trials.reading.read_bytes:
         warnings.append("files were read from the page cache: from a cold disk they take longer")
+    if trials.turn_s > 0 and costs.wait:
+        warnings.append(
+            f"workers wait for each other: something that they share, a lock or a device, serves one sample in "
+            f"{duration(trials.turn_s)}, so all of them together load {1 / trials.turn_s:,.4g} samples/s at most"
+        )
     if trials.mixed:
         warnings.append(
             f"the batch sampler's batches have {trials.mixed.least} to {trials.mixed.most} samples, "

@@ -5,6 +5,7 @@ from a heap like the user's, not from one that the trials before have grown:
   samples  without workers, each sample timed: the distributions of CPU time and waiting;
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   lock     without workers, a short one: how long another thread waits for the interpreter's lock;
+  turns    where samples wait, with two worker processes, a short one: whether they wait for each other;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
 Where there is a step, one more runs in the calling process:
   training  with two worker processes: what loading and a step cost side by side.
@@ -23,7 +24,7 @@ from typing import Any, Callable, Iterator
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
-from . import probes
+from . import probes, turns
 from .alone import collate_points, empty_call_s, fetch_loop_s
 from .apart import in_own_process
 from .batches import Layout, layout_of
@@ -39,6 +40,8 @@ LEAST_BATCHES = 6
 STREAM_SEARCH = 3  # times the budget
 LOCK_SHARE = 0.15  # of the budget of a trial
 LOCK_BATCHES = 2
+TURNS_SHARE = 0.4  # of the budget of a trial
+WAITING = 0.5  # samples wait where their thread gives up its core at least so often for each
 SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
 
 
@@ -77,6 +80,7 @@ class Trials:
     inner_probe_s: float  # the part of it that a sample's CPU time contains
     python_sample_s: float  # the fetch loop's own, for each sample
     lock_s: float  # how long another thread waits for the interpreter's lock during a fetch
+    turn_s: float  # in which what workers share serves a sample, one at a time; 0 where nothing shows that they do
     samples_seen: int
     epoch_samples: int | None  # of an iterable that came to its end
     loops: dict[str, Loop]
@@ -196,7 +200,9 @@ class Recorder:
         context = multiprocessing.get_context(self.start_method)
         self.figures = {
             name: [probes.Figures(context) for _ in range(count)]
-            for name, count in (("samples", 1), ("batches", 1), ("workers", WORKERS), ("training", WORKERS))
+            for name, count in (
+                ("samples", 1), ("batches", 1), ("workers", WORKERS), ("turns", WORKERS), ("training", WORKERS)
+            )
         }
 
     def in_hand(self) -> tuple[float, int | None] | None:
@@ -230,6 +236,10 @@ class Recorder:
         lock_s = self.trial(order, lambda: self.lock_trial(order))
         report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
+        turn_s = 0.0
+        if self.may_take_turns(seen.reading, sum(sizes), batch_s):
+            report("phase", f"turns: whether the samples of {WORKERS} workers wait for each other")
+            turn_s = self.trial(order, lambda: self.turns_trial(order, batch_s, batch_s / samples))
         if self.alone:
             report("phase", "loader alone, as it is")
             loops["alone"] = self.trial(order, lambda: self.alone_trial(order))
@@ -240,7 +250,8 @@ class Recorder:
         return Trials(
             layout=seen.layout, first_samples=sizes[0], batch_samples=samples, mixed=mixed, reading=seen.reading,
             collate_points=seen.collate_points, probe_s=probe_s, inner_probe_s=inner_s,
-            python_sample_s=fetch_loop_s(), lock_s=lock_s, samples_seen=sum(sizes),
+            python_sample_s=fetch_loop_s(), lock_s=lock_s, turn_s=turn_s,
+            samples_seen=sum(sizes),
             epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
             loops=loops, start_method=self.start_method, sendable=seen.sendable,
         )  # fmt: skip
@@ -312,9 +323,13 @@ class Recorder:
         self, order: Any, figures: list[probes.Figures], batch_s: float, timeout_s: float = 0
     ) -> DataLoader:
         probe = probes.Probe(figures, each_sample=False)
+        return self.probed(order, probe, batch_s > SLOW_BATCH_S, timeout_s)
+
+    def probed(self, order: Any, probe: probes.Probe, each_sample: bool, timeout_s: float = 0) -> DataLoader:
+        """With workers. `each_sample`: the probe sees each, else batches."""
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
-        dataset = probes.proxy_of(self.loader.dataset, probe, each_sample=batch_s > SLOW_BATCH_S)
-        start = probes.NotedStart(self.loader.worker_init_fn, figures)
+        dataset = probes.proxy_of(self.loader.dataset, probe, each_sample)
+        start = probes.NotedStart(self.loader.worker_init_fn, probe.figures)
         return trial_loader(self.loader, order, WORKERS, dataset, collate, start, timeout_s)
 
     def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
@@ -330,6 +345,23 @@ class Recorder:
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise self.unpicklable(error) from error
         return loop
+
+    def may_take_turns(self, reading: Reading, samples: int, batch_s: float) -> bool:
+        """Samples that wait, each loaded by itself, in batches of which the budget allows enough."""
+        waits = reading.given_up >= WAITING * samples
+        alone = not getattr(self.loader.dataset, "__getitems__", None)
+        return waits and alone and turns.LEAST_BATCHES * batch_s <= self.budget_s
+
+    def turns_trial(self, order: Continued | None, batch_s: float, sample_s: float) -> float:
+        """Samples that take equally long would stay apart as they began: each batch begins after a random pause."""
+        figures = self.figures["turns"]
+        loader = self.probed(order, probes.Probe(figures, each_sample=True, pause_s=sample_s), each_sample=True)
+        if order is not None:
+            order.left = self.batches_of_workers(batch_s)
+        walk(loader, TURNS_SHARE * self.budget_s, WORKERS * turns.LEAST_BATCHES)
+        if any(worker.batches.count.value < turns.LEAST_BATCHES for worker in figures):
+            return 0.0  # a short epoch
+        return turns.time_of_turn([worker.samples.read() for worker in figures])
 
     def training_trial(
         self, items: list | None, step: Callable[[Any], Any], batch_s: float, timeout_s: float

@@ -1,6 +1,7 @@
 """Small data sets for test_record.py and test_watch.py, each with a cost that is known, or a fault."""
 
 import dataclasses
+import multiprocessing
 import os
 import random
 import signal
@@ -38,6 +39,20 @@ class Burns(Numbers):
 class Waits(Numbers):
     def __getitem__(self, index):
         time.sleep(0.003)
+        return super().__getitem__(index)
+
+
+class Locks(Numbers):
+    """Two thirds of a sample hold a lock that all workers share."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = multiprocessing.Lock()
+
+    def __getitem__(self, index):
+        with self.lock:
+            time.sleep(0.002)
+        time.sleep(0.001)
         return super().__getitem__(index)
 
 

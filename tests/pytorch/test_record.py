@@ -27,7 +27,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, check, costs, experiment, probes, program, source, targets  # noqa: E402
+from pipesim import answers, check, costs, experiment, probes, program, source, targets, turns  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
@@ -57,6 +57,10 @@ class Arithmetic(unittest.TestCase):
         cases = {0: "0", 3e-10: "0", 1.2e-8: "12ns", 1.23456e-4: "123.5us", 0.0040004: "4ms", 2.5: "2.5s", 75: "75s"}
         for seconds, text in cases.items():
             self.assertEqual(experiment.duration(seconds), text)
+
+    def test_numbers_have_no_exponent_and_four_digits(self):
+        for value, text in {895.12: "895.1", 12345.6: "12350", 0.25: "0.25", 5.0: "5"}.items():
+            self.assertEqual(experiment.number(value), text)
 
     def test_a_summary_keeps_the_mean_and_the_tail(self):
         values = [0.001] * 990 + [0.1] * 10
@@ -207,6 +211,53 @@ class WaitArithmetic(unittest.TestCase):
     def test_of_short_samples_as_many_wait_as_gave_up_their_core(self):
         rows = [[5e-5, 1e-5, 0.0, probes.UNKNOWN], [2e-5, 1e-5, 0.0, probes.UNKNOWN], [0.01, 0.0, 0.0, 2.0]]
         self.assertEqual(costs.waits(rows, given_up=3), [5e-5 - 1e-5, 0.0, 0.01])
+
+
+class Turns(unittest.TestCase):
+    """Rows of two workers in batches of 8, each batch of which begins at another moment."""
+
+    def rows(self, own, turn, draw=lambda: 1.0, queued=0.0, batches=40):
+        """A sample takes `turn` of what both share, then `own`; seconds."""
+        random.seed(1)
+        free, clocks, rows = 0.0, [0.0, 0.0], [[], []]
+        for sample in range(2 * 8 * batches):
+            worker = clocks.index(min(clocks))
+            if len(rows[worker]) % 8 == 0:
+                clocks[worker] += random.uniform(0, own + turn)
+            begin = clocks[worker]
+            free = max(free if turn else 0.0, begin) + turn
+            end = free + own * draw()
+            clocks[worker] = end
+            rows[worker].append([end - begin, 0.0, queued * (end - begin), 1.0, end])
+        return rows
+
+    def test_independent_samples_share_nothing(self):
+        self.assertEqual(turns.time_of_turn(self.rows(0.003, 0)), 0)
+        self.assertEqual(turns.time_of_turn(self.rows(0.003, 0, lambda: random.expovariate(1))), 0)
+
+    def test_two_workers_that_never_leave_it_idle_show_its_time(self):
+        self.assertAlmostEqual(turns.time_of_turn(self.rows(0.001, 0.002)), 0.002, delta=0.0001)
+
+    def test_what_is_idle_between_turns_is_told_from_the_turn(self):
+        self.assertAlmostEqual(turns.time_of_turn(self.rows(0.003, 0.0015)), 0.0015, delta=0.0003)
+
+    def test_a_core_is_no_lock_and_a_few_samples_show_nothing(self):
+        self.assertEqual(turns.time_of_turn(self.rows(0.001, 0.002, queued=0.5)), 0)
+        self.assertEqual(turns.time_of_turn(self.rows(0.001, 0.002, batches=4)), 0)
+
+    def test_a_recording_knows_the_most_that_workers_load_together(self):
+        for _ in range(3):  # a busy machine may hide it
+            recording = record(loaders.Locks(), batch_size=8, budget_s=1)
+            if recording.trials.turn_s:
+                break
+        self.assertAlmostEqual(float(value(recording, "storage.iops")), 480, delta=100)
+        self.assertTrue([text for text in recording.warnings if "each other" in text], recording.warnings)
+
+    def test_samples_that_wait_each_for_itself_share_nothing(self):
+        # Equally long ones that begin together would end apart for ever.
+        recording = record(loaders.Waits(), batch_size=8, budget_s=1)
+        self.assertEqual(recording.trials.turn_s, 0)
+        self.assertNotIn("iops", recording.text)
 
 
 class Source(unittest.TestCase):
