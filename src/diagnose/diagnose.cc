@@ -59,6 +59,7 @@ Judged JudgedOf(const Question& q) {
   Doubt doubt = DoubtsAbout(decision, q);
   SettleBySide(decision, q, doubt);
   SettleByTried(decision, q, doubt);
+  SettleByOther(decision, q, doubt);
   AddContradictions(decision, q, doubt);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   const Judgement judgement{verdict, ConfidenceOf(verdict, doubt)};

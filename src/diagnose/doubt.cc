@@ -256,6 +256,25 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   return doubt;
 }
 
+void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {
+  const bool only_model = std::all_of(
+      doubt.missing.begin(), doubt.missing.end(),
+      [](const Missing& missing) { return missing.signal == "diagnosis.model_error"; });
+  if (!doubt.undecided || !only_model || !decision.setting || decision.candidates.size() < 2)
+    return;
+  Decision other = decision;
+  other.setting.reset();
+  other.candidates.erase(other.candidates.begin());
+  other.verdict = other.candidates.front().verdict;
+  other.gain = other.candidates.front().gain;
+  other.tie = false;
+  Doubt left = DoubtsAbout(other, q);
+  if (left.undecided) return;
+  left.weak = true;
+  decision = std::move(other);
+  doubt = std::move(left);
+}
+
 void SettleBySide(Decision& decision, const Question& q, Doubt& doubt) {
   const bool only_wide =
       q.measurement.result.samples_per_s_interval &&

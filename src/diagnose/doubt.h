@@ -22,6 +22,10 @@ Doubt DoubtsAbout(const Decision& decision, const Question& question);
 /// one leads, with confidence low.
 void SettleBySide(Decision& decision, const Question& question, Doubt& doubt);
 
+/// A setting leads by less than the model is off, and another candidate by more, setting aside: that one leads, with
+/// confidence low. What the setting gains is as good as noise then, what the other gains is not.
+void SettleByOther(Decision& decision, const Question& question, Doubt& doubt);
+
 /// predicted / measured − 1 of the run as it was; nullopt when either is missing.
 std::optional<double> ModelError(const Question& question);
 

@@ -197,6 +197,28 @@ TEST(Inconclusive, AModelThatMissesTheRunByAQuarterDecidesNothing) {
   EXPECT_THAT(d.ruled_out, IsEmpty());
 }
 
+TEST(Inconclusive, ASettingWithinTheMissGivesWayToWhatOutweighsIt) {
+  // The model of the run is 12 % off; one thread is `faster` times as fast as that model of two.
+  const auto missed = [](double faster) {
+    const MadeRun run = RunBuilder::OnCpu(10 * kMs, 2)
+                            .Cores(2)
+                            .Workers(2)
+                            .Burn(1 * kMs)
+                            .StepBesideWorkers(10 * kMs, 5 * kMs)
+                            .Efficiency(1 / 0.88)
+                            .Build();
+    const double now = PredictByBounds(VariantOf(run.experiment, run.Pipeline()));
+    return run.DiagnoseBy([=](const Variant& v) {
+      return v.ComputeThreads() < 2 ? faster * now : PredictByBounds(v);
+    });
+  };
+  const Diagnosis d = missed(1.25);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  EXPECT_THAT(Signals(d), ElementsAre("diagnosis.model_error"));
+  EXPECT_EQ(missed(1.6).bottleneck, Verdict::kCpuContention);
+}
+
 TEST(Inconclusive, OtherProgramsExplainAMissByTheirShareOfTheCores) {
   const auto beside = [](double cores) {
     MadeRun run = RunBuilder::OnCpu(10 * kMs, 2).Cores(2).Workers(1).Efficiency(0.6).Build();
