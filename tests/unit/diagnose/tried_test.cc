@@ -132,6 +132,17 @@ TEST(Tried, AGainFarFromThePredictedOneWeakensTheVerdict) {
   EXPECT_EQ(d.missing.back().signal, "diagnosis.what_if");
 }
 
+TEST(Tried, ASettingThatGainsNothingBesideAFasterRunIsWithdrawnToo) {
+  const Diagnosis before = Decided(Starved());
+  const std::string change = before.recommendation->text.substr(
+      before.recommendation->text.find("workers"));
+  const auto beside = [&](double drift) {
+    return Decided(With(Starved(), ProbeKind::kSetting, -0.15, 0.03, change, drift));
+  };
+  EXPECT_NE(beside(1.3).recommendation->set, before.recommendation->set);
+  EXPECT_EQ(beside(0.7).recommendation->set, before.recommendation->set);
+}
+
 TEST(Tried, ARunThatHadChangedMeanwhileSaysNothing) {
   const Diagnosis d =
       Decided(With(OnAFullDisk(), ProbeKind::kFreeData, 0.004, 0.005, {}, 1.5));
@@ -260,7 +271,7 @@ TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
 }
 
 TEST(Tried, UnevenBlocksOfTheRunAsItWasStillCompare) {
-  MadeRun run = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread, 1.4);
+  MadeRun run = With(Collapsed(), ProbeKind::kSetting, 1.9, 0.05, kOneThread, 0.6);
   EXPECT_EQ(Row(run.DiagnoseBy(TwoThreadsCollapse), kOneThread)->tried, std::nullopt);
   run.measurement.tried[0].base_half_width = 0.5;
   EXPECT_NE(Row(run.DiagnoseBy(TwoThreadsCollapse), kOneThread)->tried, std::nullopt);
