@@ -36,5 +36,3 @@ DESCRIPTION = {
     "prepare": {"kind": "burn", "cost": "1ms"},
     "loader": {"batch_size": 8},
 }
-
-KNOWN_MISS = "a recording sees the wait for the lock, not that the workers share it; a description can say so"
