@@ -33,6 +33,7 @@ class Costs:
     prepare: list[float]
     wait: list[float]
     waits_for_disk: bool
+    turn: float  # in which what workers share serves a sample that waits for it; 0 where they share nothing
     python_sample: float
     collate_batch: float
     collate_sample: float
@@ -259,6 +260,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     return Costs(
         prepare=summary(cpu), wait=summary(wait) if wait else [],
         waits_for_disk=reading.disk_bytes > max(FROM_DISK * reading.read_bytes, SECTOR * trials.samples_seen) > 0,
+        turn=trials.turn_s if wait else 0.0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use.

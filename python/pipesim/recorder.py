@@ -244,12 +244,12 @@ def describe(loader: DataLoader, trials: Trials, costs: Costs, around: Surroundi
 
     storage, prepare = Section("storage"), Section("prepare")
     wait = costs.wait
-    shared = costs.waits_for_disk or trials.turn_s > 0
+    shared = costs.waits_for_disk or costs.turn > 0
     if wait and shared:
         whose = "of samples whose bytes came from the device" if costs.waits_for_disk else "for what workers share"
         storage.add("latency", drawn(wait), f"waiting {whose}")
-        if trials.turn_s > 0:
-            storage.add("iops", number(1 / trials.turn_s), f"{WORKERS} workers took turns of {duration(trials.turn_s)}")
+        if costs.turn > 0:
+            storage.add("iops", number(1 / costs.turn), f"{WORKERS} workers took turns of {duration(costs.turn)}")
     else:
         storage.add("kind", "none")
     prepare.add("kind", "burn")
@@ -290,10 +290,10 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
         )
     if trials.reading.opens and not trials.reading.disk_bytes and trials.reading.read_bytes:
         warnings.append("files were read from the page cache: from a cold disk they take longer")
-    if trials.turn_s > 0 and costs.wait:
+    if costs.turn > 0:
         warnings.append(
             f"workers wait for each other: something that they share, a lock or a device, serves one sample in "
-            f"{duration(trials.turn_s)}, so all of them together load {1 / trials.turn_s:,.4g} samples/s at most"
+            f"{duration(costs.turn)}, so all of them together load {1 / costs.turn:,.4g} samples/s at most"
         )
     if trials.mixed:
         warnings.append(

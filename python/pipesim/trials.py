@@ -5,8 +5,8 @@ from a heap like the user's, not from one that the trials before have grown:
   samples  without workers, each sample timed: the distributions of CPU time and waiting;
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   lock     without workers, a short one: how long another thread waits for the interpreter's lock;
-  turns    where samples wait, with two worker processes, a short one: whether they wait for each other;
-  workers  with two worker processes: start-up, sending, receiving, and the rate as a check.
+  workers  with two worker processes: start-up, sending, receiving, and the rate as a check;
+  turns    where samples wait, with two worker processes, a short one: whether they wait for each other.
 Where there is a step, one more runs in the calling process:
   training  with two worker processes: what loading and a step cost side by side.
 """

@@ -4,11 +4,12 @@ The wait for it is part of a sample's own, but no number of workers gets more sa
 
 from __future__ import annotations
 
+import statistics
+
 from . import probes
 
 LEAST_BATCHES = 24  # of each worker: each begins at another moment, and few may lie apart by chance
 LEAST_ENDS = 100
-NEAR, MIDDLE = 0.1, 0.5
 # Ends of independent samples lie anywhere: a tenth of them within 0.2 of the median, or less. With turns none are nearer
 # than a turn.
 APART = 0.5
@@ -18,22 +19,18 @@ NEVER_IDLE = 0.8
 LACKING = 0.2
 
 
-def quantile(ordered: list[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
 def distances(workers: list[list[list[float]]]) -> list[float]:
-    """From the end of a sample to that of another worker's which was in work then, in seconds, in order of size."""
+    """From the end of a sample to that of another worker's which was in work then, in seconds."""
     ends = sorted(
         (row[probes.ENDED], row[probes.ENDED] - row[probes.WALL], worker)
         for worker, rows in enumerate(workers)
         for row in rows
     )
-    return sorted(
+    return [
         end - before
         for (before, _, other), (end, begin, worker) in zip(ends, ends[1:])
         if worker != other and begin < before
-    )
+    ]
 
 
 def time_of_turn(workers: list[list[list[float]]]) -> float:
@@ -44,10 +41,10 @@ def time_of_turn(workers: list[list[list[float]]]) -> float:
     queued, spent = sum(row[probes.IN_QUEUE] for row in rows), sum(row[probes.WALL] for row in rows)
     if len(apart) < LEAST_ENDS or queued > LACKING * spent:
         return 0.0
-    near, middle = quantile(apart, NEAR), quantile(apart, MIDDLE)
+    near, *_, middle = statistics.quantiles(apart, n=10)[:5]  # a tenth, half of them
     if near < APART * middle:
         return 0.0
     if near > NEVER_IDLE * middle:
         return middle
-    # Between two turns there is a pause of any length: the distances are a turn and a share of it.
-    return near - NEAR / (MIDDLE - NEAR) * (middle - near)
+    # Between two turns there is a pause of any length: a tenth of it at `near`, half of it at `middle`, after a turn each.
+    return near - (middle - near) / 4

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/number_text.h"
 #include "diagnose/contention.h"
@@ -202,6 +203,11 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
   return open.empty() ? VerdictsOf(*side) : open;
 }
 
+bool LacksOnly(std::string_view signal, const Doubt& doubt) {
+  return std::all_of(doubt.missing.begin(), doubt.missing.end(),
+                     [&](const Missing& missing) { return missing.signal == signal; });
+}
+
 }  // namespace
 
 std::optional<double> ModelError(const Question& q) {
@@ -257,11 +263,8 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
 }
 
 void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {
-  const bool only_model = std::all_of(
-      doubt.missing.begin(), doubt.missing.end(),
-      [](const Missing& missing) { return missing.signal == "diagnosis.model_error"; });
-  if (!doubt.undecided || !only_model || !decision.setting || decision.candidates.size() < 2)
-    return;
+  if (!doubt.undecided || !decision.setting || decision.candidates.size() < 2) return;
+  if (!LacksOnly("diagnosis.model_error", doubt)) return;
   Decision other = decision;
   other.setting.reset();
   other.candidates.erase(other.candidates.begin());
@@ -276,11 +279,8 @@ void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {
 }
 
 void SettleBySide(Decision& decision, const Question& q, Doubt& doubt) {
-  const bool only_wide =
-      q.measurement.result.samples_per_s_interval &&
-      std::all_of(doubt.missing.begin(), doubt.missing.end(), [](const Missing& missing) {
-        return missing.signal == "result.samples_per_s_interval";
-      });
+  const bool only_wide = q.measurement.result.samples_per_s_interval &&
+                         LacksOnly("result.samples_per_s_interval", doubt);
   if (!doubt.undecided || !only_wide || doubt.open.size() != 1) return;
   auto& candidates = decision.candidates;
   const auto left =
