@@ -26,12 +26,15 @@ class MeasuredRuns:
         self.pipesim, self.file, self.limit_s = pipesim, pathlib.Path(file), limit_s
         self.begin_s = time.monotonic() if begin_s is None else begin_s
         self.kept, self.took_s = {}, []
-        for path in [*resume, file]:
-            if pathlib.Path(path).exists():
-                self.read(pathlib.Path(path))
+        for path in resume:
+            self.read(pathlib.Path(path))
+        self.given = set(self.kept)
+        self.read(self.file)
         self.file.parent.mkdir(parents=True, exist_ok=True)
 
     def read(self, path):
+        if not path.exists():
+            return
         for text in path.read_text().splitlines():
             try:
                 line = json.loads(text)
@@ -68,11 +71,19 @@ class MeasuredRuns:
 
     def rates(self):
         """{words: samples/s of each round} of the runs that finished, in the order in which they were made."""
-        found = {}
-        for line in self.kept.values():
-            if line["report"] and line["report"]["result"]["samples_per_s"] is not None:
-                found.setdefault(tuple(line["words"]), []).append(line["report"]["result"]["samples_per_s"])
-        return found
+        return rates_of(self.kept.values())
+
+    def given_rates(self):
+        """The same of the runs that were made before: those of `resume`."""
+        return rates_of(line for known, line in self.kept.items() if known in self.given)
+
+
+def rates_of(lines):
+    found = {}
+    for line in lines:
+        if line["report"] and line["report"]["result"]["samples_per_s"] is not None:
+            found.setdefault(tuple(line["words"]), []).append(line["report"]["result"]["samples_per_s"])
+    return found
 
 
 def key(words, number):
