@@ -5,7 +5,6 @@ Each line of the file is one run: its words, its round, and the parts of its rep
 
 import json
 import pathlib
-import statistics
 import time
 
 from commands import Answer, shell
@@ -88,8 +87,3 @@ def rates_of(lines):
 
 def key(words, number):
     return shell(words), number
-
-
-def variation(rates):
-    """Coefficient of variation; None of a single rate."""
-    return statistics.stdev(rates) / statistics.mean(rates) if len(rates) > 1 else None

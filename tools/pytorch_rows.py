@@ -1,10 +1,9 @@
 """Measured programs beside their predictions, as values: what the tables of tools/check_pytorch are made of."""
 
 import dataclasses
-import math
 import statistics
 
-from measured_runs import variation
+from summaries import percentile, variation
 
 RECORDED_AT = (0, 2)  # what a recording has seen is no prediction
 MEAN_LIMIT = {"recording": 0.05, "description": 0.10}
@@ -62,11 +61,6 @@ def rows_of(measured, basis):
                      for workers, each in entry.get("predicted", {}).get(basis, {}).items() if "samples_per_s" in each}
         if rounds and predicted:
             yield Row(program, rounds, predicted, basis)
-
-
-def percentile(values, share):
-    ordered = sorted(values)
-    return ordered[math.ceil(share * len(ordered)) - 1]
 
 
 def per_cent(share):

@@ -6,7 +6,8 @@ import statistics
 import pytorch_watched
 import sections
 from pytorch_predict import constants
-from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, percentile, rows_of
+from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, rows_of
+from summaries import percentile
 
 HALVES = {"fit": "fit", "held_out": "held out"}
 
