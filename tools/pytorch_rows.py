@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 
-from summaries import percentile, variation
+from summaries import variation
 
 RECORDED_AT = (0, 2)  # what a recording has seen is no prediction
 MEAN_LIMIT = {"recording": 0.05, "description": 0.10}
