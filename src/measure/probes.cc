@@ -27,23 +27,40 @@ struct BlockSum {
   double PerSecond() const { return static_cast<double>(samples) / base::ToSeconds(time); }
 };
 
+/// What blocks of `time` in all may be off the measured window, by how much the window's own rate varies: a mean's
+/// half-width goes with one over the root of its time. A pool that spins on shared cores has states that last longer
+/// than a block, which all blocks of a probe share. Of logarithms; 0: unknown.
+double HalfWidthOf(base::Duration time, const Result& result) {
+  const auto window_half = RelativeHalfWidth(result);
+  if (!window_half || !(result.measured_s > 0)) return 0;
+  return std::log1p(*window_half) * std::sqrt(result.measured_s / base::ToSeconds(time));
+}
+
+/// Around `gain`, of blocks that show less than all that the run's rate varies by.
+Interval Widened(Interval interval, double gain, double by) {
+  const double mean = std::log1p(gain), half = std::hypot(std::log1p(interval.high) - mean, by);
+  interval.low = std::expm1(mean - half);
+  interval.high = std::expm1(mean + half);
+  return interval;
+}
+
 double LogHalfWidth(const PairedGain& gain) {
   return (std::log1p(gain.interval->high) - std::log1p(gain.interval->low)) / 2;
 }
 
 /// The blocks with the change against the whole measured window, which knows a run of uneven steps
 /// better than a few blocks beside the change do. Independent, so their half-widths add in squares.
-/// nullopt where the blocks as it was ran at another rate than the window: the machine has changed
-/// since, and only pairs are free of that.
+/// nullopt where the blocks as it was ran at another rate than the window, by more than they scatter and `varies`: the
+/// machine has changed since, and only pairs are free of that.
 std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector<double>& logs,
-                                         const std::vector<double>& base_logs,
+                                         const std::vector<double>& base_logs, double varies,
                                          const Result& result) {
   const auto window_half = RelativeHalfWidth(result);
   const auto half = base::HalfWidth(logs, kBaseLevel);
   const auto base_half = base::HalfWidth(base_logs, kBaseLevel);
   if (!window_half || !half || !base_half) return std::nullopt;
   const double drift = std::abs(base::Mean(base_logs) - std::log(*result.samples_per_s));
-  if (drift > *base_half + std::log1p(*window_half)) return std::nullopt;
+  if (drift > std::hypot(*base_half, varies) + std::log1p(*window_half)) return std::nullopt;
   const double log_gain = std::log(changed_per_s / *result.samples_per_s);
   const double both = std::hypot(*half, std::log1p(*window_half));
   return PairedGain{.gain = std::expm1(log_gain),
@@ -75,8 +92,11 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
     }
     auto gain = GainOf(rates, "probes");
     if (!gain || !gain->interval) continue;
+    // Of a setting the rate is promised. Of what is free only the side that gains is asked, of these blocks.
+    const double varies = probe.kind == trace::ProbeKind::kSetting ? HalfWidthOf(as_it_was.time, result) : 0;
+    gain->interval = Widened(*gain->interval, gain->gain, varies);
     if (LogHalfWidth(*gain) > kWide) {
-      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, base_logs, result);
+      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, base_logs, varies, result);
       if (over_window && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
     }
     all.push_back({.kind = probe.kind,

@@ -67,6 +67,23 @@ TEST(TriedIn, WherePairsScatterWidelyTheWholeWindowIsTheBase) {
   EXPECT_GT(TriedIn(probes, {})[0].gain_interval.high, 10);
 }
 
+TEST(TriedIn, OfASettingBlocksAreKnownNoBetterThanTheRunsRateVaries) {
+  // A pool in one of its states: blocks of 0.2 s in all are alike, and 30 % off a window that is known to 10 %.
+  Result result;
+  result.samples_per_s = 1000;
+  result.samples_per_s_interval = Interval{900, 1100, 0.95, "batch means"};
+  const std::vector<trace::ProbePair> alike(4, {{50ms, 35}, {50ms, 60}});
+  trace::Probes probes;
+  probes.each.push_back({trace::ProbeKind::kSetting, "compute threads 2 to 1", alike});
+  probes.each.push_back({trace::ProbeKind::kFreeData, "", alike});
+  const auto tried = [&](std::size_t probe) { return TriedIn(probes, result)[probe]; };
+  EXPECT_NEAR(tried(0).gain, 60.0 / 35 - 1, 1e-9) << "it is not known how long the window was";
+  result.measured_s = 4;
+  EXPECT_NEAR(tried(0).gain, 1200.0 / 1000 - 1, 1e-9);
+  EXPECT_NEAR(tried(0).gain_interval.high, 1.2 * 1.1 - 1, 1e-6);
+  EXPECT_NEAR(tried(1).gain, 60.0 / 35 - 1, 1e-9) << "of free data only its side is asked";
+}
+
 TEST(TriedIn, AWindowThatTheMachineLeftBehindIsNoBase) {
   Result result;
   result.samples_per_s = 50;
