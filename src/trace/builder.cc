@@ -77,13 +77,22 @@ void TraceBuilder::Record(const StepRecord& step) {
   last_epoch_ = step.epoch;
   last_loaded_ = step.loaded;
   if (noted_) noted_->steps.push_back(Mark() - noted_->begin);
-  if ((trace_.steps & (trace_.checkpoint_stride - 1)) == 0) {
-    Keep({.steps = trace_.steps,
-          .samples = trace_.samples,
-          .epoch = step.epoch,
-          .at = step.done,
-          .loaded = step.loaded});
-  }
+  const bool kept = (trace_.steps & (trace_.checkpoint_stride - 1)) == 0;
+  const bool first = grows_first_ && trace_.checkpoint_stride > 1;
+  if (!kept && !first) return;
+  const Checkpoint checkpoint{.steps = trace_.steps,
+                              .samples = trace_.samples,
+                              .epoch = step.epoch,
+                              .at = step.done,
+                              .loaded = step.loaded};
+  if (first) GrowFirst(checkpoint);
+  if (kept) Keep(checkpoint);
+}
+
+void TraceBuilder::GrowFirst(const Checkpoint& checkpoint) {
+  std::vector<Checkpoint>& first = trace_.first_progress;
+  grows_first_ = first.size() < kMostFirstCheckpoints && !first.empty() && first.back().steps + 1 == checkpoint.steps;
+  if (grows_first_) first.push_back(checkpoint);
 }
 
 void TraceBuilder::Record(const BatchRecord& batch) {

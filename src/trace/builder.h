@@ -154,6 +154,8 @@ class TraceBuilder final : public SpanSink {
     KeepCheckpoint(checkpoint, trace_.checkpoint_stride, trace_.progress,
                    keep_first_ ? &trace_.first_progress : nullptr);
   }
+  /// Once `progress` keeps not all: goes on until there are enough, or steps were repeated.
+  void GrowFirst(const Checkpoint& checkpoint);
   /// Of a moment no earlier than the buckets' origin.
   std::size_t BucketOf(base::Instant at) const {
     return static_cast<std::size_t>((at - trace_.bucket_origin) / trace_.bucket_width);
@@ -163,6 +165,7 @@ class TraceBuilder final : public SpanSink {
 
   std::size_t max_buckets_;
   bool keep_spans_, only_rate_, step_series_, keep_first_;
+  bool grows_first_ = keep_first_;
   RunTrace trace_;
   std::array<std::vector<Slot>, kRoleCount> slots_;  ///< by role and index
   KeyRank rank_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/keepers.h"
+
 namespace pipesim::trace {
 namespace {
 
@@ -40,7 +42,9 @@ std::optional<RunTrace> FirstSteps(const RunTrace& trace, std::int64_t steps) {
   first.bucket_origin = trace.bucket_origin;
   first.steps = steps;
   first.samples = last.samples;
-  first.progress.assign(progress->begin(), progress->begin() + steps);
+  for (auto mark = progress->begin(); mark != progress->begin() + steps; ++mark)
+    if ((mark->steps & (first.checkpoint_stride - 1)) == 0)
+      KeepCheckpoint(*mark, first.checkpoint_stride, first.progress);
   first.first_batch = trace.first_batch;
   first.end_reason = EndReason::kSteps;
   first.effective = trace.effective;

@@ -133,6 +133,8 @@ class SpanKeeper {
 };
 
 inline constexpr std::size_t kMaxCheckpoints = 4096;
+/// Of a run's start, as many as device steps that a reservoir holds before it drops the first.
+inline constexpr std::size_t kMostFirstCheckpoints = 2 * kReservoirSize;
 /// Of kMaxCheckpoints doubles `stride` and drops every second one, the first time after copying them to
 /// `first`, if any.
 void ThinCheckpoints(std::int64_t& stride, std::vector<Checkpoint>& kept, std::vector<Checkpoint>* first);

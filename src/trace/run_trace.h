@@ -208,7 +208,7 @@ struct RunTrace {
   std::int64_t checkpoint_stride = 1;
   std::vector<Checkpoint> progress;
   /// The first checkpoints and device steps, at least 4,000 of each, where `progress` and the series
-  /// keep not all of them (TraceOptions::keep_first).
+  /// keep not all of them (TraceOptions::keep_first); up to 8,192, without gaps.
   std::vector<Checkpoint> first_progress;
   std::vector<Sampled> first_device_steps;
   /// Progress of all accelerators but the first; everything else here describes the first.

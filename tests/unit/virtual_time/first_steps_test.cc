@@ -34,7 +34,7 @@ std::string DeviceStepsUntil(const trace::RunTrace& trace, Instant until) {
 RC_GTEST_PROP(FirstSteps, AreThoseOfAShorterRun, ()) {
   const Case any = AnyCase();
   RC_PRE(spec::BatchesPerEpoch(any.experiment) > 0);
-  const std::int64_t steps = In(1, 4000);
+  const std::int64_t steps = In(1, 8000);
   const trace::RunTrace longer = RunOfSteps(any, steps * In(1, 4), Yes());
   const trace::RunTrace shorter = RunOfSteps(any, steps, true);
   RC_PRE(shorter.steps == steps);
@@ -42,7 +42,7 @@ RC_GTEST_PROP(FirstSteps, AreThoseOfAShorterRun, ()) {
   RC_PRE(first.has_value());
   RC_ASSERT(MarksText(first->progress) == MarksText(shorter.progress));
   const Instant end = first->progress.back().at;
-  RC_ASSERT(DeviceStepsUntil(*first, end) == DeviceStepsUntil(shorter, end));
+  if (steps <= 4096) RC_ASSERT(DeviceStepsUntil(*first, end) == DeviceStepsUntil(shorter, end));
   const auto window = [&](const trace::RunTrace& trace) {
     return measure::SteadyWindow(trace, any.experiment, steps / 4, 1);
   };
@@ -63,9 +63,25 @@ TEST(FirstSteps, AreKeptWhereLaterOnesAreThinnedOut) {
   const auto first = trace::FirstSteps(trace, 4096);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->steps, 4096);
-  EXPECT_EQ(first->checkpoint_stride, 1);
+  EXPECT_EQ(first->checkpoint_stride, 2) << "as a run of so many steps keeps them";
   EXPECT_FALSE(trace::FirstSteps(trace, 4097)) << "not every step of them was kept";
   EXPECT_FALSE(trace::FirstSteps(trace, 20)) << "20,000 steps in 512 buckets: too few of them";
+}
+
+TEST(FirstSteps, OfDrawnCostsGoOnWhereTheRunsOwnAreThinnedOut) {
+  spec::Experiment experiment = Stages(4, 8ms, 1ms, 0);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.prepare.wait = {{.kind = base::DistributionKind::kLognormal, .mean = 8e6, .stdev = 4e6, .values = {}}};
+  experiment.run.steps = 20'000;
+  const trace::RunTrace trace = Predict(experiment, pipeline, {});
+  EXPECT_EQ(trace.first_progress.size(), 8192u);
+  experiment.run.steps = 8000;
+  const trace::RunTrace shorter = Predict(experiment, pipeline, {});
+  const auto first = trace::FirstSteps(trace, 8000);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->checkpoint_stride, shorter.checkpoint_stride);
+  EXPECT_EQ(MarksText(first->progress), MarksText(shorter.progress));
+  EXPECT_FALSE(trace::FirstSteps(trace, 8193));
 }
 
 TEST(FirstSteps, ARunWithFewerHasNone) {
