@@ -262,6 +262,17 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   return doubt;
 }
 
+void AddPoolThatLacksCores(const Decision& decision, const Question& q, Doubt& doubt) {
+  // In virtual time, where no step has CPU time of its own, each run is like the next.
+  const trace::Effective& effective = q.measurement.effective;
+  const bool lacks_cores = effective.step_on_one_thread && effective.step_cpu;
+  if (!lacks_cores || !decision.setting || decision.gain >= q.thresholds.gain_beyond_pools) return;
+  doubt.weak = true;
+  doubt.missing.push_back({"effective.compute_threads",
+                           fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to "
+                                       "the next, which one run does not show", q.now.ComputeThreads())});
+}
+
 void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {
   if (!doubt.undecided || !decision.setting || decision.candidates.size() < 2) return;
   if (!LacksOnly("diagnosis.model_error", doubt)) return;
