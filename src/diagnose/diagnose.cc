@@ -61,7 +61,7 @@ Judged JudgedOf(const Question& q) {
   SettleByTried(decision, q, doubt);
   SettleByOther(decision, q, doubt);
   AddContradictions(decision, q, doubt);
-  AddPoolThatLacksCores(decision, q, doubt);
+  AddWhatOneRunDoesNotShow(decision, q, doubt);
   const Verdict verdict = doubt.undecided ? Verdict::kInconclusive : *decision.verdict;
   const Judgement judgement{verdict, ConfidenceOf(verdict, doubt)};
   return {std::move(decision), std::move(doubt), judgement};

@@ -262,15 +262,24 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   return doubt;
 }
 
-void AddPoolThatLacksCores(const Decision& decision, const Question& q, Doubt& doubt) {
+void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt& doubt) {
   // In virtual time, where no step has CPU time of its own, each run is like the next.
   const trace::Effective& effective = q.measurement.effective;
-  const bool lacks_cores = effective.step_on_one_thread && effective.step_cpu;
-  if (!lacks_cores || !decision.setting || decision.gain >= q.thresholds.gain_beyond_pools) return;
-  doubt.weak = true;
-  doubt.missing.push_back({"effective.compute_threads",
-                           fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to "
-                                       "the next, which one run does not show", q.now.ComputeThreads())});
+  const bool pool_lacks_cores = effective.step_on_one_thread && effective.step_cpu;
+  if (doubt.undecided || !decision.setting) return;
+  if (pool_lacks_cores && decision.gain < q.thresholds.gain_beyond_pools) {
+    doubt.weak = true;
+    doubt.missing.push_back({"effective.compute_threads",
+                             fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to "
+                                         "the next, which one run does not show", q.now.ComputeThreads())});
+  }
+  const double others = q.measurement.resources.foreign_cores.value_or(0);
+  if (Oversubscribed(q.now) && others > q.thresholds.model_error * q.now.cores()) {
+    doubt.weak = true;
+    doubt.missing.push_back({"resources.foreign_cores",
+                             fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) "
+                                         "differs from run to run", others, q.now.cores())});
+  }
 }
 
 void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {

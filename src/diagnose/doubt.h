@@ -26,9 +26,11 @@ void SettleBySide(Decision& decision, const Question& question, Doubt& doubt);
 /// confidence low. What the setting gains is as good as noise then, what the other gains is not.
 void SettleByOther(Decision& decision, const Question& question, Doubt& doubt);
 
-/// A setting of a run whose pool spins and lacks cores. Such a pool has states that last longer than many runs do:
-/// eight runs of the README's command on two cores differed by 11 % (docs/accuracy.md).
-void AddPoolThatLacksCores(const Decision& decision, const Question& question, Doubt& doubt);
+/// What a setting gains where runs differ from one to the next by more than one of them shows (docs/accuracy.md): with a
+/// pool that spins and lacks cores, whose states last longer than many runs do (eight runs of the README's command on two
+/// cores differed by 11 %), and beside other busy programs, with which the kernel lets the same threads share a core for
+/// as long as they run.
+void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& question, Doubt& doubt);
 
 /// predicted / measured − 1 of the run as it was; nullopt when either is missing.
 std::optional<double> ModelError(const Question& question);

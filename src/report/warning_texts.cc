@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/number_text.h"
 #include "diagnose/texts.h"
 #include "report/format.h"
 
@@ -60,9 +61,9 @@ struct Wording {
 
   std::string operator()(const warnings::Stock& w) const {
     return fmt::format(
-        "Training took {:.3g} samples/s meanwhile and {:.3g} were loaded: the rest {} stock. The "
+        "Training took {} samples/s meanwhile and {} were loaded: the rest {} stock. The "
         "throughput counts what was loaded, which lasts.",
-        w.delivered_per_s, w.loaded_per_s,
+        base::Significant(w.delivered_per_s, 3), base::Significant(w.loaded_per_s, 3),
         w.delivered_per_s > w.loaded_per_s ? "came from" : "went into");
   }
 

@@ -210,8 +210,9 @@ TEST(Tried, AWideIntervalAroundThePromiseLeavesIt) {
 }
 
 /// One thread instead of two is predicted to gain `promised`, and gained `tried` ± `half`. `measured_apart`: as in a real
-/// run, where the step was also measured alone, and on one thread.
-Diagnosis OneThreadPromised(double promised, double tried, double half = 0.12, bool measured_apart = false) {
+/// run, where the step was also measured alone, and on one thread. `others`: cores of other programs.
+Diagnosis OneThreadPromised(double promised, double tried, double half = 0.12, bool measured_apart = false,
+                            double others = 0) {
   const double share = 0.5 / (1 + promised);  // of what two threads do alone; one does half of that
   auto run = RunBuilder::OnCpu(2 * kMs, 2)
                  .Cores(2)
@@ -219,6 +220,7 @@ Diagnosis OneThreadPromised(double promised, double tried, double half = 0.12, b
                  .StepBesideWorkers(2 * kMs / share, 4 * kMs)
                  .Efficiency(share)
                  .Build();
+  run.measurement.resources.foreign_cores = others;
   if (measured_apart) {
     run.measurement.effective.step_cpu = std::chrono::milliseconds(4);
     run.measurement.effective.step_on_one_thread = std::chrono::milliseconds(4);
@@ -263,6 +265,14 @@ TEST(Tried, APromiseThatWasTriedAndNotSeenIsNoHighOne) {
 TEST(Tried, ASmallGainOfAPoolThatLacksCoresIsNoHighOne) {
   EXPECT_EQ(OneThreadPromised(0.15, 0.15, 0.05, true).confidence, Confidence::kLow);
   EXPECT_EQ(OneThreadPromised(0.4, 0.4, 0.05, true).confidence, Confidence::kHigh);
+}
+
+// Seen on two of sixteen processors: which of three busy threads has one of the two alone stays as it began.
+TEST(Tried, AGainBesideOtherProgramsIsNoHighOne) {
+  EXPECT_EQ(OneThreadPromised(0.4, 0.4, 0.05, false, 0.1).confidence, Confidence::kHigh);
+  const Diagnosis d = OneThreadPromised(0.4, 0.4, 0.05, false, 1);
+  EXPECT_EQ(d.bottleneck, Verdict::kCpuContention);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
 }
 
 TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
