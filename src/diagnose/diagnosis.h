@@ -121,8 +121,8 @@ struct Thresholds {
   /// Of a model that misses by more, up to this: a gain that outweighs it still decides, with low
   /// confidence.
   double model_error_outweighed = 0.25;
-  /// Of a setting of a run whose pool lacks cores: what makes it certain, with twice the 11 % by which such runs differ
-  /// beside the gain that counts.
+  /// Of a setting of a run whose pool lacks cores, what makes it certain: the gain that counts and twice the 11 % by
+  /// which such runs differ, rounded up.
   double gain_beyond_pools = 0.30;
   double observed_apart = 0.10;  ///< of what the user sees: the description is another system's
   double rank_interval = 0.05;  ///< half-width of the throughput's interval that still ranks

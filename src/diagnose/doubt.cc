@@ -10,6 +10,7 @@
 #include "diagnose/contention.h"
 #include "diagnose/timeline.h"
 #include "measure/rates.h"
+#include "measure/warning.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -263,23 +264,23 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
 }
 
 void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt& doubt) {
+  if (doubt.undecided || !decision.setting) return;
+  const auto weaken = [&](std::string signal, std::string reason) {
+    doubt.weak = true;
+    doubt.missing.push_back({std::move(signal), std::move(reason)});
+  };
   // In virtual time, where no step has CPU time of its own, each run is like the next.
   const trace::Effective& effective = q.measurement.effective;
   const bool pool_lacks_cores = effective.step_on_one_thread && effective.step_cpu;
-  if (doubt.undecided || !decision.setting) return;
-  if (pool_lacks_cores && decision.gain < q.thresholds.gain_beyond_pools) {
-    doubt.weak = true;
-    doubt.missing.push_back({"effective.compute_threads",
-                             fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to "
-                                         "the next, which one run does not show", q.now.ComputeThreads())});
-  }
+  if (pool_lacks_cores && decision.gain < q.thresholds.gain_beyond_pools)
+    weaken("effective.compute_threads",
+           fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to the next, which "
+                       "one run does not show", q.now.ComputeThreads()));
   const double others = q.measurement.resources.foreign_cores.value_or(0);
-  if (Oversubscribed(q.now) && others > q.thresholds.model_error * q.now.cores()) {
-    doubt.weak = true;
-    doubt.missing.push_back({"resources.foreign_cores",
-                             fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) "
-                                         "differs from run to run", others, q.now.cores())});
-  }
+  if (Oversubscribed(q.now) && others > measure::warnings::ForeignCpu::kLeastShare * q.now.cores())
+    weaken("resources.foreign_cores",
+           fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) differs from run to "
+                       "run", others, q.now.cores()));
 }
 
 void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {

@@ -27,7 +27,7 @@ void SettleBySide(Decision& decision, const Question& question, Doubt& doubt);
 void SettleByOther(Decision& decision, const Question& question, Doubt& doubt);
 
 /// What a setting gains where runs differ from one to the next by more than one of them shows (docs/accuracy.md): with a
-/// pool that spins and lacks cores, whose states last longer than many runs do (eight runs of the README's command on two
+/// pool that spins and lacks cores, whose states last longer than many runs do (twelve runs of the README's command on two
 /// cores differed by 11 %), and beside other busy programs, with which the kernel lets the same threads share a core for
 /// as long as they run.
 void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& question, Doubt& doubt);

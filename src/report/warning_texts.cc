@@ -6,7 +6,6 @@
 #include <cmath>
 #include <set>
 
-#include "base/number_text.h"
 #include "diagnose/texts.h"
 #include "report/format.h"
 
@@ -63,7 +62,7 @@ struct Wording {
     return fmt::format(
         "Training took {} samples/s meanwhile and {} were loaded: the rest {} stock. The "
         "throughput counts what was loaded, which lasts.",
-        base::Significant(w.delivered_per_s, 3), base::Significant(w.loaded_per_s, 3),
+        Significant(w.delivered_per_s, 3), Significant(w.loaded_per_s, 3),
         w.delivered_per_s > w.loaded_per_s ? "came from" : "went into");
   }
 
