@@ -85,11 +85,15 @@ spec::Experiment ExperimentReader::WithOverrides(const std::vector<spec::Overrid
   spec::Request request = request_;
   request.overrides.insert(request.overrides.end(), changes.begin(), changes.end());
   spec::Experiment experiment = spec::ReadExperiment(request, folders_).experiment;
+  SetCounted(experiment);
+  return experiment;
+}
+
+void ExperimentReader::SetCounted(spec::Experiment& experiment) const {
   const spec::Dataset& dataset = asked_.dataset;
   if (counted_ && experiment.storage.kind == spec::StorageKind::kFiles)
     spec::SetFromData(experiment, dataset.samples, dataset.classes,
                       {static_cast<std::int64_t>(dataset.sample_bytes.in_units.Mean())});
-  return experiment;
 }
 
 }  // namespace pipesim::app

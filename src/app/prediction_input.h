@@ -37,6 +37,8 @@ class ExperimentReader {
   spec::Experiment With(const Changes& changes) const;
   /// The same for changes that know where the user wrote them.
   spec::Experiment WithOverrides(const std::vector<spec::Override>& changes) const;
+  /// Gives an experiment of the same folder of samples what was counted there.
+  void SetCounted(spec::Experiment& experiment) const;
 
  private:
   spec::Request request_;

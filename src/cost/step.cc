@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
+#include "base/last_answer.h"
 #include "base/random.h"
 #include "cost/rates.h"
 
@@ -72,23 +74,36 @@ Duration LaunchTime(const spec::Experiment& experiment, Duration each) {
   return each * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training);
 }
 
+namespace {
+
+Step EstimatedStepOf(const spec::Experiment& experiment, const spec::DevicePreset& preset) {
+  Step step;
+  step.source = Source::kEstimated;
+  step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
+                                               experiment.training, preset);
+  step.launch = LaunchTime(experiment, preset.step_launch);
+  return step;
+}
+
+}  // namespace
+
 Step StatedStepOf(const spec::Experiment& experiment) {
   const spec::Device& device = experiment.device;
   Step step;
-  if (device.preset) {
-    step.device_name = device.preset->name;
-    step.device_memory = device.preset->memory;
-  }
   if (device.step_base || !device.preset) {
     step.source = device.step_base ? Source::kStated : Source::kFree;
     step.cost = StatedStep{device.step_base.value_or(base::Drawn<Duration>{}),
                            device.step_per_sample};
-    return step;
+  } else {
+    using Question = std::tuple<spec::Model, spec::Shape, spec::Training, spec::DevicePreset>;
+    thread_local base::LastAnswer<Question, Step> last;
+    step = last.To(std::tie(experiment.model, experiment.dataset.shape, experiment.training, *device.preset),
+                   [&] { return EstimatedStepOf(experiment, *device.preset); });
   }
-  step.source = Source::kEstimated;
-  step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
-                                               experiment.training, *device.preset);
-  step.launch = LaunchTime(experiment, device.preset->step_launch);
+  if (device.preset) {
+    step.device_name = device.preset->name;
+    step.device_memory = device.preset->memory;
+  }
   return step;
 }
 

@@ -1,5 +1,8 @@
 #include "cost/training_memory.h"
 
+#include <tuple>
+
+#include "base/last_answer.h"
 #include "cost/autograd_walk.h"
 
 namespace pipesim::cost {
@@ -22,8 +25,10 @@ LibraryMemory LibraryMemoryOf(bool on_cpu, std::optional<double> compute_capabil
           .copies_convolutions = capability >= 8};
 }
 
-TrainingMemory PeakOfTraining(const spec::Experiment& experiment, int input_buffers,
-                              const LibraryMemory& libraries) {
+namespace {
+
+TrainingMemory PeakOfWalk(const spec::Experiment& experiment, int input_buffers,
+                          const LibraryMemory& libraries) {
   DeviceHeap heap;
   const double batch = static_cast<double>(experiment.loader.batch_size);
   for (int i = 0; i < input_buffers; ++i) {
@@ -45,6 +50,19 @@ TrainingMemory PeakOfTraining(const spec::Experiment& experiment, int input_buff
           .activations = peak[kActivations],
           .workspaces = peak[kWorkspaces],
           .input_batches = peak[kInputs]};
+}
+
+}  // namespace
+
+TrainingMemory PeakOfTraining(const spec::Experiment& experiment, int input_buffers,
+                              const LibraryMemory& libraries) {
+  using Question = std::tuple<spec::Model, spec::Shape, spec::DType, std::int64_t, spec::Training, int,
+                              LibraryMemory>;
+  thread_local base::LastAnswer<Question, TrainingMemory> last;
+  const spec::Dataset& dataset = experiment.dataset;
+  return last.To(std::tie(experiment.model, dataset.shape, dataset.dtype, experiment.loader.batch_size,
+                          experiment.training, input_buffers, libraries),
+                 [&] { return PeakOfWalk(experiment, input_buffers, libraries); });
 }
 
 }  // namespace pipesim::cost

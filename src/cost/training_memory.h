@@ -14,6 +14,7 @@ struct LibraryMemory {
   double blas_workspace_bytes = 0;  ///< of each thread that multiplies matrices
   /// Convolutions run on tensor cores, which take channels last: cuDNN copies its operands.
   bool copies_convolutions = false;
+  bool operator==(const LibraryMemory&) const = default;
 };
 /// Nothing on the CPU. `compute_capability`: 9.0 of an H200; nullopt: unknown, taken as below 9.
 LibraryMemory LibraryMemoryOf(bool on_cpu, std::optional<double> compute_capability);

@@ -170,6 +170,7 @@ struct Training {  ///< the file's `model:` section without the layers
   double learning_rate = 0.01;
   std::int64_t sync_every = 0;  ///< read the loss back every n steps; 0: never
   bool cuda_graph = false;
+  bool operator==(const Training&) const = default;
 };
 
 /// A device preset (configs/devices), for the roofline.
@@ -190,6 +191,7 @@ struct DevicePreset {
   double conv_efficiency = 1;   ///< the same of convolutions
   std::optional<double> compute_capability;  ///< of an NVIDIA GPU: 9.0; sets the libraries' memory
   std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
+  bool operator==(const DevicePreset&) const = default;
 };
 /// Measured step time for one batch size (machine_profile.h).
 struct StepPoint {

@@ -52,6 +52,18 @@ bool KeyRank::NoneOfBlockUpTo(std::uint64_t limit, std::int64_t first) const {
   return !AnyUpTo(limit, from, kKeysAtOnce);
 }
 
+std::uint64_t KeyRank::LimitForReservoir(std::int64_t first, std::int64_t keys) const {
+  constexpr std::int64_t kMostLooked = std::int64_t{1} << 16;
+  const auto count = static_cast<double>(std::min(keys, kMostLooked));
+  const auto wanted = static_cast<double>(kReservoirSize);
+  const double share = (wanted + 6 * std::sqrt(wanted)) / count;  // six standard deviations more
+  if (!(count > 0) || share >= 1) return UINT64_MAX;
+  const auto limit = static_cast<std::uint64_t>(share * 0x1p64);
+  std::size_t found = 0;
+  ForEachUpTo(limit, first, std::min(keys, kMostLooked), [&](std::uint64_t, std::int64_t) { ++found; });
+  return found >= kReservoirSize ? limit : UINT64_MAX;
+}
+
 namespace {
 
 /// The rank of the kReservoirSize-th smallest of `kept` (more than that, their ranks uniform up to
@@ -107,6 +119,13 @@ void ReservoirKeeper<kSeries>::Thin() {
     left += kept_[i].rank <= limit_ ? 1 : 0;
   }
   kept_.resize(left);
+}
+
+template <std::size_t kSeries>
+void ReservoirKeeper<kSeries>::LowerLimit(std::uint64_t limit) {
+  if (keep_first_ || limit >= limit_) return;
+  limit_ = limit;
+  std::erase_if(kept_, [limit](const auto& one) { return one.rank > limit; });
 }
 
 template <std::size_t kSeries>

@@ -37,6 +37,9 @@ class KeyRank {
       }
     }
   }
+  /// A limit that kReservoirSize ranks of `keys` keys from `first` on do not exceed, about as low as the
+  /// first 65,536 of them allow; UINT64_MAX where they are too few.
+  std::uint64_t LimitForReservoir(std::int64_t first, std::int64_t keys) const;
 
  private:
   static constexpr std::int64_t kKeysAtOnce = 64;
@@ -71,6 +74,8 @@ class ReservoirKeeper {
   void Saw(std::int64_t offers) { seen_ += offers; }
   /// Larger ranks need not be repeated.
   std::uint64_t limit() const { return limit_; }
+  /// kReservoirSize ranks up to `limit` will be offered, so that larger ones would be dropped in the end.
+  void LowerLimit(std::uint64_t limit);
   /// Offers what `period` offered once more with each of `keys` that one of its repetitions has.
   void Repeat(const PeriodOffers<kSeries>& period, const Repetition& repetition,
               const std::vector<RepeatedKey>& keys);

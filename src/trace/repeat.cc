@@ -174,6 +174,13 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
   const std::int64_t steps = repetition.length.steps;
   const std::int64_t origin = trace_.steps;
   const std::int64_t end = origin + (repetition.times + latest) * steps;
+  // Where each step offers one key, all of these come.
+  const std::int64_t sure = origin + latest * steps;
+  const std::uint64_t enough = rank_.LimitForReservoir(sure, (repetition.times + earliest - latest) * steps);
+  ForEachReservoir(period, [&](auto& keeper, const auto& of) {
+    const auto offers = [](const PlaceOfOffer& place) { return place.offer >= 0; };
+    if (std::all_of(of.places.begin(), of.places.end(), offers)) keeper.LowerLimit(enough);
+  });
   std::vector<RepeatedKey> keys;
   PlaceInPeriods at(steps, earliest);
   std::int64_t last = origin + earliest * steps;

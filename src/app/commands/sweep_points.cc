@@ -19,6 +19,9 @@ namespace {
 using PointOutcome = sweep::Outcome;
 using sweep::Status;
 
+/// Experiments that are kept once read; those of further points are read again.
+constexpr std::size_t kMostKept = 10'000;
+
 /// The flags that set one key.
 std::vector<spec::ShortKey> ShortKeys() {
   std::vector<spec::ShortKey> keys;
@@ -102,7 +105,7 @@ SweepPoints::SweepPoints(const Arguments& arguments, predict::Basis basis, bool 
   if (sweep_.axes.empty())
     throw base::UsageError(
         "a sweep needs an axis: --axis workers=0,1,2,4, or sweep.axes in the experiment file");
-  CheckAll(request);
+  ReadAll(request);
   const auto first = OverridesAt(0);
   request.overrides.insert(request.overrides.end(), first.begin(), first.end());
   reader_.emplace(std::move(request), folders_);
@@ -143,10 +146,13 @@ std::vector<spec::Override> SweepPoints::OverridesAt(std::size_t point) const {
 }
 
 spec::Experiment SweepPoints::At(std::size_t point) const {
-  return reader_->WithOverrides(OverridesAt(point));
+  if (point >= experiments_.size()) return reader_->WithOverrides(OverridesAt(point));
+  spec::Experiment experiment = experiments_[point];
+  reader_->SetCounted(experiment);
+  return experiment;
 }
 
-void SweepPoints::CheckAll(const spec::Request& request) const {
+void SweepPoints::ReadAll(const spec::Request& request) {
   std::vector<base::Problem> problems;
   std::set<std::tuple<std::string, int, int, std::string>> seen;
   for (std::size_t point = 0; point < sweep_.Points(); ++point) {
@@ -154,7 +160,8 @@ void SweepPoints::CheckAll(const spec::Request& request) const {
     const auto overrides = OverridesAt(point);
     at_point.overrides.insert(at_point.overrides.end(), overrides.begin(), overrides.end());
     try {
-      spec::ReadExperiment(at_point, folders_);
+      spec::Experiment experiment = spec::ReadExperiment(at_point, folders_).experiment;
+      if (experiments_.size() == point && point < kMostKept) experiments_.push_back(std::move(experiment));
     } catch (const base::ConfigError& error) {
       for (base::Problem problem : error.problems()) {
         if (!seen.insert({problem.source, problem.line, problem.column, problem.what}).second)

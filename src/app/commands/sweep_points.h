@@ -43,13 +43,14 @@ class SweepPoints {
 
  private:
   std::vector<spec::Override> OverridesAt(std::size_t point) const;
-  void CheckAll(const spec::Request& request) const;
+  void ReadAll(const spec::Request& request);
 
   const Arguments& arguments_;
   predict::Basis basis_;
   spec::DataFolders folders_;  ///< every file is opened once for all points
   spec::Sweep sweep_;
   std::optional<ExperimentReader> reader_;
+  std::vector<spec::Experiment> experiments_;  ///< of the first points, some 18 kB each
 };
 
 }  // namespace pipesim::app

@@ -230,6 +230,20 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothingWhereNobodyAsksForAnEnd, ()) {
 }
 
 // W workers of w each and a step of g: a batch every max(g, w / W).
+// Long enough that reservoirs know before a skip which steps they will not keep.
+TEST(SkippingPeriods, KeepsTheSameStepsOfLongRuns) {
+  for (const int workers : {0, 3}) {
+    for (const std::int64_t steps : {6'000, 30'000, 150'000}) {
+      const auto everything = [&](bool skip_periods) {
+        RunControl control;
+        control.skip_periods = skip_periods;
+        const spec::Experiment experiment = Stages(workers, 8ms, 3ms, steps);
+        return Print(Predict(experiment, cost::Stated(experiment), control));
+      };
+      EXPECT_EQ(FirstDifference(everything(true), everything(false)), "") << workers << ", " << steps;
+    }
+  }
+}
 TEST(SkippingPeriods, MakesLongRunsShort) {
   constexpr std::int64_t kManySteps = 50'000'000;
   const trace::RunTrace trace = Predict(Stages(4, 8ms, 3ms, kManySteps));
