@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/number_text.h"
+
 // Every function that calls libjpeg calls setjmp first and has no local with a destructor between
 // there and the call, because longjmp would skip the destructor.
 
@@ -28,6 +30,19 @@ std::string WhatElse(std::span<const std::byte> data) {
   if (starts("RIFF") && text.size() >= 12 && text.substr(8, 4) == "WEBP") return "a WebP file, not a JPEG";
   if (starts("BM")) return "a BMP file, not a JPEG";
   return "not a JPEG";
+}
+
+/// Of a picture in several scans libjpeg keeps all coefficients until the last one. Pillow opens no picture
+/// of more than 179 million pixels (Image.MAX_IMAGE_PIXELS, twice), which take 1.07 GB in full colour.
+constexpr double kMostCoefficientBytes = 1.1e9;
+
+double CoefficientBytes(const jpeg_decompress_struct& info) {
+  double bytes = 0;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& component = info.comp_info[i];
+    bytes += static_cast<double>(component.width_in_blocks) * component.height_in_blocks * sizeof(JBLOCK);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -73,7 +88,17 @@ ImageSize JpegReader::ReadHeader(std::span<const std::byte> data) {
   return {static_cast<int>(info_.image_width), static_cast<int>(info_.image_height)};
 }
 
+void JpegReader::RefuseTooLarge() {
+  if (setjmp(errors_.leave) != 0) Throw();
+  if (!jpeg_has_multiple_scans(&info_)) return;
+  const double bytes = CoefficientBytes(info_);
+  if (bytes <= kMostCoefficientBytes) return;
+  throw BadJpeg(fmt::format("too large: {} x {} pixels in several scans take {} to decode", info_.image_width,
+                            info_.image_height, base::Amount(bytes)));
+}
+
 double JpegReader::Start(int channels, double least) {
+  RefuseTooLarge();
   channels_ = channels;
   const bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
   info_.out_color_space = cmyk ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;

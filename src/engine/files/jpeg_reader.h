@@ -57,6 +57,8 @@ class JpegReader {
   [[noreturn]] static void OnError(j_common_ptr info);
   static void OnMessage(j_common_ptr info, int level);
   [[noreturn]] void Throw() const;
+  /// Throws BadJpeg where decoding would take more than about 1 GB.
+  void RefuseTooLarge();
   void FromCmyk(std::span<std::uint8_t> row) const;
 
   Errors errors_;

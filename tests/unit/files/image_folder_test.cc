@@ -340,6 +340,24 @@ TEST_F(ImageFolderTest, ATruncationBelowTheCropIsRefusedToo) {
   EXPECT_THAT(Refusal({whole.begin(), whole.end() - 40}), testing::StartsWith("truncated"));
 }
 
+/// The header of a progressive picture of `side` x `side` pixels in full colour, 4:2:0.
+Bytes ProgressiveHeader(std::uint16_t side) {
+  const int high = side >> 8, low = side & 0xFF;
+  Bytes header;
+  for (const int byte : {0xFF, 0xD8,                                          // start of image
+                         0xFF, 0xC2, 0, 17, 8, high, low, high, low,          // progressive frame
+                         3, 1, 0x22, 0, 2, 0x11, 1, 3, 0x11, 1,               // its components
+                         0xFF, 0xDA, 0, 8, 1, 1, 0, 1, 63, 0})                // a scan
+    header.push_back(static_cast<std::byte>(byte));
+  return header;
+}
+
+TEST_F(ImageFolderTest, AProgressivePictureThatTakesGigabytesIsRefused) {
+  EXPECT_EQ(Refusal(ProgressiveHeader(43'176)),
+            "too large: 43176 x 43176 pixels in several scans take 5.6 GB to decode");
+  EXPECT_THAT(Refusal(ProgressiveHeader(16'000)), testing::Not(testing::StartsWith("too large")));
+}
+
 RC_GTEST_FIXTURE_PROP(ImageFolderTest, DamagedBytesOnlyEverThrowBadSample, ()) {
   Bytes content = Noisy({24, 16}, *rc::gen::element(1, 3, 4));
   const int flips = *rc::gen::inRange(1, 6);
