@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.util
+import re
 import sys
 from typing import Any, Callable
 
@@ -26,7 +28,16 @@ INTERRUPTED = 130
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
+        unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
+        if unknown:
+            message = f"unknown flag {unknown[1]} for `pipesim record`{self.meant(unknown[1])}"
         raise UsageError(f"{message}\n`pipesim record --help` lists the flags")
+
+    def meant(self, flag: str) -> str:
+        flags = [known for action in self._actions for known in action.option_strings if known.startswith("--")]
+        # Longer names of other tools begin like ours: --batch-size, --workers-per-rank.
+        near = [known for known in flags if flag.startswith(known)] or difflib.get_close_matches(flag, flags, 1)
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,7 +85,9 @@ def made_step(target: str | None) -> Callable[[Any], Any] | None:
 def run_record(words: list[str]) -> int:
     options, own_arguments = parsed(words)
     if importlib.util.find_spec("torch") is None:
-        raise ConfigurationError(f"{sys.executable} has no PyTorch")
+        raise ConfigurationError(
+            f"{sys.executable} has no PyTorch; activate the environment that has it, or name its Python with --python"
+        )
     sys.argv = [options.target, *own_arguments]
     factory = targets.load(options.target)
     loader = targets.made(factory, options.target, options.workers)

@@ -583,6 +583,8 @@ class CommandLine(unittest.TestCase):
         cases = [
             (2, "module:factory", ["json"]),
             (2, "--budget", ["json:dumps", "--budget", "0"]),
+            (2, "unknown flag --batch-size for `pipesim record`; did you mean --batch?", ["json:dumps", "--batch-size=8"]),
+            (2, "did you mean --step?", ["json:dumps", "--stp", "json:dumps"]),
             (3, "no module nowhere", ["nowhere:f"]),
             (3, "has no 'load_all'", ["json:load_all"]),
             (3, "returned None", ["builtins:print"]),
