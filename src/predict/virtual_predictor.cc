@@ -143,9 +143,10 @@ class VirtualPredictor {
     const std::int64_t most = epoch > 0 ? epoch : std::numeric_limits<std::int64_t>::max();
     auto trace = RunSteps(variant, experiment, least, std::min(most, wanted));
     if (!trace) return std::nullopt;
-    if (const auto more = StepsToBeExact(variant.pipeline, experiment, *trace, start)) {
-      const auto longer = RunSteps(variant, experiment, least, std::min(most, *more));
-      if (longer && longer->steps > trace->steps) trace = longer;
+    if (const auto exact = StepsToBeExact(variant.pipeline, experiment, *trace, start)) {
+      const std::int64_t more = std::min({most, *exact, Affordable(experiment, variant.pipeline)});
+      if (static_cast<double>(more) > kWorthRunningAgain * static_cast<double>(trace->steps))
+        if (const auto longer = RunSteps(variant, experiment, least, more)) trace = longer;
     }
     const double rate = SamplesPerSecond(*trace, experiment, start, cycle);
     return saw_borders_ ? rate * ShareBesideStarts(*trace, experiment, start, rate) : rate;
@@ -203,21 +204,25 @@ class VirtualPredictor {
     return static_cast<std::int64_t>(seconds / SecondsOfStep(experiment, pipeline));
   }
 
+  /// Of one variant, where many share the time that is left.
+  std::int64_t Affordable(const Experiment& experiment, const cost::Pipeline& pipeline) const {
+    const double left_s = kLongest_s - spent_s_;
+    return static_cast<std::int64_t>(left_s / kVariants / SecondsOfStep(experiment, pipeline));
+  }
+
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
   /// than `least`. `experiment`: that of the variant.
   std::shared_ptr<const trace::RunTrace> RunSteps(const Variant& variant, Experiment experiment,
                                                   std::int64_t least, std::int64_t wanted,
                                                   std::int64_t unit = 1) {
     const cost::Pipeline& pipeline = variant.pipeline;
-    const double step_s = SecondsOfStep(experiment, pipeline);
-    const double left_s = kLongest_s - spent_s_;
-    const auto affordable = static_cast<std::int64_t>(left_s / kVariants / step_s) / unit * unit;
+    const std::int64_t affordable = Affordable(experiment, pipeline) / unit * unit;
     const std::int64_t steps = std::max(least, std::min(wanted, affordable));
     if (steps > Most(experiment, pipeline)) return nullptr;
     experiment.run.steps = steps;
     const bool is_now = variant == now_;
     if (is_now)
-      if (auto known = KnownOfNow(steps)) return known;
+      if (auto known = KnownOfNow(steps, wanted)) return known;
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
@@ -232,10 +237,10 @@ class VirtualPredictor {
   }
 
   /// Of the run as it is, whose steps are found by trying several lengths: a longer run begins with
-  /// the same steps.
-  std::shared_ptr<const trace::RunTrace> KnownOfNow(std::int64_t steps) {
+  /// the same steps, and is as good where more were wanted.
+  std::shared_ptr<const trace::RunTrace> KnownOfNow(std::int64_t steps, std::int64_t wanted) {
     const auto known = of_now_.lower_bound(steps);
-    if (known != of_now_.end() && known->first == steps) return known->second;
+    if (known != of_now_.end() && (known->first == steps || known->first <= wanted)) return known->second;
     std::optional<trace::RunTrace> first;
     if (run_ != nullptr) first = trace::FirstSteps(*run_, steps);
     for (auto longer = known; !first && longer != of_now_.end(); ++longer)
@@ -278,6 +283,8 @@ class VirtualPredictor {
   // past its start may take a tenth.
   static constexpr double kVariants = 40;
   static constexpr double kMostOfOne = 0.1;
+  // Times the steps of a run: fewer make its rate hardly more exact.
+  static constexpr double kWorthRunningAgain = 1.5;
 
   Experiment experiment_;
   const base::StopFlag* stop_;
