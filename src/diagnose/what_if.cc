@@ -7,12 +7,17 @@
 #include "diagnose/pairs.h"
 #include "diagnose/shared_cores.h"
 #include "diagnose/tried.h"
+#include "measure/rates.h"
 
 namespace pipesim::diagnose {
 namespace {
 
 /// Below this a gain is none: the predictor's rounding.
 constexpr double kNothing = 0.001;
+
+double LuckOf(const measure::Result& result) {
+  return std::max(kNothing, measure::RelativeHalfWidth(result).value_or(0));
+}
 
 /// Predicts levers, and keeps each below what bounds it.
 class Table {
@@ -21,8 +26,8 @@ class Table {
       : q_(q),
         measured_(measured),
         now_(q.predict(q.now)),
-        // A cache whose hits are unknown beats bounds that leave it out.
-        bounded_(PredictByBounds(q.now) >= (1 - kNothing) * std::max(measured, now_)) {}
+        // A cache whose hits are unknown beats bounds that leave it out; drawn costs may, by luck.
+        bounded_(PredictByBounds(q.now) >= (1 - LuckOf(q.measurement.result)) * std::max(measured, now_)) {}
 
   /// The first two ceilings are those of the other levers.
   std::vector<WhatIf> Predicted(const std::vector<Lever>& ceilings) {

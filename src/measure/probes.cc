@@ -50,17 +50,11 @@ double LogHalfWidth(const PairedGain& gain) {
 
 /// The blocks with the change against the whole measured window, which knows a run of uneven steps
 /// better than a few blocks beside the change do. Independent, so their half-widths add in squares.
-/// nullopt where the blocks as it was ran at another rate than the window, by more than they scatter and `varies`: the
-/// machine has changed since, and only pairs are free of that.
 std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector<double>& logs,
-                                         const std::vector<double>& base_logs, double varies,
                                          const Result& result) {
   const auto window_half = RelativeHalfWidth(result);
   const auto half = base::HalfWidth(logs, kBaseLevel);
-  const auto base_half = base::HalfWidth(base_logs, kBaseLevel);
-  if (!window_half || !half || !base_half) return std::nullopt;
-  const double drift = std::abs(base::Mean(base_logs) - std::log(*result.samples_per_s));
-  if (drift > std::hypot(*base_half, varies) + std::log1p(*window_half)) return std::nullopt;
+  if (!window_half || !half) return std::nullopt;
   const double log_gain = std::log(changed_per_s / *result.samples_per_s);
   const double both = std::hypot(*half, std::log1p(*window_half));
   return PairedGain{.gain = std::expm1(log_gain),
@@ -69,6 +63,14 @@ std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector
                                          .level = kBaseLevel,
                                          .method = fmt::format("probes ({}) over the measured window",
                                                                logs.size())}};
+}
+
+/// The blocks as it was ran at another rate than the window, by more than they scatter and `varies`: the machine has
+/// changed since, and only pairs are free of that.
+bool HasChanged(const std::vector<double>& base_logs, double varies, const Result& result) {
+  const double drift = std::abs(base::Mean(base_logs) - std::log(*result.samples_per_s));
+  const double scatter = base::HalfWidth(base_logs, kBaseLevel).value_or(0);
+  return drift > std::hypot(scatter, varies) + std::log1p(RelativeHalfWidth(result).value_or(0));
 }
 
 double BlockRate(const trace::ProbeBlock& block) {
@@ -95,9 +97,14 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
     // Of a setting the rate is promised. Of what is free only the side that gains is asked, of these blocks.
     const double varies = probe.kind == trace::ProbeKind::kSetting ? HalfWidthOf(as_it_was.time, result) : 0;
     gain->interval = Widened(*gain->interval, gain->gain, varies);
-    if (LogHalfWidth(*gain) > kWide) {
-      const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, base_logs, varies, result);
-      if (over_window && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
+    const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, result);
+    if (over_window && LogHalfWidth(*gain) > kWide) {
+      if (!HasChanged(base_logs, varies, result)) {
+        if (LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
+      } else if (probe.kind == trace::ProbeKind::kSetting) {
+        // Whether what slowed the blocks beside the change would have slowed it, too, is not known.
+        gain->interval->low = std::min(gain->interval->low, over_window->interval->low);
+      }
     }
     all.push_back({.kind = probe.kind,
                    .change = probe.change,

@@ -201,6 +201,19 @@ TEST(WhatIf, APredictorsNoiseLiftsNoRowAboveItsCeiling) {
   }
 }
 
+TEST(WhatIf, ARunThatWasLuckyLiftsNoRowAboveItsDevice) {
+  // 102 batches/s of which four workers make 100 on average; the device trains on 200.
+  const MadeRun run =
+      RunBuilder::OnGpu(5 * kMs).Workers(4).Wait(40 * kMs).Efficiency(1.02).HalfWidth(0.05).Build();
+  int rows = 0;
+  for (const WhatIf& row : run.DiagnoseBy(PredictByBounds).what_if) {
+    if (!row.change.starts_with("workers 4 to")) continue;
+    ++rows;
+    EXPECT_LE(row.samples_per_s, 200 * 256 * (1 + 1e-9)) << row.change;
+  }
+  EXPECT_GT(rows, 0);
+}
+
 TEST(WhatIf, UpperBoundsTakeNothingAndAreNeverRecommended) {
   const Diagnosis d = RunBuilder::OnGpu(1 * kMs).Copy(10 * kMs).Build().DiagnoseBy(PredictByBounds);
   EXPECT_EQ(d.bottleneck, Verdict::kH2dBound);

@@ -101,5 +101,25 @@ TEST(TriedIn, AWindowThatTheMachineLeftBehindIsNoBase) {
   EXPECT_EQ(tried[0].gain_interval.method, "probes (10)");
 }
 
+TEST(TriedIn, ASettingBesideBlocksThatBecameSlowMayGainAsLittleAsOverTheWindow) {
+  // Measured so on two processors: 14,901 samples/s in the window, a worker that makes 20,000 at most.
+  Result result;
+  result.samples_per_s = 14'901;
+  result.samples_per_s_interval = Interval{14'852, 14'950, 0.95, "batch means"};
+  result.measured_s = 3;
+  const std::vector<trace::ProbePair> pairs = {
+      {{100ms, 830}, {100ms, 1990}}, {{100ms, 930}, {100ms, 1985}}, {{100ms, 1020}, {100ms, 1985}}};
+  trace::Probes probes;
+  probes.each.push_back({trace::ProbeKind::kSetting, "compute threads 2 to 1", pairs});
+  probes.each.push_back({trace::ProbeKind::kFreeData, "", pairs});
+  const auto tried = TriedIn(probes, result);
+  ASSERT_EQ(tried.size(), 2u);
+  EXPECT_GT(tried[0].gain, 1.1);
+  EXPECT_LT(tried[0].gain_interval.low, 19'860 / 14'901.0 - 1);
+  EXPECT_GT(tried[0].gain_interval.low, 0.3);
+  EXPECT_GT(tried[0].gain_interval.high, 1.5);
+  EXPECT_GT(tried[1].gain_interval.low, 0.6) << "of free data only its side is asked";
+}
+
 }  // namespace
 }  // namespace pipesim::measure
