@@ -15,6 +15,7 @@ namespace {
 /// Below this a gain is none: the predictor's rounding.
 constexpr double kNothing = 0.001;
 
+/// By how much of it a run's rate may lie above what its mean costs allow.
 double LuckOf(const measure::Result& result) {
   return std::max(kNothing, measure::RelativeHalfWidth(result).value_or(0));
 }

@@ -222,7 +222,7 @@ class VirtualPredictor {
     experiment.run.steps = steps;
     const bool is_now = variant == now_;
     if (is_now)
-      if (auto known = KnownOfNow(steps, wanted)) return known;
+      if (auto known = KnownOfNow(steps, wanted, unit)) return known;
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
@@ -238,9 +238,10 @@ class VirtualPredictor {
 
   /// Of the run as it is, whose steps are found by trying several lengths: a longer run begins with
   /// the same steps, and is as good where more were wanted.
-  std::shared_ptr<const trace::RunTrace> KnownOfNow(std::int64_t steps, std::int64_t wanted) {
+  std::shared_ptr<const trace::RunTrace> KnownOfNow(std::int64_t steps, std::int64_t wanted, std::int64_t unit) {
     const auto known = of_now_.lower_bound(steps);
-    if (known != of_now_.end() && (known->first == steps || known->first <= wanted)) return known->second;
+    if (known != of_now_.end() && known->first <= std::max(steps, wanted) && known->first % unit == 0)
+      return known->second;
     std::optional<trace::RunTrace> first;
     if (run_ != nullptr) first = trace::FirstSteps(*run_, steps);
     for (auto longer = known; !first && longer != of_now_.end(); ++longer)
