@@ -98,13 +98,12 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
     const double varies = probe.kind == trace::ProbeKind::kSetting ? HalfWidthOf(as_it_was.time, result) : 0;
     gain->interval = Widened(*gain->interval, gain->gain, varies);
     const auto over_window = GainOverWindow(changed.PerSecond(), changed_logs, result);
-    if (over_window && LogHalfWidth(*gain) > kWide) {
-      if (!HasChanged(base_logs, varies, result)) {
-        if (LogHalfWidth(*over_window) < LogHalfWidth(*gain)) gain = over_window;
-      } else if (probe.kind == trace::ProbeKind::kSetting) {
-        // Whether what slowed the blocks beside the change would have slowed it, too, is not known.
+    if (over_window && HasChanged(base_logs, varies, result)) {
+      // Whether what slowed the blocks beside the change would have slowed it, too, is not known.
+      if (probe.kind == trace::ProbeKind::kSetting)
         gain->interval->low = std::min(gain->interval->low, over_window->interval->low);
-      }
+    } else if (over_window && LogHalfWidth(*gain) > kWide && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) {
+      gain = over_window;
     }
     all.push_back({.kind = probe.kind,
                    .change = probe.change,

@@ -119,6 +119,10 @@ TEST(TriedIn, ASettingBesideBlocksThatBecameSlowMayGainAsLittleAsOverTheWindow) 
   EXPECT_GT(tried[0].gain_interval.low, 0.3);
   EXPECT_GT(tried[0].gain_interval.high, 1.5);
   EXPECT_GT(tried[1].gain_interval.low, 0.6) << "of free data only its side is asked";
+  // However alike the pairs are.
+  probes.each[0].pairs.assign(4, {{100ms, 1177}, {100ms, 1920}});
+  EXPECT_NEAR(TriedIn(probes, result)[0].gain, 0.63, 0.01);
+  EXPECT_LT(TriedIn(probes, result)[0].gain_interval.low, 0.29);
 }
 
 }  // namespace
