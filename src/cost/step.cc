@@ -20,6 +20,15 @@ Duration Times(Duration time, double factor) {
   return time;
 }
 
+Step EstimatedStepOf(const spec::Experiment& experiment, const spec::DevicePreset& preset) {
+  Step step;
+  step.source = Source::kEstimated;
+  step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
+                                               experiment.training, preset);
+  step.launch = LaunchTime(experiment, preset.step_launch);
+  return step;
+}
+
 }  // namespace
 
 bool Step::Varies() const {
@@ -73,19 +82,6 @@ Duration LaunchTime(const spec::Experiment& experiment, Duration each) {
   if (experiment.training.cuda_graph) return each;
   return each * LaunchesOfStep(experiment.model, experiment.dataset.shape, experiment.training);
 }
-
-namespace {
-
-Step EstimatedStepOf(const spec::Experiment& experiment, const spec::DevicePreset& preset) {
-  Step step;
-  step.source = Source::kEstimated;
-  step.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
-                                               experiment.training, preset);
-  step.launch = LaunchTime(experiment, preset.step_launch);
-  return step;
-}
-
-}  // namespace
 
 Step StatedStepOf(const spec::Experiment& experiment) {
   const spec::Device& device = experiment.device;

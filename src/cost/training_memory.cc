@@ -13,20 +13,6 @@ constexpr double kLabelBytes = 8;
 /// (ATen/cuda/CublasHandlePool.cpp).
 constexpr int kBlasThreads = 2;
 
-}  // namespace
-
-LibraryMemory LibraryMemoryOf(bool on_cpu, std::optional<double> compute_capability) {
-  if (on_cpu) return {};
-  // ATen/cuda/CublasHandlePool.cpp, PyTorch 2.11: 32 MiB for Hopper and Blackwell, else
-  // :4096:2:16:8, in KiB and pieces. TF32, and with it fp32 on tensor cores, came with Ampere.
-  constexpr double kLarge = 32.0 * (1 << 20), kSmall = (2 * 4096 + 8 * 16) * 1024.0;
-  const double capability = compute_capability.value_or(0);
-  return {.blas_workspace_bytes = capability >= 9 && capability < 11 ? kLarge : kSmall,
-          .copies_convolutions = capability >= 8};
-}
-
-namespace {
-
 TrainingMemory PeakOfWalk(const spec::Experiment& experiment, int input_buffers,
                           const LibraryMemory& libraries) {
   DeviceHeap heap;
@@ -53,6 +39,16 @@ TrainingMemory PeakOfWalk(const spec::Experiment& experiment, int input_buffers,
 }
 
 }  // namespace
+
+LibraryMemory LibraryMemoryOf(bool on_cpu, std::optional<double> compute_capability) {
+  if (on_cpu) return {};
+  // ATen/cuda/CublasHandlePool.cpp, PyTorch 2.11: 32 MiB for Hopper and Blackwell, else
+  // :4096:2:16:8, in KiB and pieces. TF32, and with it fp32 on tensor cores, came with Ampere.
+  constexpr double kLarge = 32.0 * (1 << 20), kSmall = (2 * 4096 + 8 * 16) * 1024.0;
+  const double capability = compute_capability.value_or(0);
+  return {.blas_workspace_bytes = capability >= 9 && capability < 11 ? kLarge : kSmall,
+          .copies_convolutions = capability >= 8};
+}
 
 TrainingMemory PeakOfTraining(const spec::Experiment& experiment, int input_buffers,
                               const LibraryMemory& libraries) {

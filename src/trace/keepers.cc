@@ -52,13 +52,14 @@ bool KeyRank::NoneOfBlockUpTo(std::uint64_t limit, std::int64_t first) const {
   return !AnyUpTo(limit, from, kKeysAtOnce);
 }
 
-std::uint64_t KeyRank::LimitForReservoir(std::int64_t first, std::int64_t keys) const {
+std::uint64_t KeyRank::LimitForReservoir(std::int64_t first, std::int64_t keys, std::uint64_t known) const {
   constexpr std::int64_t kMostLooked = std::int64_t{1} << 16;
   const auto count = static_cast<double>(std::min(keys, kMostLooked));
   const auto wanted = static_cast<double>(kReservoirSize);
   const double share = (wanted + 6 * std::sqrt(wanted)) / count;  // six standard deviations more
   if (!(count > 0) || share >= 1) return UINT64_MAX;
   const auto limit = static_cast<std::uint64_t>(share * 0x1p64);
+  if (limit >= known) return UINT64_MAX;
   std::size_t found = 0;
   ForEachUpTo(limit, first, std::min(keys, kMostLooked), [&](std::uint64_t, std::int64_t) { ++found; });
   return found >= kReservoirSize ? limit : UINT64_MAX;
@@ -123,7 +124,7 @@ void ReservoirKeeper<kSeries>::Thin() {
 
 template <std::size_t kSeries>
 void ReservoirKeeper<kSeries>::LowerLimit(std::uint64_t limit) {
-  if (keep_first_ || limit >= limit_) return;
+  if (limit >= lowerable_limit()) return;
   limit_ = limit;
   std::erase_if(kept_, [limit](const auto& one) { return one.rank > limit; });
 }

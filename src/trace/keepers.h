@@ -38,8 +38,8 @@ class KeyRank {
     }
   }
   /// A limit that kReservoirSize ranks of `keys` keys from `first` on do not exceed, about as low as the
-  /// first 65,536 of them allow; UINT64_MAX where they are too few.
-  std::uint64_t LimitForReservoir(std::int64_t first, std::int64_t keys) const;
+  /// first 65,536 of them allow; UINT64_MAX where it would not be below `known`, or they are too few.
+  std::uint64_t LimitForReservoir(std::int64_t first, std::int64_t keys, std::uint64_t known) const;
 
  private:
   static constexpr std::int64_t kKeysAtOnce = 64;
@@ -74,6 +74,8 @@ class ReservoirKeeper {
   void Saw(std::int64_t offers) { seen_ += offers; }
   /// Larger ranks need not be repeated.
   std::uint64_t limit() const { return limit_; }
+  /// What LowerLimit can lower; 0: nothing.
+  std::uint64_t lowerable_limit() const { return keep_first_ ? 0 : limit_; }
   /// kReservoirSize ranks up to `limit` will be offered, so that larger ones would be dropped in the end.
   void LowerLimit(std::uint64_t limit);
   /// Offers what `period` offered once more with each of `keys` that one of its repetitions has.

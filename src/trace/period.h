@@ -2,6 +2,7 @@
 // can be recorded all at once. Plain data.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,7 @@ template <std::size_t kSeries>
 struct PeriodOffers {
   std::vector<Offered<kSeries>> offers;
   std::vector<PlaceOfOffer> places;
+  bool at_each_step = false;  ///< no place is without an offer
 
   /// Call when all is offered. `first`: the key of the period's first step.
   void FindPlaces(std::int64_t first, std::int64_t steps) {
@@ -71,6 +73,8 @@ struct PeriodOffers {
       places[static_cast<std::size_t>(place)] = {
           static_cast<std::int32_t>(i), static_cast<std::int32_t>((from_first - place) / steps)};
     }
+    at_each_step = std::all_of(places.begin(), places.end(),
+                               [](const PlaceOfOffer& place) { return place.offer >= 0; });
   }
 };
 

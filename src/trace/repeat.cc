@@ -164,7 +164,9 @@ void TraceBuilder::WriteToBuckets(ThreadTotals& totals, const RepeatedTime& stre
 void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetition) {
   constexpr std::int64_t kBlock = 4096;
   std::int64_t earliest = 0, latest = 0;  // in periods, of any place
+  std::uint64_t lowerable = 0;
   ForEachReservoir(period, [&](auto& keeper, const auto& of) {
+    if (of.at_each_step) lowerable = std::max(lowerable, keeper.lowerable_limit());
     keeper.Saw(static_cast<std::int64_t>(of.offers.size()) * repetition.times);
     for (const PlaceOfOffer& place : of.places) {
       earliest = std::min<std::int64_t>(earliest, place.periods_later);
@@ -176,10 +178,10 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
   const std::int64_t end = origin + (repetition.times + latest) * steps;
   // Where each step offers one key, all of these come.
   const std::int64_t sure = origin + latest * steps;
-  const std::uint64_t enough = rank_.LimitForReservoir(sure, (repetition.times + earliest - latest) * steps);
+  const std::uint64_t enough =
+      rank_.LimitForReservoir(sure, (repetition.times + earliest - latest) * steps, lowerable);
   ForEachReservoir(period, [&](auto& keeper, const auto& of) {
-    const auto offers = [](const PlaceOfOffer& place) { return place.offer >= 0; };
-    if (std::all_of(of.places.begin(), of.places.end(), offers)) keeper.LowerLimit(enough);
+    if (of.at_each_step) keeper.LowerLimit(enough);
   });
   std::vector<RepeatedKey> keys;
   PlaceInPeriods at(steps, earliest);

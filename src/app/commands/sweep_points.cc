@@ -109,6 +109,7 @@ SweepPoints::SweepPoints(const Arguments& arguments, predict::Basis basis, bool 
   const auto first = OverridesAt(0);
   request.overrides.insert(request.overrides.end(), first.begin(), first.end());
   reader_.emplace(std::move(request), folders_);
+  for (spec::Experiment& experiment : experiments_) reader_->SetCounted(experiment);
 }
 
 std::string SweepPoints::AxisName(const spec::SweepAxis& axis) const {
@@ -146,10 +147,7 @@ std::vector<spec::Override> SweepPoints::OverridesAt(std::size_t point) const {
 }
 
 spec::Experiment SweepPoints::At(std::size_t point) const {
-  if (point >= experiments_.size()) return reader_->WithOverrides(OverridesAt(point));
-  spec::Experiment experiment = experiments_[point];
-  reader_->SetCounted(experiment);
-  return experiment;
+  return point < experiments_.size() ? experiments_[point] : reader_->WithOverrides(OverridesAt(point));
 }
 
 void SweepPoints::ReadAll(const spec::Request& request) {

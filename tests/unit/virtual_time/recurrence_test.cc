@@ -229,7 +229,6 @@ RC_GTEST_PROP(SkippingPeriods, ChangesNothingWhereNobodyAsksForAnEnd, ()) {
   RC_ASSERT(FirstDifference(everything(true), everything(false)) == "");
 }
 
-// W workers of w each and a step of g: a batch every max(g, w / W).
 // Long enough that reservoirs know before a skip which steps they will not keep.
 TEST(SkippingPeriods, KeepsTheSameStepsOfLongRuns) {
   for (const int workers : {0, 3}) {
@@ -244,6 +243,8 @@ TEST(SkippingPeriods, KeepsTheSameStepsOfLongRuns) {
     }
   }
 }
+
+// W workers of w each and a step of g: a batch every max(g, w / W).
 TEST(SkippingPeriods, MakesLongRunsShort) {
   constexpr std::int64_t kManySteps = 50'000'000;
   const trace::RunTrace trace = Predict(Stages(4, 8ms, 3ms, kManySteps));
