@@ -100,14 +100,19 @@ std::optional<std::int64_t> ReadEntry(const fs::path& path, std::string_view nam
   return std::nullopt;
 }
 
+// Else no limit, or no number of bytes. Version 1 reports "no limit" as the largest multiple of the page size.
+bool IsSize(std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 61; }
+
 // Page cache charged to a memory cgroup: the kernel reclaims it before it refuses or kills. Dirty
 // pages count too, although they must be written first.
 Bytes FilePages(const Folder& folder) {
   // In version 1 these names cover the cgroup alone, total_* also its descendants.
   const std::string prefix = folder.version_2 ? "" : "total_";
   Bytes pages;
-  for (const char* name : {"active_file", "inactive_file"})
-    pages.count += ReadEntry(folder.path / "memory.stat", prefix + name).value_or(0);
+  for (const char* name : {"active_file", "inactive_file"}) {
+    const auto count = ReadEntry(folder.path / "memory.stat", prefix + name);
+    if (count && IsSize(*count)) pages.count += *count;
+  }
   return pages;
 }
 
@@ -139,6 +144,9 @@ std::optional<double> CgroupCpuQuota(const fs::path& root) {
   return least;
 }
 
+// Nanoseconds, nine years, or times: a sum over all ancestors holds so many.
+constexpr std::int64_t kMostThrottled = std::int64_t{1} << 58;
+
 std::optional<Throttling> CgroupThrottling(const fs::path& root) {
   std::optional<Throttling> total;
   for (const Folder& folder : Folders(root, "cpu")) {
@@ -146,6 +154,8 @@ std::optional<Throttling> CgroupThrottling(const fs::path& root) {
     std::string name;
     for (std::int64_t value = 0; file >> name >> value;) {
       if (!name.starts_with("nr_throttled") && !name.starts_with("throttled_")) continue;
+      const std::int64_t most = name == "throttled_usec" ? kMostThrottled / 1000 : kMostThrottled;
+      if (value < 0 || value > most) continue;
       if (!total) total.emplace();
       if (name == "nr_throttled") total->periods_throttled += value;
       if (name == "throttled_usec") total->throttled += std::chrono::microseconds(value);
@@ -162,8 +172,7 @@ std::vector<CgroupMemory> CgroupMemoryLimits(const fs::path& root) {
     const auto limit = ReadNumber(
         folder.path / (v2 ? "memory.max" : "memory.limit_in_bytes"));  // "max": no number
     const auto used = ReadNumber(folder.path / (v2 ? "memory.current" : "memory.usage_in_bytes"));
-    // Version 1 reports "no limit" as the largest multiple of the page size.
-    if (!limit || !used || *limit >= std::int64_t{1} << 62) continue;
+    if (!limit || !used || !IsSize(*limit) || !IsSize(*used)) continue;
     limits.push_back({folder.path, {*limit}, Bytes{*used} - FilePages(folder)});
   }
   return limits;

@@ -13,13 +13,18 @@ namespace pipesim::base {
 namespace fs = std::filesystem;
 namespace {
 
+// What a machine may have; more is no number of bytes that sums and differences could take.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
+
 // A line of /proc/meminfo or /proc/self/status: "MemAvailable:   23172608 kB".
 std::optional<Bytes> ReadKilobytes(const fs::path& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(name) || line[name.size()] != ':') continue;
     try {
-      return Bytes{std::stoll(line.substr(name.size() + 1)) * 1024};
+      const std::int64_t kilobytes = std::stoll(line.substr(name.size() + 1));
+      if (kilobytes < 0 || kilobytes > kMostBytes / 1024) return std::nullopt;
+      return Bytes{kilobytes * 1024};
     } catch (const std::exception&) {
       return std::nullopt;
     }
@@ -29,7 +34,7 @@ std::optional<Bytes> ReadKilobytes(const fs::path& path, std::string_view name) 
 
 std::optional<Bytes> SoftLimit(decltype(RLIMIT_AS) resource) {
   rlimit limit{};
-  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur > kMostBytes) return std::nullopt;
   return Bytes{static_cast<std::int64_t>(limit.rlim_cur)};
 }
 

@@ -134,6 +134,15 @@ TEST_F(CgroupTest, ThrottlingIsSummedOverAllAncestors) {
   EXPECT_EQ(throttling->throttled, std::chrono::microseconds(10));
 }
 
+TEST_F(CgroupTest, TimesThatCannotBeAreNotSummed) {
+  Version2("/a/b");
+  With("sys/fs/cgroup/a/cpu.stat", "nr_throttled -9223372036854775807\nthrottled_usec 9223372036854775807\n");
+  EXPECT_FALSE(ReadThrottling(root_).has_value());
+  With("sys/fs/cgroup/a/b/cpu.stat", "nr_throttled 1\nthrottled_usec 3\n");
+  EXPECT_EQ(ReadThrottling(root_)->periods_throttled, 1);
+  EXPECT_EQ(ReadThrottling(root_)->throttled, std::chrono::microseconds(3));
+}
+
 TEST_F(CgroupTest, ThrottlingOfVersion1IsInNanoseconds) {
   Version1("/", "/").With("sys/fs/cgroup/cpu,cpuacct/cpu.stat",
                           "nr_periods 5\nnr_throttled 4\nthrottled_time 123456789\n");

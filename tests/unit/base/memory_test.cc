@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -55,6 +56,22 @@ TEST_F(MemoryTest, NothingIsKnownWhereNothingCanBeRead) {
 TEST_F(MemoryTest, TheMachinesBoundIsMemAvailable) {
   Write("proc/meminfo", "MemTotal:  100 kB\nMemFree:  10 kB\nMemAvailable:  40 kB\n");
   EXPECT_THAT(Free(), ElementsAre(40 * 1024));
+}
+
+TEST_F(MemoryTest, SizesThatNoMachineHasAreUnknown) {
+  for (const char* size : {"400333333333333333", "9223372036854775807", "-5", "99999999999999999999"}) {
+    Write("proc/meminfo", fmt::format("MemAvailable: {} kB\n", size));
+    EXPECT_THAT(Free(), ElementsAre()) << size;
+  }
+  Version2("/job");
+  for (const char* used : {"-9223372036854775807", "9223372036854775807"}) {
+    Write("sys/fs/cgroup/job/memory.max", "1000\n");
+    Write("sys/fs/cgroup/job/memory.current", std::string(used) + "\n");
+    EXPECT_THAT(Free(), ElementsAre()) << used;
+  }
+  Write("sys/fs/cgroup/job/memory.current", "900\n");
+  Write("sys/fs/cgroup/job/memory.stat", "inactive_file 9223372036854775807\nactive_file -7\n");
+  EXPECT_THAT(Free(), ElementsAre(100));
 }
 
 TEST_F(MemoryTest, Version2CountsPageCacheAsFreeAndEveryAncestorsLimit) {
