@@ -215,7 +215,8 @@ def device_truths(case, turns):
         if all(each.high < COUNTS for each in found.values()):
             found = {verdict: Range(0, not_step.high) for verdict in DEVICE_SIDE}
     if not_step.low < COUNTS:
-        found["compute-bound"] = all_free
+        # A free device frees launches, too: where these may count, a free step alone gains what they leave, or nothing.
+        found["compute-bound"] = all_free if not_step.high < COUNTS else Range(min(COUNTS, all_free.low), all_free.high)
     elif turns and not_step.low > 0:
         # Host and device in turns: the cycle is the step, 1 / (1 + gain), and the rest.
         step = 1 / (1 + not_step.low)

@@ -126,6 +126,8 @@ def check_gpu_truth(wrong):
             ({"loader-bound": 0, "cpu-bound": 2, "device": 0, "not the step": 0}, False, ("cpu-bound",)),
             ({"device": 2, "not the step": 0}, False, ("compute-bound",)),
             ({"device": 9, "not the step": 4, "launch-bound": 3.9, "h2d-bound": 0}, False, ("launch-bound",)),
+            # Nothing but the step gains 5 % give or take: launches limit, or the step does.
+            ({"device": 9, "not the step": 0.05, "launch-bound": 0.08, "h2d-bound": 0}, False, ("launch-bound", "compute-bound")),
             ({"device": 9, "not the step": 4, "launch-bound": 0, "h2d-bound": 0.5}, False, ("h2d-bound",)),
             ({"device": 9, "not the step": 4, "sync-bound": 3, "h2d-bound": 0}, True, ("sync-bound",)),
             # In turns the step takes 1 / 1.25 of the cycle, so a free one gains 4.
