@@ -53,19 +53,6 @@ std::optional<double> SecondsOf(const std::optional<Duration>& duration) {
   return base::ToSeconds(*duration);
 }
 
-/// The emulated storage's share of its limit: the busiest of the bandwidth clock, the IOPS clock
-/// and the queue's slots (Little's law). nullopt without any limit.
-std::optional<double> StorageUtilization(const cost::Storage& storage, const CounterMoves& moves) {
-  std::optional<double> share;
-  const auto consider = [&share](double one) { share = std::max(share.value_or(0), one); };
-  const cost::StorageLimits limits = storage.Limits();
-  if (limits.bytes_per_s) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
-  if (limits.reads_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
-  if (limits.parallel_reads_per_s)
-    consider(moves.storage_reads / moves.covered_s * storage.SlotSeconds() / *storage.queue_depth);
-  return share;
-}
-
 std::optional<CounterMoves::DiskMoves> DiskMovesIn(const Place& from, const Place& to) {
   const auto move = [&](auto read) {
     return MoveIfRead(from, to, [read](const ResourceSample& s) {
@@ -191,6 +178,17 @@ std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& 
       Move(from, to, [](const auto& s) { return base::ToSeconds(s.storage_iops_busy); });
   moves.disk = DiskMovesIn(from, to);
   return moves;
+}
+
+std::optional<double> StorageUtilization(const cost::Storage& storage, const CounterMoves& moves) {
+  std::optional<double> share;
+  const auto consider = [&share](double one) { share = std::max(share.value_or(0), one); };
+  const cost::StorageLimits limits = storage.Limits();
+  if (limits.bytes_per_s) consider(moves.storage_bandwidth_busy_s / moves.covered_s);
+  if (limits.reads_per_s) consider(moves.storage_iops_busy_s / moves.covered_s);
+  if (limits.parallel_reads_per_s)
+    consider(moves.storage_reads / moves.covered_s * storage.SlotSeconds() / *storage.queue_depth);
+  return share;
 }
 
 std::optional<double> FetchedBytes(const trace::RunTrace& trace, base::Instant from,

@@ -24,6 +24,10 @@ struct CounterMoves {
 /// nullopt when the samples cover less than half of the window.
 std::optional<CounterMoves> MovesIn(const trace::RunTrace& trace, const Window& window);
 
+/// The emulated storage's share of its limit: the busiest of the bandwidth clock, the IOPS clock
+/// and the queue's slots (Little's law). nullopt without any limit.
+std::optional<double> StorageUtilization(const cost::Storage& storage, const CounterMoves& moves);
+
 /// Of the time that the trainer's threads wanted a core, the share that they waited for one.
 /// nullopt where that was not counted.
 std::optional<double> TrainerContendedFraction(const CounterMoves& moves);

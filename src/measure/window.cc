@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "measure/cache_kinds.h"
+#include "measure/resources.h"
 
 namespace pipesim::measure {
 namespace {
@@ -173,6 +174,18 @@ bool DeviceIsFull(const trace::RunTrace& trace, const Window& window) {
          1 - kWaits;
 }
 
+/// The emulated storage has no free moment while training uses up stock. Then storage limits, even
+/// if some workers wait for room: those that do not keep it full.
+bool StorageLimits(const trace::RunTrace& trace, const spec::Experiment& experiment,
+                   const Window& window) {
+  if (window.loaded >= window.samples || experiment.storage.kind != spec::StorageKind::kEmulated)
+    return false;
+  const std::optional<CounterMoves> moves = MovesIn(trace, window);
+  if (!moves) return false;
+  const auto share = StorageUtilization(cost::StatedStorage(experiment.storage), *moves);
+  return share && *share >= 1 - kWaits;
+}
+
 /// Decides what the rate counts. Over a long time as much is delivered as loaded; over a window,
 /// the difference is the change of what is in stock and in work. Where workers wait, training
 /// limits, and deliveries are its rate. Where they do not, loading limits if training waits, or if
@@ -183,7 +196,8 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   constexpr double kDiffers = 0.01;
   const bool not_counted = window.loaded <= 0;
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
-  if (!only_start && WorkersWait(trace, experiment, window.from, window.to)) {
+  if (!only_start && WorkersWait(trace, experiment, window.from, window.to) &&
+      !StorageLimits(trace, experiment, window)) {
     if (window.first_step <= experiment.device.in_flight || DeviceIsFull(trace, window))
       window.counted = std::llround(SamplesTrained(trace, window));
     return;

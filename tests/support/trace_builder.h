@@ -35,6 +35,7 @@ struct Pipeline {
   Duration startup{};
   Duration read{}, prepare{}, contended{}, collate{};
   Duration read_cpu{};  ///< part of read
+  bool one_reader = false;  ///< storage reads one batch after the other; others wait in read
   /// The share of an epoch's samples served by a cache; unset: no cache.
   std::function<double(std::int64_t epoch)> hits{};
   Duration transfer{}, host{}, forward{}, backward{}, optimizer{}, sync{};
@@ -112,7 +113,7 @@ class PipelineRecorder {
   /// dispatched when the batch one window earlier is taken, the first ones when the epoch begins.
   void Schedule() {
     std::vector<Instant> free(free_.size(), Begin() + p_.startup);
-    Instant done = Begin(), epoch_begin = Begin();
+    Instant done = Begin(), epoch_begin = Begin(), storage_free = Begin();
     for (std::int64_t k = 0; k < p_.steps + p_.Window(); ++k) {
       if (InEpoch(k) == 0) epoch_begin = done;
       Instant& own = free[static_cast<std::size_t>(WorkerOf(k))];
@@ -123,7 +124,9 @@ class PipelineRecorder {
                                 ? epoch_begin
                                 : batches_[static_cast<std::size_t>(k - p_.Window())].taken;
       t.start = p_.workers == 0 ? done : std::max(own, dealt);
-      t.ready = own = t.start + p_.WorkerTime();
+      const Instant read = p_.one_reader ? std::max(t.start, storage_free) : t.start;
+      storage_free = read + p_.read;
+      t.ready = own = read + p_.WorkerTime();
       t.taken = std::max(done, t.ready);
       t.done = done = t.taken + p_.StepTime() - p_.host + Host(k) + Extra(k);
       batches_.push_back(t);
@@ -141,7 +144,8 @@ class PipelineRecorder {
     const Role role = p_.workers == 0 ? Role::kConsumer : Role::kWorker;
     if (p_.workers > 0) RecordWait(k, worker, t.start);
     Instant at = t.start;
-    at = Add(role, worker, State::kRead, at, at + p_.read, k);
+    const Duration read = t.ready - t.start - (p_.WorkerTime() - p_.read);
+    at = Add(role, worker, State::kRead, at, at + read, k);
     at = Add(role, worker, State::kPrepare, at, at + p_.prepare + p_.contended, k, p_.contended);
     at = Add(role, worker, State::kCollate, at, at + p_.collate, k);
     At(worker) = at;
@@ -154,7 +158,7 @@ class PipelineRecorder {
                                        .samples = Samples(k),
                                        .reads = reads,
                                        .bytes = base::Bytes{reads * 1000},
-                                       .read = p_.read,
+                                       .read = read,
                                        .read_cpu = p_.read_cpu,
                                        .prepare = p_.prepare,
                                        .collate = p_.collate,
@@ -188,9 +192,10 @@ class PipelineRecorder {
     std::int64_t loaded = trained_;
     for (std::int64_t j = k + 1; j <= k + p_.Window() && j < std::ssize(batches_); ++j) {
       const Times& t = batches_[static_cast<std::size_t>(j)];
-      if (t.start >= now) continue;
+      const Instant start = t.ready - p_.WorkerTime();
+      if (start >= now) continue;
       const double share =
-          t.ready <= now ? 1 : base::ToSeconds(now - t.start) / base::ToSeconds(p_.WorkerTime());
+          t.ready <= now ? 1 : base::ToSeconds(now - start) / base::ToSeconds(p_.WorkerTime());
       loaded += std::llround(share * Samples(j));
     }
     return loaded;

@@ -52,6 +52,35 @@ TEST(Window, CountsWhatIsLoadedWhereTrainingUsesUpStock) {
   EXPECT_LT(window->counted, 3 * 64);
 }
 
+/// The emulated storage had no free moment in the whole run.
+void BusyStorage(trace::RunTrace& trace) {
+  trace::ResourceSample first, last;
+  first.at = trace.begin;
+  last.at = trace.end;
+  last.storage_bandwidth_busy = trace.end - trace.begin;
+  trace.resources = {first, last};
+}
+
+TEST(Window, CountsWhatIsLoadedFromAFullStorageThoughWorkersWaitForRoom) {
+  // Storage gives a batch each 26 ms, training takes one each 24; the first step holds it up until
+  // 32 batches are in stock. They last for 400 steps, and workers wait for room all the while.
+  const Pipeline pipeline{.workers = 16,
+                          .steps = 113,
+                          .read = Ms(26),
+                          .one_reader = true,
+                          .forward = Ms(24),
+                          .extra = [](std::int64_t step) { return Ms(step == 0 ? 1000 : 0); }};
+  trace::RunTrace trace = TraceOf(pipeline);
+  spec::Experiment experiment = ExperimentOf(pipeline);
+  experiment.storage.bandwidth = base::BytesPerSecond{64 * 1000 / 26e-3};
+  EXPECT_FALSE(MeasuredWindow(trace, experiment)->by_loading) << "storage had free moments";
+  BusyStorage(trace);
+  const auto window = MeasuredWindow(trace, experiment);
+  ASSERT_TRUE(window);
+  EXPECT_TRUE(window->by_loading);
+  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window, experiment), 64 / 26e-3, 0.02 * 64 / 26e-3);
+}
+
 TEST(Window, CountsDeliveriesWhereTrainingLimits) {
   // Workers of 10 ms fill the window while steps of 20 ms go on: more is loaded than delivered.
   const Pipeline pipeline{
