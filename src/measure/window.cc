@@ -69,15 +69,25 @@ double ShareIn(const trace::RunTrace& trace, trace::Role role, trace::State stat
   return wall_s > 0 ? base::ToSeconds(trace::TimeIn(trace, role, state, from, to)) / wall_s : 0;
 }
 
-/// Workers wait for room, or for the next epoch: training limits. A stock that is used up was full
-/// at first, so that only the second half of [from, to) counts.
+/// The share of [from, to) that training waits for a batch. A device with steps in flight works on
+/// while its host waits.
+double StarvedIn(const trace::RunTrace& trace, base::Instant from, base::Instant to) {
+  if (trace::Has(trace, trace::Role::kDevice))
+    return ShareIn(trace, trace::Role::kDevice, trace::State::kDeviceStarved, 1, from, to);
+  return ShareIn(trace, trace::Role::kConsumer, trace::State::kStarved, 1, from, to);
+}
+
+/// Workers wait for room, or for the next epoch, and longer than training waits for them: training
+/// limits. (Among many workers some wait for room until an uneven one has made its batch, though
+/// training waits for that batch, too.) A stock that is used up was full at first, so that only
+/// the second half of [from, to) counts.
 bool WorkersWait(const trace::RunTrace& trace, const spec::Experiment& experiment,
                  base::Instant from, base::Instant to) {
   const base::Instant middle = from + (to - from) / 2;
   double share = 0;
   for (const trace::State state : {trace::State::kBlockedOnConsumer, trace::State::kIdle})
     share += ShareIn(trace, trace::Role::kWorker, state, experiment.loader.workers, middle, to);
-  return share >= kWaits;
+  return share >= kWaits && share >= StarvedIn(trace, middle, to);
 }
 
 /// Training mostly waited until the first of `marks` after the begin, and since then not every
@@ -204,11 +214,7 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   }
   const auto delivered = static_cast<double>(window.samples);
   const double more = static_cast<double>(window.loaded) - delivered;
-  // A device with steps in flight works on while its host waits for a batch.
-  const bool on_device = trace::Has(trace, trace::Role::kDevice);
-  const double starved = ShareIn(trace, on_device ? trace::Role::kDevice : trace::Role::kConsumer,
-                                 on_device ? trace::State::kDeviceStarved : trace::State::kStarved,
-                                 1, window.from, window.to);
+  const double starved = StarvedIn(trace, window.from, window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
   if (std::abs(more) <= kDiffers * delivered) return;

@@ -35,6 +35,8 @@ struct Pipeline {
   Duration startup{};
   Duration read{}, prepare{}, contended{}, collate{};
   Duration read_cpu{};  ///< part of read
+  /// Added to batch k's prepare time.
+  std::function<Duration(std::int64_t batch)> uneven{};
   bool one_reader = false;  ///< storage reads one batch after the other; others wait in read
   /// The share of an epoch's samples served by a cache; unset: no cache.
   std::function<double(std::int64_t epoch)> hits{};
@@ -106,6 +108,8 @@ class PipelineRecorder {
     return static_cast<std::int32_t>(last ? p_.last_batch : p_.batch_size);
   }
   Duration Extra(std::int64_t k) const { return p_.extra ? p_.extra(k) : Duration::zero(); }
+  Duration Uneven(std::int64_t k) const { return p_.uneven ? p_.uneven(k) : Duration::zero(); }
+  Duration WorkerTime(std::int64_t k) const { return p_.WorkerTime() + Uneven(k); }
   Duration Host(std::int64_t k) const { return k == 0 ? p_.host + p_.set_up : p_.host; }
   Instant& At(int worker) { return free_[static_cast<std::size_t>(worker)]; }
 
@@ -126,7 +130,7 @@ class PipelineRecorder {
       t.start = p_.workers == 0 ? done : std::max(own, dealt);
       const Instant read = p_.one_reader ? std::max(t.start, storage_free) : t.start;
       storage_free = read + p_.read;
-      t.ready = own = read + p_.WorkerTime();
+      t.ready = own = read + WorkerTime(k);
       t.taken = std::max(done, t.ready);
       t.done = done = t.taken + p_.StepTime() - p_.host + Host(k) + Extra(k);
       batches_.push_back(t);
@@ -144,9 +148,10 @@ class PipelineRecorder {
     const Role role = p_.workers == 0 ? Role::kConsumer : Role::kWorker;
     if (p_.workers > 0) RecordWait(k, worker, t.start);
     Instant at = t.start;
-    const Duration read = t.ready - t.start - (p_.WorkerTime() - p_.read);
+    const Duration read = t.ready - t.start - (WorkerTime(k) - p_.read);
+    const Duration prepare = p_.prepare + Uneven(k);
     at = Add(role, worker, State::kRead, at, at + read, k);
-    at = Add(role, worker, State::kPrepare, at, at + p_.prepare + p_.contended, k, p_.contended);
+    at = Add(role, worker, State::kPrepare, at, at + prepare + p_.contended, k, p_.contended);
     at = Add(role, worker, State::kCollate, at, at + p_.collate, k);
     At(worker) = at;
     const std::int64_t asked = p_.read > Duration::zero() ? Samples(k) : 0;
@@ -160,7 +165,7 @@ class PipelineRecorder {
                                        .bytes = base::Bytes{reads * 1000},
                                        .read = read,
                                        .read_cpu = p_.read_cpu,
-                                       .prepare = p_.prepare,
+                                       .prepare = prepare,
                                        .collate = p_.collate,
                                        .contended = p_.contended,
                                        .cache_hits = static_cast<std::int32_t>(hits)});
@@ -192,10 +197,11 @@ class PipelineRecorder {
     std::int64_t loaded = trained_;
     for (std::int64_t j = k + 1; j <= k + p_.Window() && j < std::ssize(batches_); ++j) {
       const Times& t = batches_[static_cast<std::size_t>(j)];
-      const Instant start = t.ready - p_.WorkerTime();
+      const Duration takes = WorkerTime(j);
+      const Instant start = t.ready - takes;
       if (start >= now) continue;
       const double share =
-          t.ready <= now ? 1 : base::ToSeconds(now - start) / base::ToSeconds(p_.WorkerTime());
+          t.ready <= now ? 1 : base::ToSeconds(now - start) / base::ToSeconds(takes);
       loaded += std::llround(share * Samples(j));
     }
     return loaded;

@@ -81,6 +81,24 @@ TEST(Window, CountsWhatIsLoadedFromAFullStorageThoughWorkersWaitForRoom) {
   EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window, experiment), 64 / 26e-3, 0.02 * 64 / 26e-3);
 }
 
+TEST(Window, CountsWhatIsLoadedWhereTrainingWaitsLongerThanWorkers) {
+  // Batches of 20 to 59 ms: some workers wait for room, beside training that mostly waits for data.
+  Pipeline pipeline{.workers = 16, .steps = 4001, .prepare = Ms(20), .forward = Ms(0.1)};
+  pipeline.uneven = [](std::int64_t k) { return Ms(static_cast<double>(k * 40'503 % 1009 % 40)); };
+  const spec::Experiment experiment = ExperimentOf(pipeline);
+  const trace::RunTrace longer = TraceOf(pipeline);
+  const double sustained = SamplesPerSecondOfAll(
+      longer, *MeasuredWindow(longer, experiment), experiment);
+
+  pipeline.steps = 97;
+  pipeline.extra = [](std::int64_t step) { return Ms(step == 0 ? 1000 : 0); };
+  const trace::RunTrace trace = TraceOf(pipeline);
+  const auto window = MeasuredWindow(trace, experiment);
+  ASSERT_TRUE(window);
+  EXPECT_TRUE(window->by_loading);
+  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window, experiment), sustained, 0.05 * sustained);
+}
+
 TEST(Window, CountsDeliveriesWhereTrainingLimits) {
   // Workers of 10 ms fill the window while steps of 20 ms go on: more is loaded than delivered.
   const Pipeline pipeline{
