@@ -70,14 +70,14 @@ std::vector<double> DeliveryRates(const trace::RunTrace& trace, const Window& wi
   return rates;
 }
 
-/// Whole cycles are exact, so deliveries are taken where there are enough of them.
-std::vector<double> BatchRates(const trace::RunTrace& trace, const Window& window,
-                               std::int64_t period, std::int64_t most) {
-  const std::int64_t cycles = (window.last_step - window.first_step) / period;
+/// Whole cycles of all workers are exact, so deliveries are taken where there are enough of them.
+std::vector<double> CycleRates(const trace::RunTrace& trace, const Window& window,
+                               std::int64_t cycle, std::int64_t most) {
+  const std::int64_t cycles = (window.last_step - window.first_step) / cycle;
   const bool few = cycles < static_cast<std::int64_t>(kLeastBatchesToCheck);
   if (window.by_loading && (few || window.counted != window.samples))
     return LoadingRates(trace, window, most);
-  return DeliveryRates(trace, window, period, most);
+  return DeliveryRates(trace, window, cycle, most);
 }
 
 /// Beyond two standard errors of a sequence without correlation (1 / sqrt n).
@@ -100,6 +100,21 @@ std::optional<double> RateIn(const Window& window, const trace::Progress& progre
   return static_cast<double>(last.samples - first.samples) / base::ToSeconds(last.at - first.at);
 }
 
+/// Of groups that are at most as many as `rates_of` is told: fewer where neighbours are alike.
+template <class RatesOf>  // (int64 most) -> vector<double>
+std::optional<Interval> BatchMeans(const Window& window, const RatesOf& rates_of) {
+  std::vector<double> rates = rates_of(kMostBatches);
+  while (rates.size() >= kLeastBatchesToCheck && NeighboursCorrelated(rates))
+    rates = rates_of(static_cast<std::int64_t>(rates.size()) / 2);
+  const std::optional<double> half = base::HalfWidth(rates, kLevel);
+  if (!half) return std::nullopt;
+  const double rate = SamplesPerSecond(window);
+  return Interval{.low = std::max(0.0, rate - *half),
+                  .high = rate + *half,
+                  .level = kLevel,
+                  .method = fmt::format("batch means ({})", rates.size())};
+}
+
 }  // namespace
 
 double SamplesPerSecond(const Window& window) {
@@ -112,18 +127,21 @@ double DeliveredPerSecond(const Window& window) {
 
 std::optional<Interval> RateInterval(const trace::RunTrace& trace, const Window& window,
                                      const spec::Experiment& experiment) {
+  const std::int64_t cycle = std::max(1, experiment.loader.workers);
   const std::int64_t period = PeriodSteps(experiment, window.last_step - window.first_step);
-  std::vector<double> rates = BatchRates(trace, window, period, kMostBatches);
-  while (rates.size() >= kLeastBatchesToCheck && NeighboursCorrelated(rates)) {
-    rates = BatchRates(trace, window, period, static_cast<std::int64_t>(rates.size()) / 2);
-  }
-  const std::optional<double> half = base::HalfWidth(rates, kLevel);
-  if (!half) return std::nullopt;
+  const auto by_cycles = [&](std::int64_t most) { return CycleRates(trace, window, cycle, most); };
+  const auto by_epochs = [&](std::int64_t most) { return DeliveryRates(trace, window, period, most); };
+  if (period == cycle) return BatchMeans(window, by_cycles);
+  const auto whole = BatchMeans(window, by_epochs);
+  const std::int64_t epochs = (window.last_step - window.first_step) / period;
+  if (epochs >= static_cast<std::int64_t>(kLeastBatchesToCheck)) return whole;
+  // A few epochs say little of noise: their interval is taken where their borders make up most of what their parts vary
+  // by, not wherever it is narrower by chance.
+  constexpr double kMostlyBorders = 0.5;
+  const auto parts = BatchMeans(window, by_cycles);
   const double rate = SamplesPerSecond(window);
-  return Interval{.low = std::max(0.0, rate - *half),
-                  .high = rate + *half,
-                  .level = kLevel,
-                  .method = fmt::format("batch means ({})", rates.size())};
+  const bool mostly_borders = whole && (!parts || whole->high - rate < kMostlyBorders * (parts->high - rate));
+  return mostly_borders ? whole : parts;
 }
 
 std::optional<double> RelativeHalfWidth(const Result& result) {

@@ -16,8 +16,9 @@ using trace::Checkpoint;
 /// With fewer means of five, MSER-5 finds its smallest spread by chance and cuts half of a steady
 /// run.
 constexpr std::size_t kLeastForMser = 50;
-/// An epoch is the period if cutting off part of an epoch costs at most a tenth of the run.
-constexpr std::int64_t kEpochsForPeriod = 10;
+/// An epoch is the period if cutting off part of an epoch costs at most a fifth of the run. With a border more or
+/// less the rate of fewer epochs differs by up to that much of what a border costs.
+constexpr std::int64_t kEpochsForPeriod = 4;
 
 /// visit(mark) for the run's begin and each step kept, until it returns false.
 template <class Visit>

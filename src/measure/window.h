@@ -16,7 +16,7 @@ std::vector<trace::Checkpoint> Marks(const trace::RunTrace& trace);
 std::vector<trace::Checkpoint>::const_iterator FirstMarkFrom(
     const std::vector<trace::Checkpoint>& marks, std::int64_t steps);
 
-/// The steps after which the pipeline repeats itself: an epoch where at least ten are among `steps`
+/// The steps after which the pipeline repeats itself: an epoch where at least four are among `steps`
 /// (the loader restarts at each border), else one batch of every worker.
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps);
 
