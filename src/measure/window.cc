@@ -16,9 +16,6 @@ using trace::Checkpoint;
 /// With fewer means of five, MSER-5 finds its smallest spread by chance and cuts half of a steady
 /// run.
 constexpr std::size_t kLeastForMser = 50;
-/// An epoch is the period if cutting off part of an epoch costs at most a fifth of the run. With a border more or
-/// less the rate of fewer epochs differs by up to that much of what a border costs.
-constexpr std::int64_t kEpochsForPeriod = 4;
 
 /// visit(mark) for the run's begin and each step kept, until it returns false.
 template <class Visit>
@@ -50,8 +47,10 @@ std::vector<double> SecondsPerStep(const std::vector<Checkpoint>& marks) {
 std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Checkpoint>& marks,
                            const spec::Experiment& experiment) {
   const std::vector<double> seconds = SecondsPerStep(marks);
-  const int in_flight =
-      trace.effective.device_asynchronous ? std::max(0, experiment.device.in_flight) : 0;
+  // While the run goes on, only the trace's states tell of a device with a clock of its own.
+  const bool asynchronous =
+      trace.effective.device_asynchronous || trace::Has(trace, trace::Role::kDevice);
+  const int in_flight = asynchronous ? std::max(0, experiment.device.in_flight) : 0;
   const std::size_t filling = std::min<std::size_t>(1 + in_flight, seconds.size() / 2);
   const std::size_t settled = seconds.size() >= kLeastForMser ? base::Mser5(seconds) : 0;
   std::size_t epoch_end = 1;

@@ -60,7 +60,7 @@ StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pip
   const double affordable = longest_s / SecondsOfStep(experiment, pipeline);
   StepRange steps{.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
                   .most = static_cast<std::int64_t>(affordable)};
-  // Ten make an epoch the period of a rate; the first is warm-up, the last may be cut. An epoch of
+  // Ten epochs make an interval of their own; the first is warm-up, the last may be cut. An epoch of
   // more starts loses less than half a per cent by each.
   constexpr std::int64_t kEpochs = 12, kLongEpoch = 200;
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
