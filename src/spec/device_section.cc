@@ -185,7 +185,7 @@ void ReadDevice(Reading& reading, const DataFiles& files, const Node& section, D
     return;
   }
   if (emulated != nullptr) ReadEmulated(reading, files, *emulated, out);
-  const bool stated = out.preset || out.step_base || emulated != nullptr;
+  const bool stated = out.preset || out.step_base;
   const bool named_preset = reader.Has("name") && base::LowerCase(name) != "emulated";
   if (out.kind == DeviceKind::kEmulated && !stated && !named_preset) {
     out.preset = ReadPreset(reading, files, std::string(kDefaultPreset), reading.PlaceOf("device"));

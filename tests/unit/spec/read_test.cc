@@ -168,6 +168,13 @@ TEST(Read, PlainEmulatedUsesTheDefaultPreset) {
   EXPECT_EQ(OriginOf(experiment, "device.name"), Origin::kFile);
 }
 
+TEST(Read, AnEmulatedDeviceThatStatesNothingUsesTheDefaultPreset) {
+  // `{base}` is YAML for a base without a value. A device that costs nothing is stated: base: 0.
+  for (const char* text : {"device: {emulated: {}}", "device: {emulated: {base}}", "device: {emulated: }"})
+    EXPECT_EQ(Read(text).device.preset->name, "rtx-4060") << text;
+  EXPECT_FALSE(Read("device: {emulated: {base: 0s}}").device.preset);
+}
+
 TEST(Read, CpusAreACountOrAList) {
   EXPECT_EQ(Read("limits: {cpus: 4}").limits.cpu_count, 4);
   EXPECT_EQ(Read("limits: {cpus: '0-3,6'}").limits.cpu_list, (std::vector<int>{0, 1, 2, 3, 6}));
