@@ -164,20 +164,26 @@ TEST(RunProcess, CtrlCAtAnyMomentEndsIt) {
   RecordProperty("seed", static_cast<int>(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
+  const std::vector<std::string> words = {
+      "--batch", "8", "--steps", "100", "--quiet", "--no-save", "--set", "device={emulated: {base: 2ms}}",
+      "--export", "json=-"};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(RunPipesim(words).exit_code, 0);
+  const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
   int reports = 0;
   for (int round = 0; round < 50; ++round) {
-    // Half of them in the first 60 ms, during start-up; the run ends after about 0.3 s.
-    const auto after = std::chrono::microseconds(random() % (round % 2 == 0 ? 60'000 : 450'000));
+    // Half of them in the first fifth, during start-up; a third of the others after the run has ended.
+    const auto most = round % 2 == 0 ? whole / 5 : whole * 3 / 2;
+    const std::chrono::microseconds after(random() % static_cast<unsigned>(most.count() + 1));
     CommandOptions options;
     options.limit = 20s;
     options.while_running = [after](int pid) {
       std::this_thread::sleep_for(after);
       kill(pid, SIGINT);
     };
-    const CommandResult result = RunPipesim(
-        {"--workers", std::to_string(random() % 4), "--batch", "8", "--steps", "100", "--quiet",
-         "--no-save", "--set", "device={emulated: {base: 2ms}}", "--export", "json=-"},
-        options);
+    std::vector<std::string> run = {"--workers", std::to_string(random() % 4)};
+    run.insert(run.end(), words.begin(), words.end());
+    const CommandResult result = RunPipesim(run, options);
     SCOPED_TRACE("Ctrl-C after " + std::to_string(after.count()) + " us: " + result.err);
     EXPECT_THAT(result.exit_code, testing::AnyOf(0, 130));
     if (result.out.empty()) {
