@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.h"
+
 namespace pipesim::support {
 
 struct CommandResult {
@@ -20,7 +22,8 @@ struct CommandOptions {
   std::function<void(int pid)> while_running{};  ///< called once it has started
   std::function<void()> before{};                ///< called in the child before exec
   std::filesystem::path out{};                   ///< file for stdout; empty: into the result
-  std::chrono::seconds limit{60};                ///< it is killed after this
+  /// It is killed after this. Under sanitizers a loaded machine takes a minute for what is ordinary.
+  std::chrono::seconds limit{kSanitized ? 180 : 60};
 };
 
 /// Runs `pipesim words...`; saves runs in a temporary folder of the test.
