@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <system_error>
 
@@ -55,7 +56,10 @@ std::optional<DiskCounters> ParseDiskStat(std::string_view text) {
                write_sectors = 0, write_ms = 0, in_flight = 0, busy_ms = 0, queued_ms = 0;
   fields >> reads >> merged >> sectors >> read_ms >> writes >> writes_merged >> write_sectors >>
       write_ms >> in_flight >> busy_ms >> queued_ms;
-  if (!fields) return std::nullopt;
+  // What does not fit into 64 bits of nanoseconds and bytes is no counter.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+  const auto counts = [](std::int64_t value) { return value >= 0 && value <= kMost; };
+  if (!fields || !counts(sectors) || !counts(read_ms) || !counts(busy_ms) || !counts(queued_ms)) return std::nullopt;
   using std::chrono::milliseconds;
   return DiskCounters{.reads = reads,
                       .read_bytes = {sectors * kSectorBytes},

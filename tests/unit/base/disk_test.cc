@@ -29,6 +29,8 @@ TEST(DiskStat, ReadsTheElevenFieldsOfOldKernels) {
   EXPECT_FALSE(ParseDiskStat("1 2 3 4 5 6 7 8 9 10"));
   EXPECT_FALSE(ParseDiskStat("no numbers"));
   EXPECT_FALSE(ParseDiskStat(""));
+  EXPECT_FALSE(ParseDiskStat("100 0 5 646744073709551615 1 1 0 0 0 0 0"));
+  EXPECT_FALSE(ParseDiskStat("100 0 -5 1 1 1 0 0 0 0 0"));
 }
 
 TEST(DiskOf, IsNoneForFileSystemsInMemory) { EXPECT_FALSE(DiskOf("/proc/self")); }
