@@ -11,26 +11,37 @@ namespace {
 
 Variant WithWorkers(const Variant& now, int workers) { return Workers(now, workers).change(now); }
 
-/// One search for the smallest count of workers.
+/// One search among counts of workers, the preferred ones first.
 class WorkerSearch {
  public:
   WorkerSearch(const Variant& now, const Predictor& predict, double share)
       : now_(now), predict_(predict), share_(share) {}
 
-  std::optional<WorkerCount> Fewest(int fewest, int most) {
-    if (!FindBounds(fewest, std::max(fewest, most))) return std::nullopt;
-    auto first = FirstOf(share_ * best_bound_, attempts_.size());
-    if (first) {
-      best_ = *attempts_[*first].rate;
-      first = FirstOf(share_ * best_, *first + 1);
-    } else {
-      FindPeak();
-      first = FirstNearPeak();
+  /// The first of `counts` that reaches the share of the best one; its place is kept. nullopt: nothing limits, or
+  /// nothing runs.
+  std::optional<WorkerCount> First(const std::vector<int>& counts) {
+    if (!FindBounds(counts)) return std::nullopt;
+    std::optional<std::size_t> best = FirstOf(share_ * best_bound_, attempts_.size());
+    if (!best) best = Peak();
+    best_ = RateOf(attempts_[*best]);
+    if (!(best_ > 0)) return std::nullopt;
+    place_ = FirstOf(share_ * best_, *best + 1).value_or(*best);
+    return Found(attempts_[place_].workers, RateOf(attempts_[place_]));
+  }
+
+  /// Of counts that ascend one by one or by more: `found`, or the smallest between it and the count before it that
+  /// is enough, by bisection.
+  WorkerCount Smallest(WorkerCount found) const {
+    int below = place_ == 0 ? found.workers - 1 : attempts_[place_ - 1].workers;
+    while (found.workers - below > 1) {
+      const int middle = (below + found.workers) / 2;
+      const double rate = RateOf(middle);
+      if (rate >= share_ * best_)
+        found = Found(middle, rate);
+      else
+        below = middle;
     }
-    if (!first) return std::nullopt;
-    const Attempt& found = attempts_[*first];
-    const int below = *first == 0 ? found.workers - 1 : attempts_[*first - 1].workers;
-    return Smallest(below, {found.workers, *found.rate});
+    return found;
   }
 
  private:
@@ -45,16 +56,17 @@ class WorkerSearch {
     if (!attempt.rate) attempt.rate = RateOf(attempt.workers);
     return *attempt.rate;
   }
+  WorkerCount Found(int workers, double rate) const { return {workers, rate, rate / std::max(best_, rate)}; }
 
   /// False where nothing limits.
-  bool FindBounds(int fewest, int most) {
-    for (const int workers : CountsToTry(fewest, most)) {
+  bool FindBounds(const std::vector<int>& counts) {
+    for (const int workers : counts) {
       const double bound = PredictByBounds(WithWorkers(now_, workers));
       if (!std::isfinite(bound)) return false;
       best_bound_ = std::max(best_bound_, bound);
       attempts_.push_back({workers, bound});
     }
-    return true;
+    return !attempts_.empty();
   }
 
   /// The first of the attempts before `end` that reaches `wanted`, to which rates are taken to grow: by steps that
@@ -73,44 +85,32 @@ class WorkerSearch {
     return *std::partition_point(possible.begin() + below, possible.begin() + found, falls_short);
   }
 
-  /// Starting many workers, and their contention, can make fewer of them faster than their bounds tell: looks at
-  /// those that may be the best until the rate has fallen three times in a row.
-  void FindPeak() {
-    constexpr int kPastThePeak = 3;
-    for (const Attempt& attempt : attempts_) best_ = std::max(best_, attempt.rate.value_or(0));
-    double last = 0;
-    int falls = 0;
-    for (Attempt& attempt : attempts_) {
-      if (attempt.bound <= best_) continue;
-      const double rate = RateOf(attempt);
-      falls = rate < last ? falls + 1 : 0;
-      if (falls == kPastThePeak) return;
-      last = rate;
-      best_ = std::max(best_, rate);
-    }
-  }
-
-  /// The first that reaches the share of the peak.
-  std::optional<std::size_t> FirstNearPeak() {
-    if (!(best_ > 0)) return std::nullopt;
-    const double wanted = share_ * best_;
+  /// Starting many workers, and their contention, can make fewer of them faster than their bounds tell. Rates are
+  /// taken to grow to one peak and to fall from there, but for the ends: none at all hand nothing over.
+  std::size_t Peak() {
+    std::size_t best = 0;
+    for (const std::size_t end : {std::size_t{0}, attempts_.size() - 1}) RateOf(attempts_[end]);
     for (std::size_t i = 0; i < attempts_.size(); ++i)
-      if (attempts_[i].bound >= wanted && RateOf(attempts_[i]) >= wanted) return i;
-    return std::nullopt;
+      if (attempts_[i].rate > attempts_[best].rate) best = i;
+    while (const auto next = BesidePeak(best)) {
+      RateOf(attempts_[*next]);
+      if (attempts_[*next].rate > attempts_[best].rate) best = *next;
+    }
+    return best;
   }
 
-  /// The smallest count in (below, found], by bisection.
-  WorkerCount Smallest(int below, WorkerCount found) const {
-    while (found.workers - below > 1) {
-      const int middle = (below + found.workers) / 2;
-      const double rate = RateOf(middle);
-      if (rate >= share_ * best_)
-        found = {middle, rate};
-      else
-        below = middle;
-    }
-    found.share_of_best = found.samples_per_s / std::max(best_, found.samples_per_s);
-    return found;
+  /// The middle of the attempts next to `best` that are not asked yet and whose bounds are higher: on the side where
+  /// they are more. nullopt: none are left.
+  std::optional<std::size_t> BesidePeak(std::size_t best) const {
+    const auto is_open = [&](std::size_t i) { return attempts_[i].bound > *attempts_[best].rate; };
+    std::vector<std::size_t> below, above;
+    for (std::size_t i = best; i-- > 0 && !attempts_[i].rate;)
+      if (is_open(i)) below.push_back(i);
+    for (std::size_t i = best + 1; i < attempts_.size() && !attempts_[i].rate; ++i)
+      if (is_open(i)) above.push_back(i);
+    const std::vector<std::size_t>& more = below.size() > above.size() ? below : above;
+    if (more.empty()) return std::nullopt;
+    return more[more.size() / 2];
   }
 
   const Variant& now_;
@@ -118,6 +118,7 @@ class WorkerSearch {
   double share_;
   std::vector<Attempt> attempts_;
   double best_ = 0, best_bound_ = 0;
+  std::size_t place_ = 0;
 };
 
 /// PyTorch's own factor and twice it. With 1 a worker idles from the end of its batch until training
@@ -158,7 +159,14 @@ std::vector<int> CountsToTry(int fewest, int most) {
 
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share) {
-  return WorkerSearch(now, predict, share).Fewest(fewest, most);
+  WorkerSearch search(now, predict, share);
+  const auto found = search.First(CountsToTry(fewest, std::max(fewest, most)));
+  return found ? std::optional(search.Smallest(*found)) : std::nullopt;
+}
+
+std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<int>& counts, const Predictor& predict,
+                                         double share) {
+  return WorkerSearch(now, predict, share).First(counts);
 }
 
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {

@@ -20,10 +20,14 @@ std::vector<int> CountsToTry(int fewest, int most);
 
 /// The smallest count in [fewest, most] that is predicted to reach `share` of the best one. Bounds
 /// leave out those of CountsToTry that cannot reach it; of the others, to the first that is enough,
-/// rates are taken to grow, so that it is found by steps that double and by bisection. nullopt when
-/// nothing in the pipeline limits or runs.
+/// rates are taken to grow, so that it is found by steps that double and by bisection. Where none comes near its
+/// bound, rates are taken to have one peak. nullopt when nothing in the pipeline limits or runs.
 std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
                                          const Predictor& predict, double share);
+
+/// The first of `counts`, which ascend or descend, that reaches `share` of the best one; found in the same way.
+std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<int>& counts, const Predictor& predict,
+                                         double share);
 
 /// Over 0 to MostWorkers, with PyTorch's prefetch factor, twice it, and the run's own: the pair
 /// that reaches Thresholds::enough_share of the best rate (enough_share_beside_training where the

@@ -153,22 +153,35 @@ std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
   return settings;
 }
 
-std::vector<Setting> FewerThreads(const Variant& s) {
-  std::vector<Setting> settings;
+std::vector<int> FewerWorkers(const Variant& s) {
   const spec::Loader& loader = s.settings.loader;
   // Processes hand batches over, which costs training. Threads do not: one is as good as none.
   const int fewest = loader.kind == spec::LoaderKind::kProcess && !s.settings.needs_workers ? 0 : 1;
-  if (loader.workers > fewest) {
-    std::vector<int> counts = CountsToTry(fewest, loader.workers - 1);
-    std::reverse(counts.begin(), counts.end());
-    for (const int workers : counts) settings.push_back(Workers(s, workers));
-  }
+  if (loader.workers <= fewest) return {};
+  std::vector<int> counts = CountsToTry(fewest, loader.workers - 1);
+  std::reverse(counts.begin(), counts.end());
+  return counts;
+}
+
+std::vector<Setting> FewerThreadsOfEach(const Variant& s) {
+  std::vector<Setting> settings;
   for (int threads = s.WorkerThreads() - 1; threads >= 1; --threads)
     settings.push_back(WorkerThreads(s, threads));
   for (int threads = s.ComputeThreads() - 1; threads >= 1; --threads)
     settings.push_back(ComputeThreads(s, threads));
   if (auto passive = PassiveWait(s)) settings.push_back(*std::move(passive));
   if (auto idle = OtherCpus(s)) settings.push_back(*std::move(idle));
+  return settings;
+}
+
+std::vector<Setting> FewerThreads(const Variant& s, const Predictor& predict, const Thresholds& thresholds) {
+  const double least = LeastThatCounts(s, predict, thresholds);
+  std::vector<int> counts = FewerWorkers(s);
+  std::erase_if(counts, [&](int workers) { return PredictByBounds(Workers(s, workers).change(s)) < least; });
+  std::vector<Setting> settings;
+  if (const auto workers = FirstNearBest(s, counts, predict, thresholds.enough_share))
+    settings.push_back(Workers(s, workers->workers));
+  for (Setting& other : FewerThreadsOfEach(s)) settings.push_back(std::move(other));
   return settings;
 }
 

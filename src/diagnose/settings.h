@@ -40,9 +40,12 @@ std::optional<Setting> MoreWorkers(const Variant& now, const Predictor& predict,
 /// count, deeper prefetch, the others.
 std::vector<Setting> LoaderSettings(const Variant& now, const Predictor& predict,
                                     const Thresholds& thresholds);
-/// Fewer workers (CountsToTry), most first, and none of processes; fewer compute threads, or ones that
-/// sleep at barriers, where the CPU trains.
-std::vector<Setting> FewerThreads(const Variant& now);
+/// Fewer workers (CountsToTry), most first, and none of processes.
+std::vector<int> FewerWorkers(const Variant& now);
+/// Fewer threads of each worker, fewer compute threads, or ones that sleep at barriers, where the CPU trains.
+std::vector<Setting> FewerThreadsOfEach(const Variant& now);
+/// All of these to try: of FewerWorkers that may gain enough to count, the first that is near their best.
+std::vector<Setting> FewerThreads(const Variant& now, const Predictor& predict, const Thresholds& thresholds);
 
 struct SettingGain {
   Setting setting;

@@ -152,7 +152,9 @@ void LeadByProbe(Decision& decision, const Refuted& refuted, const Question& q) 
 /// The setting of this name among those that decide, with the verdict that it means.
 std::optional<std::pair<Verdict, Setting>> DecidingSetting(std::string_view change,
                                                            const Variant& now) {
-  for (Setting& setting : FewerThreads(now))
+  std::vector<Setting> fewer = FewerThreadsOfEach(now);
+  for (const int workers : FewerWorkers(now)) fewer.push_back(Workers(now, workers));
+  for (Setting& setting : fewer)
     if (setting.text == change) return std::pair(Verdict::kCpuContention, std::move(setting));
   const spec::Loader& loader = now.settings.loader;
   std::vector<Setting> settings;
