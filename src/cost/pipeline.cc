@@ -60,9 +60,9 @@ Pipeline Stated(const spec::Experiment& experiment) {
 std::int64_t ChunkSamples(const spec::Experiment& experiment, const Pipeline& pipeline) {
   if (experiment.storage.kind == spec::StorageKind::kFiles) return 1;
   constexpr double kLeastWork_s = 1e-3;  // a chunk is long against what waking a thread costs
-  const double read_s =
-      pipeline.storage.AloneSeconds(1, pipeline.samples.stored.in_units.Mean());
-  const double sample_s = read_s + pipeline.prepare.AloneSeconds(1, 1);
+  const double bytes = pipeline.samples.stored.in_units.Mean();
+  const double sample_s = std::max(pipeline.storage.OwnSeconds(1, bytes) + pipeline.prepare.AloneSeconds(1, 1),
+                                   pipeline.storage.AloneSeconds(1, bytes));
   // Whole quotients stay whole in spite of rounding.
   const double chunk = std::ceil(kLeastWork_s / sample_s * (1 - 1e-12));
   const std::int64_t batch = experiment.loader.batch_size;

@@ -16,10 +16,13 @@ double Storage::SlotSeconds() const {
   return base::ToSeconds(latency.Mean()) + base::ToSeconds(open_cost.Mean());
 }
 
+double Storage::OwnSeconds(double reads, double bytes) const {
+  return present ? reads * SlotSeconds() + SecondsAt(bandwidth, bytes) : 0;
+}
+
 double Storage::AloneSeconds(double reads, double bytes) const {
-  if (!present) return 0;
-  const double iops_s = iops_per_s ? reads / *iops_per_s : 0;
-  return std::max(reads * SlotSeconds() + SecondsAt(bandwidth, bytes), iops_s);
+  const double iops_s = present && iops_per_s ? reads / *iops_per_s : 0;
+  return std::max(OwnSeconds(reads, bytes), iops_s);
 }
 
 double Storage::CpuSeconds(double reads, double hit_bytes) const {
@@ -109,7 +112,8 @@ Instant StorageServer::Serve(const ReadRequest& request) {
   if (!slots_.empty()) served = TakeSlot(served, request.latency);
   Instant done = served + request.latency;
   if (iops_) {
-    done = std::max(done, iops_->LastStart(last_request_, request.reads) + request.latency / request.reads);
+    const Instant last_start = iops_->LastStart(last_request_, request.reads) - request.between;
+    done = std::max(done, last_start + request.latency / request.reads);
   }
   use_.reads += request.reads;
   use_.bytes += request.bytes;

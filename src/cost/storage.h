@@ -53,7 +53,9 @@ struct Storage {
   bool HasCache() const { return present && cache.policy != spec::CachePolicy::kNone; }
   /// Mean time that one read holds a queue-depth slot.
   double SlotSeconds() const;
-  /// One reader alone: latencies and bytes one after another, no faster than the IOPS pace.
+  /// A reader's own time: latencies and bytes one after another. The IOPS pace costs it nothing if it has other work.
+  double OwnSeconds(double reads, double bytes) const;
+  /// One reader that does nothing else: no faster than the IOPS pace.
   double AloneSeconds(double reads, double bytes) const;
   StorageLimits Limits() const;
   /// Most batches/s of `reads` reads and `bytes` bytes each, whatever the number of readers.
@@ -79,6 +81,9 @@ struct ReadRequest {
   std::int64_t reads = 1;
   base::Bytes bytes;
   base::Duration latency{};  ///< summed over the reads (drawn by the caller), open cost included
+  /// The reader's work between the first and the last of the reads, which it does afterwards: the pace of the reads
+  /// runs on meanwhile, as if it had asked for one after another.
+  base::Duration between{};
 };
 
 /// Totals since construction.

@@ -24,7 +24,7 @@ class BatchCosts {
 
   /// Wall time of one worker for one batch. A process sends while it waits, but not while it works.
   double Load() const {
-    const double waits = p().storage.AloneSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
+    const double waits = p().storage.OwnSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
     const double works = ReadCpu() + Collate() +
                          p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
     return works + std::max(waits, Send());

@@ -19,6 +19,12 @@ struct ChunkDemand {
 
   /// Whether its samples are read at all.
   bool Reads() const { return reads + hits > 0; }
+  /// What a worker with so many threads does between the first and the last of the reads where it reads one sample
+  /// after another.
+  base::Duration BetweenReads(int threads) const {
+    if (reads <= 1) return {};
+    return (prepare / threads + prepare_wait) * (reads - 1) / (reads + hits);
+  }
 };
 
 }  // namespace pipesim::engine

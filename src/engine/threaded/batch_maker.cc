@@ -101,7 +101,8 @@ bool BatchMaker::Emulate(const Task& task, const Sampler::Epoch& order, std::int
   if (demand.reads > 0) {
     timer_.Enter(State::kRead);
     const Instant at = timer_.scheduled();
-    const Instant done = run_.storage.Serve({at, demand.reads, demand.bytes, demand.latency});
+    const Instant done = run_.storage.Serve({at, demand.reads, demand.bytes, demand.latency,
+                                             demand.BetweenReads(burners_.threads())});
     record_.reads += demand.reads;
     record_.bytes += demand.bytes;
     record_.read += std::max(done - at, Duration::zero());

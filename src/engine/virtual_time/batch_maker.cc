@@ -152,7 +152,8 @@ Wait BatchMaker::Ask() {
 /// The rest of the storage's service, where its bandwidth was shared before; else all of it.
 Wait BatchMaker::Transferred() {
   stage_ = Stage::kWaitInPrepare;
-  const Instant done = run_.storage.Serve({run_.now, demand_.reads, demand_.bytes, demand_.latency});
+  const Instant done = run_.storage.Serve({run_.now, demand_.reads, demand_.bytes, demand_.latency,
+                                            demand_.BetweenReads(burn_threads_)});
   record_.reads += demand_.reads;
   record_.bytes += demand_.bytes;
   record_.read += done - asked_;

@@ -260,6 +260,21 @@ TEST(StorageThroughput, AnIopsLimitPacesReadsAndCostsASlowReaderNothing) {
   EXPECT_NEAR(base::ToSeconds(at.time_since_epoch()), 1, 0.002);
 }
 
+TEST(StorageThroughput, TheIopsPaceRunsOnBesideTheReadersWork) {
+  // Four reads at once, then the work on all four: 4 ms a sample are slower than 1,000 IOPS, 0.25 ms are not.
+  Storage storage = Disk();
+  storage.iops_per_s = 1000;
+  const auto seconds_of_100 = [&](Duration work) {
+    StorageServer server(storage);
+    Instant at{};
+    for (int i = 0; i < 100; ++i)
+      at = server.Serve({.at = at, .reads = 4, .bytes = {}, .latency = {}, .between = 3 * work}) + 4 * work;
+    return base::ToSeconds(at.time_since_epoch());
+  };
+  EXPECT_DOUBLE_EQ(seconds_of_100(milliseconds(4)), 1.6);
+  EXPECT_NEAR(seconds_of_100(microseconds(250)), 0.4, 0.002);
+}
+
 TEST(StorageServerTest, WithoutLimitsIsTheLatency) {
   StorageServer server(Disk());
   EXPECT_EQ(server.Serve(

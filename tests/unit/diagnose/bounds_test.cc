@@ -176,6 +176,17 @@ TEST(Bounds, StorageGivesNoMoreThanItsBandwidthIopsAndQueueDepth) {
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 30);
 }
 
+TEST(Bounds, AnIopsPaceCostsAWorkerNothingWhilePreparingIsSlower) {
+  Variant v = Empty();
+  v.settings.loader.workers = 1;
+  v.pipeline.storage.present = true;
+  v.pipeline.storage.iops_per_s = 1000;
+  SetPrepare(v, kWait, 8ms);
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1 / 0.008);
+  v.settings.loader.workers = 16;
+  EXPECT_DOUBLE_EQ(PredictByBounds(v), 1000);
+}
+
 TEST(Bounds, CopiesRunBesideTheStepOnlyWhereTheyMay) {
   Variant v = Empty();
   SetStep(v, 10ms);

@@ -36,6 +36,21 @@ TEST(Stages, WithoutWorkersLoadingOverlapsOnlyTheDevice) {
   EXPECT_EQ(trace.progress[100].at - trace.progress[0].at, 100 * 3ms);
 }
 
+TEST(Stages, AnIopsPaceCostsAWorkerNothingWhilePreparingIsSlower) {
+  // Samples of 280 us are prepared four in a go; 4,231 IOPS are one read in 236 us.
+  auto experiment = Stages(1, 280us, 0s, 4 * 100);
+  experiment.storage.kind = spec::StorageKind::kEmulated;
+  experiment.loader.batch_size = 32;
+  experiment.dataset.samples = 32 * 400;
+  const auto batch = [&](double iops) {
+    experiment.storage.iops_per_s = iops;
+    const auto progress = Predict(experiment).progress;
+    return (progress[300].at - progress[100].at) / 200;
+  };
+  EXPECT_EQ(batch(4231), 32 * 280us);
+  EXPECT_NEAR(base::ToSeconds(batch(2000)), 32 / 2000.0, 1e-5);
+}
+
 TEST(Stages, AWorkerWithSeveralThreadsWakesThemForEachBurn) {
   auto experiment = Stages(1, 1ms, 0s, 100);
   experiment.prepare.kind = spec::PrepareKind::kBurn;
