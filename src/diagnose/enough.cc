@@ -89,13 +89,14 @@ class WorkerSearch {
   /// taken to grow to one peak and to fall from there, but for the ends: none at all hand nothing over.
   std::size_t Peak() {
     std::size_t best = 0;
-    for (const std::size_t end : {std::size_t{0}, attempts_.size() - 1}) RateOf(attempts_[end]);
     for (std::size_t i = 0; i < attempts_.size(); ++i)
       if (attempts_[i].rate > attempts_[best].rate) best = i;
-    while (const auto next = BesidePeak(best)) {
-      RateOf(attempts_[*next]);
-      if (attempts_[*next].rate > attempts_[best].rate) best = *next;
-    }
+    const auto ask = [&](std::size_t i) {
+      if (RateOf(attempts_[i]) > RateOf(attempts_[best])) best = i;
+    };
+    for (const std::size_t end : {std::size_t{0}, attempts_.size() - 1})
+      if (attempts_[end].bound > RateOf(attempts_[best])) ask(end);
+    while (const auto next = BesidePeak(best)) ask(*next);
     return best;
   }
 
