@@ -5,7 +5,8 @@
 //   a bandwidth clock serves the bytes (b / bandwidth) while an IOPS clock paces the starts of
 //   reads: one every 1 / iops, so that it limits many readers and costs a slow one nothing; once
 //   the bytes are served, a queue-depth slot is held for the summed latency; the request is done
-//   when the slot is released and the last read, started at its pace, has had its own latency.
+//   when the slot is released and the last read, started at its pace, has had its own latency. The
+//   pace of reads that are asked for at once runs on beside the reader's work between them.
 // The clocks come first because requests reach them in the order of their time: with drawn
 // latencies in front, a long one would keep the clocks idle for everything requested later, and
 // every request would wait for the slowest before it. The order of the stages does not change the
