@@ -7,6 +7,14 @@
 #include "diagnose/what_if.h"
 
 namespace pipesim::diagnose {
+namespace {
+
+/// A clause about the gain of a row.
+void AddGainText(Clauses& clauses, const std::vector<WhatIf>& rows, std::size_t row, std::string text) {
+  clauses.push_back({std::move(text), fmt::format("diagnosis.what_if[{}].gain", row), rows[row].gain, {}});
+}
+
+}  // namespace
 
 std::string Training(const Question& q) {
   const int accelerators = q.now.settings.accelerators;
@@ -48,11 +56,14 @@ void AddLoadingPart(Clauses& clauses, const measure::Measurement& m, std::string
 
 void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
              std::string_view before) {
+  if (row) AddGainText(clauses, rows, *row, fmt::format("{} {}", before, base::Gain(rows[*row].gain)));
+}
+
+void AddLittleGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
+                   std::string_view before) {
   if (!row) return;
-  clauses.push_back({fmt::format("{} {}", before, base::Gain(rows[*row].gain)),
-                     fmt::format("diagnosis.what_if[{}].gain", *row),
-                     rows[*row].gain,
-                     {}});
+  const std::string gain = base::Gain(rows[*row].gain);
+  AddGainText(clauses, rows, *row, fmt::format("{} {}", before, gain == base::Gain(0) ? "nothing" : "only " + gain));
 }
 
 void AddSettingGain(Clauses& clauses, const Findings& found) {

@@ -28,6 +28,9 @@ void AddLoadingPart(Clauses& clauses, const measure::Measurement& measurement, s
 /// "BEFORE +0.3 %", pointing at the row of the what-if table.
 void AddGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
              std::string_view before);
+/// The same of a gain that does not count: "BEFORE only +0.3 %", or "BEFORE nothing".
+void AddLittleGain(Clauses& clauses, const std::vector<WhatIf>& rows, std::optional<std::size_t> row,
+                   std::string_view before);
 /// The gain of the decision's setting.
 void AddSettingGain(Clauses& clauses, const Findings& findings);
 /// Taking batches over from worker processes, as a share of each step.

@@ -54,10 +54,12 @@ Clauses EvidenceOf(const Findings& found) {
   const bool little = row && found.what_if[*row].gain < found.question.thresholds.gain_that_counts;
   // A full queue and a gain from free data: not the data, but the cores that loading it takes.
   const bool takes_cores = !little && !m.effective.device_asynchronous && full && *full >= 0.5;
-  AddGain(clauses, found.what_if, row,
-          little        ? "free data would give only"
-          : takes_cores ? "loading takes cores from training: without it"
-                        : "free data would give");
+  if (little) {
+    AddLittleGain(clauses, found.what_if, row, "free data would give");
+  } else {
+    AddGain(clauses, found.what_if, row,
+            takes_cores ? "loading takes cores from training: without it" : "free data would give");
+  }
   return clauses;
 }
 

@@ -53,7 +53,7 @@ Clauses EvidenceOf(const Findings& found) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].change.starts_with("all in page cache")) continue;
     AddGain(clauses, rows, i, "free storage would give");
-    AddGain(clauses, rows, BestWorkersRow(rows), "more workers only");
+    AddLittleGain(clauses, rows, BestWorkersRow(rows), "more workers");
     break;
   }
   return clauses;

@@ -327,7 +327,7 @@ TEST(Evidence, HealthyTrainingShowsItsShareTheQueueAndTheCeiling) {
   ASSERT_EQ(d.evidence.size(), 3u);
   EXPECT_EQ(d.evidence[0].text, "98 % of each step is training");
   EXPECT_EQ(d.evidence[1].text, "the queue is full 93 % of the time");
-  EXPECT_EQ(d.evidence[2].text, "free data would give only 0 %");
+  EXPECT_EQ(d.evidence[2].text, "free data would give nothing");
 }
 
 TEST(Evidence, AFullQueueAndAGainFromFreeDataMeanThatLoadingTakesCores) {
