@@ -178,6 +178,35 @@ double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
          static_cast<double>(window.last_step - window.first_step);
 }
 
+/// A run of a step or two may end before the device has trained on one of them as a whole.
+bool NoStepTrained(const Window& window, double trained) {
+  return trained * static_cast<double>(window.last_step - window.first_step) < static_cast<double>(window.samples);
+}
+
+/// SamplesTrained of a device that waits; where no step was trained, at the pace until the last one is.
+double SamplesTrainedAtStart(const trace::RunTrace& trace, const Window& window) {
+  const double trained = SamplesTrained(trace, window);
+  if (!NoStepTrained(window, trained)) return trained;
+  const trace::Reservoir& steps =
+      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+  const base::Instant done = std::max(window.to, steps.kept.back().at);
+  return static_cast<double>(window.samples) * base::ToSeconds(window.to - window.from) /
+         base::ToSeconds(done - window.from);
+}
+
+/// What the device would have trained on within the window without waiting, of which it waited `starved`.
+double MostTrained(const trace::RunTrace& trace, const Window& window, double starved) {
+  const double trained = SamplesTrained(trace, window);
+  if (!NoStepTrained(window, trained)) return trained / std::max(1 - starved, 1e-6);
+  const trace::Reservoir& steps =
+      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+  double took_ns = 0;
+  for (const trace::Sampled& step : steps.kept) took_ns += step.value / static_cast<double>(steps.kept.size());
+  const double each =
+      static_cast<double>(window.samples) / static_cast<double>(window.last_step - window.first_step);
+  return each * static_cast<double>((window.to - window.from).count()) / std::max(took_ns, 1.0);
+}
+
 /// The device has no free moment: what it trained on is the rate, not what it still has in flight.
 bool DeviceIsFull(const trace::RunTrace& trace, const Window& window) {
   return ShareIn(trace, trace::Role::kDevice, trace::State::kBusy, 1, window.from, window.to) >=
@@ -208,8 +237,10 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
   if (!only_start && WorkersWait(trace, experiment, window.from, window.to) &&
       !StorageLimits(trace, experiment, window)) {
-    if (window.first_step <= experiment.device.in_flight || DeviceIsFull(trace, window))
+    if (DeviceIsFull(trace, window))
       window.counted = std::llround(SamplesTrained(trace, window));
+    else if (window.first_step <= experiment.device.in_flight)
+      window.counted = std::llround(SamplesTrainedAtStart(trace, window));
     return;
   }
   const auto delivered = static_cast<double>(window.samples);
@@ -217,9 +248,9 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const double starved = StarvedIn(trace, window.from, window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
-  if (std::abs(more) <= kDiffers * delivered) return;
+  if (std::abs(more) <= kDiffers * delivered && !NoStepTrained(window, SamplesTrained(trace, window))) return;
   // A stock that still grows ends as high as training can go without waiting.
-  const double most = SamplesTrained(trace, window) / std::max(1 - starved, 1e-6);
+  const double most = MostTrained(trace, window, starved);
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 

@@ -87,7 +87,22 @@ TEST(Verdict, OneStepDecidesWhatIsPlainWithLowConfidence) {
   // Two workers take 40 ms for a batch, the device 5 ms.
   EXPECT_EQ(Verdict(ran), "loader-bound");
   EXPECT_EQ(ran.report["diagnosis"]["confidence"], "low");
+  // The run ends before the device has trained on the batch, whose 8 samples took 80 ms; 16 were loaded.
+  EXPECT_GT(ran.report["result"]["samples_per_s"], 0);
+  EXPECT_LE(ran.report["result"]["samples_per_s"], 200);
   EXPECT_EQ(ran.result.exit_code, 0);
+}
+
+TEST(Predict, AStepOrTwoAreNoFasterThanTheirDevice) {
+  for (const char* steps : {"1", "2"}) {
+    const CommandResult result =
+        RunPipesim({"predict", "--workers", "2", "--batch", "8", "--set", "prepare={kind: wait, cost: 10ms}",
+                    "--set", "storage=none", "--set", "device={emulated: {base: 500ms}}", "--steps", steps,
+                    "--export", "json=-", "--quiet", "--no-save"});
+    const double rate = json::parse(result.out)["result"]["samples_per_s"];
+    EXPECT_GT(rate, 0) << steps;
+    EXPECT_LE(rate, 16) << steps;
+  }
 }
 
 TEST(Run, StepsAreCountedExactlyWithWarmUp) {
