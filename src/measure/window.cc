@@ -160,12 +160,15 @@ std::optional<Window> OfEpochs(const trace::RunTrace& trace, const std::vector<C
   return window;
 }
 
+const trace::Reservoir& DeviceSteps(const trace::RunTrace& trace) {
+  return trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+}
+
 /// Samples that the device trained on within the window, steps at its edges in part: a window that
 /// begins while the device is filled ends with more steps submitted than trained. What was
 /// delivered where the device has no clock or not every step was kept.
 double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
-  const trace::Reservoir& steps =
-      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
+  const trace::Reservoir& steps = DeviceSteps(trace);
   if (steps.kept.empty() || steps.seen > static_cast<std::int64_t>(steps.kept.size()))
     return static_cast<double>(window.samples);
   double trained = 0;
@@ -178,33 +181,28 @@ double SamplesTrained(const trace::RunTrace& trace, const Window& window) {
          static_cast<double>(window.last_step - window.first_step);
 }
 
-/// A run of a step or two may end before the device has trained on one of them as a whole.
-bool NoStepTrained(const Window& window, double trained) {
-  return trained * static_cast<double>(window.last_step - window.first_step) < static_cast<double>(window.samples);
+/// A run of a step or two may end, all of them in flight, before the device has trained on one as a whole.
+bool NoStepTrained(const trace::RunTrace& trace, const spec::Experiment& experiment, const Window& window) {
+  const std::int64_t steps = window.last_step - window.first_step;
+  return steps <= experiment.device.in_flight &&
+         SamplesTrained(trace, window) * static_cast<double>(steps) < static_cast<double>(window.samples);
 }
 
-/// SamplesTrained of a device that waits; where no step was trained, at the pace until the last one is.
-double SamplesTrainedAtStart(const trace::RunTrace& trace, const Window& window) {
-  const double trained = SamplesTrained(trace, window);
-  if (!NoStepTrained(window, trained)) return trained;
-  const trace::Reservoir& steps =
-      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
-  const base::Instant done = std::max(window.to, steps.kept.back().at);
+/// What would be trained on within such a window at the pace until the last step is.
+double AtPaceOfAll(const trace::RunTrace& trace, const Window& window) {
+  const base::Instant done = std::max(window.to, DeviceSteps(trace).kept.back().at);
   return static_cast<double>(window.samples) * base::ToSeconds(window.to - window.from) /
          base::ToSeconds(done - window.from);
 }
 
-/// What the device would have trained on within the window without waiting, of which it waited `starved`.
-double MostTrained(const trace::RunTrace& trace, const Window& window, double starved) {
-  const double trained = SamplesTrained(trace, window);
-  if (!NoStepTrained(window, trained)) return trained / std::max(1 - starved, 1e-6);
-  const trace::Reservoir& steps =
-      trace.series[static_cast<std::size_t>(trace::Series::kDeviceStep)];
-  double took_ns = 0;
-  for (const trace::Sampled& step : steps.kept) took_ns += step.value / static_cast<double>(steps.kept.size());
-  const double each =
-      static_cast<double>(window.samples) / static_cast<double>(window.last_step - window.first_step);
-  return each * static_cast<double>((window.to - window.from).count()) / std::max(took_ns, 1.0);
+/// What would be trained on within such a window if the device never waited.
+double AtPaceOfDevice(const trace::RunTrace& trace, const Window& window) {
+  const std::vector<trace::Sampled>& steps = DeviceSteps(trace).kept;
+  const double took_ns = std::accumulate(steps.begin(), steps.end(), 0.0,
+                                         [](double sum, const trace::Sampled& step) { return sum + step.value; });
+  const double each_ns = std::max(1.0, took_ns / static_cast<double>(steps.size()));
+  return static_cast<double>(window.samples) / static_cast<double>(window.last_step - window.first_step) *
+         static_cast<double>((window.to - window.from).count()) / each_ns;
 }
 
 /// The device has no free moment: what it trained on is the rate, not what it still has in flight.
@@ -237,10 +235,10 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   if (experiment.loader.workers == 0 || window.epochs || not_counted) return;
   if (!only_start && WorkersWait(trace, experiment, window.from, window.to) &&
       !StorageLimits(trace, experiment, window)) {
-    if (DeviceIsFull(trace, window))
-      window.counted = std::llround(SamplesTrained(trace, window));
-    else if (window.first_step <= experiment.device.in_flight)
-      window.counted = std::llround(SamplesTrainedAtStart(trace, window));
+    if (window.first_step <= experiment.device.in_flight || DeviceIsFull(trace, window)) {
+      const bool none = NoStepTrained(trace, experiment, window) && !DeviceIsFull(trace, window);
+      window.counted = std::llround(none ? AtPaceOfAll(trace, window) : SamplesTrained(trace, window));
+    }
     return;
   }
   const auto delivered = static_cast<double>(window.samples);
@@ -248,9 +246,11 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   const double starved = StarvedIn(trace, window.from, window.to);
   if (starved < kWaits && more > -kDiffers * delivered) return;
   window.by_loading = true;
-  if (std::abs(more) <= kDiffers * delivered && !NoStepTrained(window, SamplesTrained(trace, window))) return;
+  const bool none = NoStepTrained(trace, experiment, window);
+  if (std::abs(more) <= kDiffers * delivered && !none) return;
   // A stock that still grows ends as high as training can go without waiting.
-  const double most = MostTrained(trace, window, starved);
+  const double most = none ? AtPaceOfDevice(trace, window)
+                           : SamplesTrained(trace, window) / std::max(1 - starved, 1e-6);
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 
