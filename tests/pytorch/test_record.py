@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,6 +42,12 @@ def record(target, **settings):
     folder = tempfile.mkdtemp(dir=FOLDER.name)
     settings = {"budget_s": BUDGET_S, "limit_s": 30, "quiet": True, "out": Path(folder) / "r.yaml", **settings}
     return pipesim.record(target, **settings)
+
+
+def least_prepare(target, **settings):
+    """The mean CPU time of a sample, the least of three recordings: a processor that is taken away
+    meanwhile counts as used, and one that is away for long shifts a short recording's mean."""
+    return min(costs.mean(record(target, **settings).costs.prepare) for _ in range(3))
 
 
 def value(recording, key):
@@ -290,9 +295,10 @@ class Source(unittest.TestCase):
 
 class Costs(unittest.TestCase):
     def test_cpu_time_of_samples_is_prepare_cost(self):
+        self.assertAlmostEqual(least_prepare(loaders.Burns(), batch_size=8), 0.002, delta=0.0003)
+
+    def test_burning_is_no_waiting(self):
         recording = record(loaders.Burns(), batch_size=8)
-        # Not the mean: a processor that is taken away meanwhile counts as used.
-        self.assertAlmostEqual(statistics.median(recording.costs.prepare), 0.002, delta=0.0004)
         self.assertEqual(recording.costs.wait, [])
         self.assertEqual(value(recording, "prepare.kind"), "burn")
 
@@ -388,9 +394,8 @@ class Kinds(unittest.TestCase):
         self.assertEqual(value(record(pairs), "loader.batch_size"), "2")
         self.assertEqual(value(record(loaders.Nested(), batch_size=4), "dataset.tensors"), "4")
         self.assertEqual(value(record(loaders.Points(), batch_size=4), "dataset.tensors"), "2")
-        bulk = record(loaders.Bulk(), batch_size=8)
         self.assertGreater(costs.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
-        self.assertAlmostEqual(costs.mean(bulk.costs.prepare), 0.004 / 8, delta=0.0002)
+        self.assertAlmostEqual(least_prepare(loaders.Bulk(), batch_size=8), 0.004 / 8, delta=0.0002)
 
     def test_batches_that_differ_get_their_mean_and_a_warning(self):
         buckets = DataLoader(loaders.Burns(), batch_sampler=loaders.Buckets(30, [2, 4, 12]))
@@ -402,10 +407,12 @@ class Kinds(unittest.TestCase):
         mean = float(re.search(r"([\d.]+) on average", warning)[1])
         self.assertAlmostEqual(mean, 6, delta=1.5)
         self.assertAlmostEqual(float(value(recording, "dataset.samples")), 30 * mean, delta=1)
-        # A sample burns 2 ms, whichever trial saw which sizes.
-        self.assertAlmostEqual(costs.mean(recording.costs.prepare), 0.002, delta=0.0005)
         # The step was timed on the first batch, which has 2 samples.
         self.assertEqual([samples for samples, _ in recording.step.points], [1, 2])
+
+    def test_a_sample_costs_the_same_whichever_trial_saw_which_sizes(self):
+        buckets = DataLoader(loaders.Burns(), batch_sampler=loaders.Buckets(30, [2, 4, 12]))
+        self.assertAlmostEqual(least_prepare(buckets, budget_s=0.5), 0.002, delta=0.0005)
 
     def test_a_batch_samplers_last_batch_may_be_smaller(self):
         sampler = BatchSampler(SequentialSampler(range(30)), 8, drop_last=False)
