@@ -242,10 +242,11 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
 diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen,
                                 const Resolved& resolved,
                                 const measure::Measurement& measurement,
-                                const trace::RunTrace& first, const base::StopFlag* stop) {
+                                const trace::RunTrace& first, const base::StopFlag* stop,
+                                VariantRuns* runs = nullptr) {
   if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
-  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop, executor.Sharing(),
-                              &first);
+  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop,
+                              {.executor = executor.Sharing(), .run = &first, .runs = runs});
 }
 
 Prediction Rates(engine::Executor& executor, const Experiment& experiment, const Resolved& resolved,
@@ -281,8 +282,9 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
   return prediction;
 }
 
-JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const Experiment& experiment,
-                         const Basis& basis, const base::StopFlag* stop) {
+JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, VariantRuns& runs,
+                         const Experiment& experiment, const Basis& basis,
+                         const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);
   JudgedPrediction judged;
   trace::RunTrace first;
@@ -292,7 +294,7 @@ JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, const Experiment& ex
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   judged.judgement =
       diagnose::Judge(chosen, judged.measurement, resolved.pipeline,
-                      PredictorOf(executor, chosen, resolved, judged.measurement, first, stop), {},
+                      PredictorOf(executor, chosen, resolved, judged.measurement, first, stop, &runs), {},
                       diagnose::PredictByBounds);
   return judged;
 }

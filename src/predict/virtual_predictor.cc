@@ -12,8 +12,8 @@
 #include "diagnose/settings.h"
 #include "engine/virtual_time/virtual_executor.h"
 #include "measure/rates.h"
-#include "measure/window.h"
 #include "predict/effort.h"
+#include "predict/variant_runs.h"
 #include "trace/first_steps.h"
 
 namespace pipesim::predict {
@@ -32,6 +32,11 @@ using diagnose::Settings;
 using diagnose::Variant;
 using spec::Experiment;
 
+/// Numbers of steps that are found from noise and time are powers of the square root of two, so that many
+/// points of a sweep ask for the same runs.
+double RoundedUp(double steps) { return std::exp2(std::ceil(2 * std::log2(std::max(1.0, steps))) / 2); }
+double RoundedDown(double steps) { return std::exp2(std::floor(2 * std::log2(std::max(1.0, steps))) / 2); }
+
 Experiment WithSettings(Experiment experiment, const Settings& settings) {
   experiment.loader = settings.loader;
   experiment.loader.prefetch_factor = std::max(1, settings.loader.prefetch_factor);
@@ -49,18 +54,19 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
   const auto half = measure::RelativeHalfWidth(measurement.result);
-  return std::max(kFewestSteps, half ? had * std::pow(*half / kVariantNoise, 2) : 0);
+  return std::max(kFewestSteps, half ? RoundedUp(had * std::pow(*half / kVariantNoise, 2)) : 0);
 }
 
 class VirtualPredictor {
  public:
   VirtualPredictor(const Experiment& experiment, const cost::Pipeline& pipeline,
                    const measure::Measurement& measurement, const base::StopFlag* stop,
-                   std::unique_ptr<engine::VirtualExecutor> executor, const trace::RunTrace* run)
+                   Shared shared)
       : experiment_(experiment),
         stop_(stop),
-        executor_(std::move(executor)),
-        run_(run),
+        executor_(std::move(shared.executor)),
+        run_(shared.run),
+        runs_(shared.runs),
         least_(StepsToRank(measurement)) {
     // Not read here, and each variant copies the experiment.
     experiment_.settings.clear();
@@ -141,38 +147,22 @@ class VirtualPredictor {
     const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
     const std::int64_t least = start + 2 * cycle;
     const std::int64_t most = epoch > 0 ? epoch : std::numeric_limits<std::int64_t>::max();
-    auto trace = RunSteps(variant, experiment, least, std::min(most, wanted));
-    if (!trace) return std::nullopt;
-    if (const auto exact = StepsToBeExact(variant.pipeline, experiment, *trace, start)) {
+    VariantRun run{.experiment = experiment, .pipeline = variant.pipeline, .start = start, .period = cycle};
+    auto result = RunSteps(variant, run, least, std::min(most, wanted));
+    if (!result) return std::nullopt;
+    if (const auto exact = StepsToBeExact(*result)) {
       const std::int64_t more = std::min({most, *exact, Affordable(experiment, variant.pipeline)});
-      if (static_cast<double>(more) > kWorthRunningAgain * static_cast<double>(trace->steps))
-        if (const auto longer = RunSteps(variant, experiment, least, more)) trace = longer;
+      if (static_cast<double>(more) > kWorthRunningAgain * static_cast<double>(result->steps))
+        if (const auto longer = RunSteps(variant, run, least, more)) result = longer;
     }
-    const double rate = SamplesPerSecond(*trace, experiment, start, cycle);
-    return saw_borders_ ? rate * ShareBesideStarts(*trace, experiment, start, rate) : rate;
-  }
-
-  /// Of all accelerators.
-  static double SamplesPerSecond(const trace::RunTrace& trace, const Experiment& experiment,
-                                 std::int64_t start, std::int64_t cycle) {
-    const auto window = measure::SteadyWindow(trace, experiment, start, cycle);
-    return window ? measure::SamplesPerSecondOfAll(trace, *window, experiment) : 0;
+    return saw_borders_ ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
   }
 
   /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not.
-  static std::optional<std::int64_t> StepsToBeExact(const cost::Pipeline& pipeline,
-                                                    const Experiment& experiment,
-                                                    const trace::RunTrace& trace,
-                                                    std::int64_t start) {
-    if (!DrawsCosts(pipeline)) return std::nullopt;
-    const std::int64_t cycle = std::max(1, experiment.loader.workers);
-    const auto window = measure::SteadyWindow(trace, experiment, start, cycle);
-    if (!window) return std::nullopt;
-    const auto interval = measure::RateInterval(trace, *window, experiment);
-    if (!interval) return std::nullopt;
-    const double half = (interval->high - interval->low) / 2 / measure::SamplesPerSecond(*window);
+  static std::optional<std::int64_t> StepsToBeExact(const VariantResult& result) {
+    const double half = result.half_width.value_or(0);
     if (!std::isfinite(half) || half <= kVariantNoise) return std::nullopt;
-    return std::llround(static_cast<double>(trace.steps) * std::pow(half / kVariantNoise, 2));
+    return std::llround(RoundedUp(static_cast<double>(result.steps) * std::pow(half / kVariantNoise, 2)));
   }
 
   static bool IsCached(const Experiment& experiment) {
@@ -189,12 +179,16 @@ class VirtualPredictor {
                                      std::int64_t epoch) {
     const std::int64_t least = FewestOfEpochs(experiment, epoch);
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
-    const auto trace = RunSteps(variant, experiment, least, std::max(least, wanted), epoch);
-    if (!trace || trace->progress.empty()) return std::nullopt;
-    if (IsCached(experiment)) return SamplesPerSecond(*trace, experiment, epoch, epoch);
-    const trace::Checkpoint& last = trace->progress.back();
-    const double took_s = base::ToSeconds(last.at - trace->begin) - StartupOnce(experiment);
-    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(last.samples) / took_s
+    // A cache's first epoch does not count.
+    VariantRun run{.experiment = experiment,
+                   .pipeline = variant.pipeline,
+                   .start = IsCached(experiment) ? epoch : 0,
+                   .period = epoch};
+    const auto result = RunSteps(variant, run, least, std::max(least, wanted), epoch);
+    if (!result || result->samples == 0) return std::nullopt;
+    if (IsCached(experiment)) return result->samples_per_s;
+    const double took_s = base::ToSeconds(result->took) - StartupOnce(experiment);
+    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(result->samples) / took_s
                       : 0;
   }
 
@@ -207,33 +201,57 @@ class VirtualPredictor {
   /// Of one variant, where many share the time that is left.
   std::int64_t Affordable(const Experiment& experiment, const cost::Pipeline& pipeline) const {
     const double left_s = kLongest_s - spent_s_;
-    return static_cast<std::int64_t>(left_s / kVariants / SecondsOfStep(experiment, pipeline));
+    return static_cast<std::int64_t>(
+        RoundedDown(left_s / kVariants / SecondsOfStep(experiment, pipeline)));
   }
 
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
-  /// than `least`. `experiment`: that of the variant.
-  std::shared_ptr<const trace::RunTrace> RunSteps(const Variant& variant, Experiment experiment,
-                                                  std::int64_t least, std::int64_t wanted,
-                                                  std::int64_t unit = 1) {
-    const cost::Pipeline& pipeline = variant.pipeline;
-    const std::int64_t affordable = Affordable(experiment, pipeline) / unit * unit;
+  /// than `least`. `run`: the variant's, without its steps.
+  std::optional<VariantResult> RunSteps(const Variant& variant, VariantRun& run, std::int64_t least,
+                                        std::int64_t wanted, std::int64_t unit = 1) {
+    const std::int64_t affordable = Affordable(run.experiment, run.pipeline) / unit * unit;
     const std::int64_t steps = std::max(least, std::min(wanted, affordable));
-    if (steps > Most(experiment, pipeline)) return nullptr;
-    experiment.run.steps = steps;
-    const bool is_now = variant == now_;
-    if (is_now)
-      if (auto known = KnownOfNow(steps, wanted, unit)) return known;
+    if (steps > Most(run.experiment, run.pipeline)) return std::nullopt;
+    run.experiment.run.steps = steps;
+    run.bound_per_s = diagnose::PredictByBounds(variant);
+    if (variant == now_) return RunNow(run, wanted, unit);
+    std::optional<VariantResult> result = runs_ != nullptr ? runs_->Find(run) : std::nullopt;
+    if (!result) {
+      std::int64_t events = 0;
+      result = ResultOf(run, Execute(run, events));
+      result->events = events;
+      const bool stopped = stop_ != nullptr && stop_->IsSet();
+      if (runs_ != nullptr && !stopped) runs_->Keep(run, *result);
+    }
+    Spend(run, result->steps, result->events);
+    return result;
+  }
+
+  VariantResult RunNow(const VariantRun& run, std::int64_t wanted, std::int64_t unit) {
+    const std::int64_t steps = *run.experiment.run.steps;
+    if (const auto known = KnownOfNow(steps, wanted, unit)) return ResultOf(run, *known);
+    std::int64_t events = 0;
+    const auto trace = std::make_shared<const trace::RunTrace>(Execute(run, events));
+    Spend(run, trace->steps, events);
+    of_now_.emplace(steps, trace);
+    return ResultOf(run, *trace);
+  }
+
+  trace::RunTrace Execute(const VariantRun& run, std::int64_t& events) {
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
-    control.lasts = LeastDuration(experiment, diagnose::PredictByBounds(variant));
+    control.lasts = LeastDuration(run.experiment, run.bound_per_s);
     const std::int64_t before = executor_->Events();
-    const auto trace =
-        std::make_shared<const trace::RunTrace>(executor_->Run(experiment, pipeline, control));
-    // What it took, not what its steps could have taken: most variants soon repeat themselves.
-    spent_s_ += SecondsOfRun(experiment, pipeline, trace->steps, executor_->Events() - before);
-    if (is_now) of_now_.emplace(steps, trace);
+    trace::RunTrace trace = executor_->Run(run.experiment, run.pipeline, control);
+    events = executor_->Events() - before;
     return trace;
+  }
+
+  /// What it took, not what its steps could have taken: most variants soon repeat themselves. A result that
+  /// another prediction made counts the same.
+  void Spend(const VariantRun& run, std::int64_t steps, std::int64_t events) {
+    spent_s_ += SecondsOfRun(run.experiment, run.pipeline, steps, events);
   }
 
   /// Of the run as it is, whose steps are found by trying several lengths: a longer run begins with
@@ -261,17 +279,16 @@ class VirtualPredictor {
                            hand_over.launch * loader.workers);
   }
 
-  /// The share of the time that is left when every epoch loses what the first lost until `start`.
-  double ShareBesideStarts(const trace::RunTrace& trace, const Experiment& experiment,
-                           std::int64_t start, double samples_per_s) const {
-    const auto begun = measure::FirstMarkFrom(trace.progress, start);
+  /// The share of the time that is left when every epoch loses what the first lost until its start
+  /// was over.
+  double ShareBesideStarts(const VariantResult& result, const Experiment& experiment) const {
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-    if (begun == trace.progress.end() || epoch == 0 || !(samples_per_s > 0)) return 1;
+    if (result.start_steps == 0 || epoch == 0 || !(result.samples_per_s > 0)) return 1;
     const double step_s =
         static_cast<double>(experiment.run.accelerators * experiment.loader.batch_size) /
-        samples_per_s;
-    const double lost_s = base::ToSeconds(begun->at - trace.begin) - StartupOnce(experiment) -
-                          static_cast<double>(begun->steps) * step_s;
+        result.samples_per_s;
+    const double lost_s = base::ToSeconds(result.start_took) - StartupOnce(experiment) -
+                          static_cast<double>(result.start_steps) * step_s;
     const double whole_s = static_cast<double>(epoch) * step_s;
     return whole_s / (whole_s + std::max(0.0, lost_s));
   }
@@ -292,6 +309,7 @@ class VirtualPredictor {
   std::unique_ptr<engine::VirtualExecutor> executor_;  ///< one for all variants and their draws
   Variant now_;
   const trace::RunTrace* run_;  ///< as it is, in virtual time; or nullptr
+  VariantRuns* runs_;           ///< shared with other predictors; or nullptr
   std::map<std::int64_t, std::shared_ptr<const trace::RunTrace>> of_now_;  ///< by its steps
   double least_;
   std::int64_t stretch_ = 1;  ///< of all steps
@@ -307,11 +325,9 @@ class VirtualPredictor {
 diagnose::Predictor PredictInVirtualTime(const Experiment& experiment,
                                          const cost::Pipeline& pipeline,
                                          const measure::Measurement& measurement,
-                                         const base::StopFlag* stop,
-                                         std::unique_ptr<engine::VirtualExecutor> executor,
-                                         const trace::RunTrace* run) {
+                                         const base::StopFlag* stop, Shared shared) {
   const auto predictor = std::make_shared<VirtualPredictor>(experiment, pipeline, measurement, stop,
-                                                            std::move(executor), run);
+                                                            std::move(shared));
   return [predictor](const Variant& variant) { return (*predictor)(variant); };
 }
 

@@ -37,6 +37,7 @@ struct Dataset {
   std::int64_t classes = 0;
   int tensors = 2;  ///< in a collated batch, such as images and labels
   int numbers = 0;  ///< of these, what a sample holds as a Python number; collate makes the tensor
+  bool operator==(const Dataset&) const = default;
 };
 /// Bytes of one prepared sample: elements(shape) × size(dtype).
 Bytes PreparedBytes(const Dataset& dataset);
@@ -77,6 +78,7 @@ struct Storage {
   bool direct = false;         ///< kFiles: O_DIRECT
   FileCacheState file_cache = FileCacheState::kAsIs;
   OnBadFile on_bad_file = OnBadFile::kFail;  ///< truncated, unreadable or not a JPEG
+  bool operator==(const Storage&) const = default;
 };
 
 enum class PrepareKind {
@@ -89,6 +91,7 @@ struct Prepare {
   PrepareKind kind = PrepareKind::kNone;
   Drawn<Duration> cost;  ///< for one sample
   Drawn<Duration> wait = {};  ///< kBurn: time of a sample that needs no core, on top
+  bool operator==(const Prepare&) const = default;
 };
 
 /// Stated CPU time of collating; a part left out costs nothing where the other is stated. Neither:
@@ -96,6 +99,7 @@ struct Prepare {
 struct Collate {
   std::optional<Drawn<Duration>> batch;  ///< each batch
   std::optional<Duration> sample;        ///< each of its samples
+  bool operator==(const Collate&) const = default;
   bool IsStated() const { return batch || sample; }
 };
 
@@ -204,6 +208,7 @@ struct StepCost {
   Drawn<Duration> base, per_sample;
   std::optional<int> threads;        ///< that it was measured on
   std::optional<double> one_thread;  ///< times as long on one of them
+  bool operator==(const StepCost&) const = default;
 };
 struct Device {
   DeviceKind kind = DeviceKind::kAuto;
@@ -216,6 +221,7 @@ struct Device {
   std::optional<StepCost> step;  ///< predict: the measured step of a real device
 
   DeviceId Id() const { return {kind, kind == DeviceKind::kCuda ? cuda_index : 0}; }
+  bool operator==(const Device&) const = default;
 };
 
 enum class Probes { kAuto, kOff };
@@ -239,6 +245,7 @@ struct Run {
   std::int64_t min_steps = 1;
   double max_noise = 0.02;  ///< half-width of the 95 % interval over the mean
   Duration max_duration = std::chrono::seconds(60);
+  bool operator==(const Run&) const = default;
 };
 
 struct Experiment {
@@ -261,8 +268,11 @@ struct Experiment {
   struct Setting {
     std::string text;
     Origin origin = Origin::kDefault;
+    bool operator==(const Setting&) const = default;
   };
   std::map<std::string, Setting> settings;
+
+  bool operator==(const Experiment&) const = default;
 };
 
 /// Fills in what was counted in the folder of real samples (StorageKind::kFiles), with

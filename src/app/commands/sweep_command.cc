@@ -267,7 +267,8 @@ ExitCode CodeOf(const report::SweepReport& report) {
 }
 
 std::string DryRunText(const SweepPoints& points, const SweepPlan& plan) {
-  const auto order = sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard);
+  auto order = sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard);
+  if (plan.engine == Engine::kPredict) std::sort(order.begin(), order.end());  // as SweepPoints::Predict
   std::string text =
       fmt::format("{} of {} points, {} repeat{} each, engine {}, seed {}\n", order.size(),
                   points.sweep().Points(), points.repeats(), points.repeats() == 1 ? "" : "s",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <tuple>
@@ -199,11 +200,14 @@ std::optional<PointOutcome> SweepPoints::Run(std::size_t point, const base::Stop
 
 void SweepPoints::Predict(const std::vector<std::size_t>& points, const base::StopFlag& stop,
                           const std::function<void(std::size_t, const PointOutcome&)>& done) const {
+  // Neighbours ask for the same what-ifs.
+  std::vector<std::size_t> ascending = points;
+  std::sort(ascending.begin(), ascending.end());
   predict::PredictPoints(
-      points.size(), [&](std::size_t i) { return At(points[i]); }, basis_, &stop,
+      ascending.size(), [&](std::size_t i) { return At(ascending[i]); }, basis_, &stop,
       [&](std::size_t i, const predict::PointPrediction& prediction) {
         // A stop may have cut the diagnosis short.
-        if (!stop.IsSet()) done(points[i], OutcomeOfPrediction(prediction));
+        if (!stop.IsSet()) done(ascending[i], OutcomeOfPrediction(prediction));
       });
 }
 
