@@ -54,6 +54,17 @@ TEST(SweepReal, ACrashOfOnePointFailsItAlone) {
               AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("  failed  "), HasSubstr("SIGSEGV")));
 }
 
+TEST(SweepReal, AWarningOfEachPointIsSaidOnce) {
+  const CommandResult result = Sweep(Waiting({"--axis", "workers=1,2,4", "--steps", "3", "--cpus", "4096",
+                                              "--journal", Journal("warning")}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string warning = "pipesim: warning: limits.cpus: 4096 processors are asked for";
+  const std::size_t first = result.err.find(warning);
+  ASSERT_NE(first, std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find(warning, first + 1), std::string::npos) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("point 3 of 3"));
+}
+
 TEST(SweepReal, APointThatRunsAwayIsEnded) {
   const CommandResult result =
       Sweep(Waiting({"--axis", "workers=1", "--duration", "30s", "--point-limit", "1s", "--journal",

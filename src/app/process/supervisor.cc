@@ -18,6 +18,7 @@
 #include <iterator>
 #include <thread>
 
+#include "app/process/child_errors.h"
 #include "app/process/interrupt.h"
 #include "base/memory.h"
 
@@ -74,7 +75,9 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-pid_t Start(const std::vector<std::string>& words, const Handover& handover, const sigset_t& mask) {
+/// `errors`: the child's stderr; nullptr: this process's.
+pid_t Start(const std::vector<std::string>& words, const Handover& handover, const sigset_t& mask,
+            const ChildErrors* errors = nullptr) {
   signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, wait4 could not tell how the child ended
   std::vector<std::string> arguments{"pipesim"};
   arguments.insert(arguments.end(), words.begin(), words.end());
@@ -86,9 +89,14 @@ pid_t Start(const std::vector<std::string>& words, const Handover& handover, con
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &mask);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (errors != nullptr)
+    posix_spawn_file_actions_adddup2(&actions, errors->write_end(), STDERR_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, OwnProgram().c_str(), nullptr, &attributes,
+  const int error = posix_spawn(&child, OwnProgram().c_str(), &actions, &attributes,
                                 Pointers(arguments).data(), Pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
     throw base::EnvironmentError(
@@ -169,11 +177,13 @@ Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* s
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   const auto killed_before = base::OomKills();
   const Handover handover = Handover::Create();
-  const pid_t child = Start(words, handover, mask);
+  ChildErrors errors;
+  const pid_t child = Start(words, handover, mask, &errors);
   const auto begin = std::chrono::steady_clock::now();
   bool asked = false;
   std::optional<ProcessEnd> end;
   while (!(end = EndOf(child))) {
+    errors.PassOn();
     if (!asked && stop != nullptr && stop->IsSet()) {
       kill(child, SIGTERM);
       asked = true;
@@ -181,6 +191,7 @@ Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* s
     if (limit && std::chrono::steady_clock::now() - begin > *limit) kill(child, SIGKILL);
     std::this_thread::sleep_for(kLook);
   }
+  errors.PassOnRest();
   if (auto outcome = handover.finished()) return *std::move(outcome);
   const auto killed = base::OomKills();
   if (killed && killed_before) end->oom_killed = *killed > *killed_before;
