@@ -119,15 +119,16 @@ class Lookup {
 void Lookup::FindCores() {
   const spec::Limits& limits = asked_.limits;
   Notes& notes = out_.notes;
-  if (limits.cpu_count) {
+  // What the run had, which may be fewer than it was allowed.
+  if (run() != nullptr && run()->cores && run()->SameIn(asked_, {"limits.cpus"})) {
+    notes.cores = *run()->cores;
+    notes.cores_from = "the measured run";
+  } else if (limits.cpu_count) {
     notes.cores = *limits.cpu_count;
     notes.cores_from = "limits.cpus";
   } else if (!limits.cpu_list.empty()) {
     notes.cores = static_cast<double>(limits.cpu_list.size());
     notes.cores_from = "limits.cpus";
-  } else if (run() != nullptr && run()->cores) {
-    notes.cores = *run()->cores;
-    notes.cores_from = "the measured run";
   } else if (basis_.profile_is_named) {
     notes.cores = basis_.profile.cores;
     notes.cores_from = "the profile";

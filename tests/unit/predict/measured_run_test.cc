@@ -39,6 +39,16 @@ TEST(Prediction, TheMeasuredRunsDemandsComeBeforeTheProfile) {
   EXPECT_EQ(costs.pipeline.host.step, 500us);
 }
 
+TEST(Prediction, ARunHadTheCoresThatWereThereNotThoseItAskedFor) {
+  const std::string yaml = std::string(kTrainOnly) + "device: cpu\nlimits: {cpus: 16, compute_threads: 2}\n";
+  Basis basis = FreeMachine(kLinearSteps);
+  const auto experiment = Read(yaml);
+  EXPECT_EQ(Resolve(experiment, basis).notes.cores, 16);
+  basis.run = RunOf(experiment);
+  EXPECT_EQ(Resolve(experiment, basis).notes.cores, 6);
+  EXPECT_EQ(Resolve(Read(yaml, {{"limits.cpus", "32", "--cpus"}}), basis).notes.cores, 32);
+}
+
 TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
   const auto before = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
   Basis basis = FreeMachine(kLinearSteps);
