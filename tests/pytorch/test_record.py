@@ -298,7 +298,10 @@ class Costs(unittest.TestCase):
         self.assertAlmostEqual(least_prepare(loaders.Burns(), batch_size=8), 0.002, delta=0.0003)
 
     def test_burning_is_no_waiting(self):
-        recording = record(loaders.Burns(), batch_size=8)
+        for _ in range(3):  # a processor that is taken away once may look like a wait
+            recording = record(loaders.Burns(), batch_size=8)
+            if not recording.costs.wait:
+                break
         self.assertEqual(recording.costs.wait, [])
         self.assertEqual(value(recording, "prepare.kind"), "burn")
 
