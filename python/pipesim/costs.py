@@ -199,14 +199,18 @@ def longest(values: list[float], count: int) -> list[float]:
 def waits(rows: list[list[float]], given_up: int) -> list[float]:
     """Waiting seconds of each sample: without a core, and not in the run queue for one. `given_up`: how often
     the thread left its core in the whole trial; of short samples, whose own count is not known, the longest
-    waits are real."""
+    waits are real. Where most counts are known, samples are long and the first was not expected to be: it waits
+    like the others."""
     known = [row for row in rows if row[probes.GAVE_UP] >= 0]
     short = [max(0.0, row[probes.WALL] - row[probes.CPU]) for row in rows if row[probes.GAVE_UP] < 0]
-    given_up -= int(sum(row[probes.GAVE_UP] for row in known))
-    return longest(short, max(0, given_up)) + [
+    waited = [
         max(0.0, row[probes.WALL] - row[probes.CPU] - row[probes.IN_QUEUE]) if row[probes.GAVE_UP] > 0 else 0.0
         for row in known
     ]
+    if len(known) > len(short):
+        return [mean(waited)] * len(short) + waited
+    given_up -= int(sum(row[probes.GAVE_UP] for row in known))
+    return longest(short, max(0, given_up)) + waited
 
 
 def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[float], float]:
