@@ -179,7 +179,6 @@ class VirtualPredictor {
                                      std::int64_t epoch) {
     const std::int64_t least = FewestOfEpochs(experiment, epoch);
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
-    // A cache's first epoch does not count.
     VariantRun run{.experiment = experiment,
                    .pipeline = variant.pipeline,
                    .start = IsCached(experiment) ? epoch : 0,
@@ -215,37 +214,40 @@ class VirtualPredictor {
     run.experiment.run.steps = steps;
     run.bound_per_s = diagnose::PredictByBounds(variant);
     if (variant == now_) return RunNow(run, wanted, unit);
-    std::optional<VariantResult> result = runs_ != nullptr ? runs_->Find(run) : std::nullopt;
-    if (!result) {
-      std::int64_t events = 0;
-      result = ResultOf(run, Execute(run, events));
-      result->events = events;
-      const bool stopped = stop_ != nullptr && stop_->IsSet();
-      if (runs_ != nullptr && !stopped) runs_->Keep(run, *result);
+    if (const auto found = runs_ != nullptr ? runs_->Find(run) : std::nullopt) {
+      Spend(run, found->steps, found->events);
+      return found;
     }
-    Spend(run, result->steps, result->events);
+    const Executed executed = Execute(run);
+    VariantResult result = ResultOf(run, executed.trace);
+    result.events = executed.events;
+    const bool stopped = stop_ != nullptr && stop_->IsSet();
+    if (runs_ != nullptr && !stopped) runs_->Keep(run, result);
     return result;
   }
 
   VariantResult RunNow(const VariantRun& run, std::int64_t wanted, std::int64_t unit) {
     const std::int64_t steps = *run.experiment.run.steps;
     if (const auto known = KnownOfNow(steps, wanted, unit)) return ResultOf(run, *known);
-    std::int64_t events = 0;
-    const auto trace = std::make_shared<const trace::RunTrace>(Execute(run, events));
-    Spend(run, trace->steps, events);
+    const auto trace = std::make_shared<const trace::RunTrace>(Execute(run).trace);
     of_now_.emplace(steps, trace);
     return ResultOf(run, *trace);
   }
 
-  trace::RunTrace Execute(const VariantRun& run, std::int64_t& events) {
+  struct Executed {
+    trace::RunTrace trace;
+    std::int64_t events = 0;  ///< that were simulated for it
+  };
+  Executed Execute(const VariantRun& run) {
     engine::RunControl control;
     control.stop = stop_;
     control.only_rate = true;
     control.lasts = LeastDuration(run.experiment, run.bound_per_s);
     const std::int64_t before = executor_->Events();
-    trace::RunTrace trace = executor_->Run(run.experiment, run.pipeline, control);
-    events = executor_->Events() - before;
-    return trace;
+    Executed executed{.trace = executor_->Run(run.experiment, run.pipeline, control)};
+    executed.events = executor_->Events() - before;
+    Spend(run, executed.trace.steps, executed.events);
+    return executed;
   }
 
   /// What it took, not what its steps could have taken: most variants soon repeat themselves. A result that

@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <memory>
-
 #include "experiments.h"
 #include "predict/judge.h"
 #include "predict/virtual_predictor.h"
