@@ -24,6 +24,14 @@ inline StepMark operator-(const StepMark& a, const StepMark& b) {
           a.epoch - b.epoch};
 }
 
+inline StepMark operator+(const StepMark& a, const StepMark& b) {
+  return {a.done + b.done, a.steps + b.steps, a.samples + b.samples, a.loaded + b.loaded,
+          a.epoch + b.epoch};
+}
+inline StepMark operator*(const StepMark& a, std::int64_t times) {
+  return {a.done * times, a.steps * times, a.samples * times, a.loaded * times, a.epoch * times};
+}
+
 /// How a noted period is repeated.
 struct Repetition {
   StepMark length;       ///< of a period

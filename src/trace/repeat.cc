@@ -211,15 +211,17 @@ void TraceBuilder::RepeatSteps(const Period& period, const Repetition& repetitio
   const auto next_kept = [&](std::int64_t number) { return (number | (trace_.checkpoint_stride - 1)) + 1; };
   PlaceInPeriods at(length.steps);
   std::int64_t last = before.steps + 1;
+  StepMark begin = before;  // of the period that `kept` lies in
+  std::int64_t begun = 0;
   for (std::int64_t kept = next_kept(before.steps); kept <= end; kept = next_kept(kept)) {
     at.Advance(kept - std::exchange(last, kept));
+    if (at.period() != begun) begin = before + length * (begun = at.period());
     const StepMark& in_period = period.steps[static_cast<std::size_t>(at.place())];
-    const std::int64_t time = at.period();
     Keep({.steps = kept,
-          .samples = before.samples + length.samples * time + in_period.samples,
-          .epoch = before.epoch + length.epoch * time + in_period.epoch,
-          .at = Instant(before.done + length.done * time + in_period.done),
-          .loaded = before.loaded + length.loaded * time + in_period.loaded});
+          .samples = begin.samples + in_period.samples,
+          .epoch = begin.epoch + in_period.epoch,
+          .at = Instant(begin.done + in_period.done),
+          .loaded = begin.loaded + in_period.loaded});
   }
   trace_.steps = end;
   trace_.samples += length.samples * repetition.times;
