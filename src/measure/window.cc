@@ -53,8 +53,8 @@ std::size_t AutomaticStart(const trace::RunTrace& trace, const std::vector<Check
   const int in_flight = asynchronous ? std::max(0, experiment.device.in_flight) : 0;
   const std::size_t filling = std::min<std::size_t>(1 + in_flight, seconds.size() / 2);
   const std::size_t settled = seconds.size() >= kLeastForMser ? base::Mser5(seconds) : 0;
-  const auto next_epoch =
-      std::partition_point(marks.begin() + 1, marks.end(), [&](const Checkpoint& mark) { return mark.epoch == marks[1].epoch; });
+  const auto next_epoch = std::partition_point(
+      marks.begin() + 1, marks.end(), [&](const Checkpoint& mark) { return mark.epoch == marks[1].epoch; });
   const auto epoch_end = static_cast<std::size_t>(next_epoch - marks.begin()) - 1;
   return std::min(std::max(filling, settled), std::max(filling, epoch_end));
 }

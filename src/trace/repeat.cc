@@ -206,16 +206,19 @@ void TraceBuilder::RepeatOffers(const Period& period, const Repetition& repetiti
 void TraceBuilder::RepeatSteps(const Period& period, const Repetition& repetition) {
   const StepMark before = Mark();
   const StepMark& length = repetition.length;
-  const std::int64_t end = before.steps + length.steps * repetition.times;
+  const StepMark after = before + length * repetition.times;
   // The stride is a power of two.
   const auto next_kept = [&](std::int64_t number) { return (number | (trace_.checkpoint_stride - 1)) + 1; };
   PlaceInPeriods at(length.steps);
   std::int64_t last = before.steps + 1;
   StepMark begin = before;  // of the period that `kept` lies in
   std::int64_t begun = 0;
-  for (std::int64_t kept = next_kept(before.steps); kept <= end; kept = next_kept(kept)) {
+  for (std::int64_t kept = next_kept(before.steps); kept <= after.steps; kept = next_kept(kept)) {
     at.Advance(kept - std::exchange(last, kept));
-    if (at.period() != begun) begin = before + length * (begun = at.period());
+    if (at.period() != begun) {
+      begun = at.period();
+      begin = before + length * begun;
+    }
     const StepMark& in_period = period.steps[static_cast<std::size_t>(at.place())];
     Keep({.steps = kept,
           .samples = begin.samples + in_period.samples,
@@ -223,11 +226,11 @@ void TraceBuilder::RepeatSteps(const Period& period, const Repetition& repetitio
           .at = Instant(begin.done + in_period.done),
           .loaded = begin.loaded + in_period.loaded});
   }
-  trace_.steps = end;
-  trace_.samples += length.samples * repetition.times;
-  last_done_ += length.done * repetition.times;
-  last_epoch_ += length.epoch * repetition.times;
-  last_loaded_ += length.loaded * repetition.times;
+  trace_.steps = after.steps;
+  trace_.samples = after.samples;
+  last_done_ = Instant(after.done);
+  last_epoch_ = after.epoch;
+  last_loaded_ = after.loaded;
 }
 
 }  // namespace pipesim::trace
