@@ -43,14 +43,15 @@ int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   return low_meets || high_meets ? 0 : -1;
 }
 
-/// "samples_per_s>=4000 is missed: 86.5 (86.1 to 86.9)".
+/// "samples_per_s>=4000 is missed: it is 86.5 (86.1 to 86.9)". In percent where the limit is.
 std::string LimitLine(const Requirements::Limit& limit, const measure::Result& result,
                       bool missed) {
   const auto figure = [](double value) { return base::Significant(value, 3); };
   const std::string judged = limit.text + (missed ? " is missed: " : " is not decided: ");
   if (limit.metric == "au") {
     const auto au = result.JudgedUtilization();
-    return judged + (au ? "it is " + figure(*au) : "the utilization is not known");
+    if (!au) return judged + "the utilization is not known";
+    return judged + "it is " + (limit.text.ends_with('%') ? figure(100 * *au) + " %" : figure(*au));
   }
   if (!result.samples_per_s) return judged + "no rate was measured";
   const auto& interval = result.samples_per_s_interval;

@@ -70,7 +70,8 @@ TEST(Requirements, AMissedLimitSaysTheValue) {
   EXPECT_EQ(
       lines("samples_per_s>=86.4"),
       std::vector<std::string>{"samples_per_s>=86.4 is not decided: it is 86.5 (86.1 to 86.9)"});
-  EXPECT_EQ(lines("au>=90%"), std::vector<std::string>{"au>=90% is missed: it is 0.450"});
+  EXPECT_EQ(lines("au>=0.9"), std::vector<std::string>{"au>=0.9 is missed: it is 0.450"});
+  EXPECT_EQ(lines("au>=90%"), std::vector<std::string>{"au>=90% is missed: it is 45.0 %"});
 }
 
 TEST(Requirements, AnInvalidLimitIsAUsageError) {
