@@ -42,6 +42,10 @@ class Loop:
     shutdown: float = 0.0  # from the last batch until the workers were gone
     ended: bool = False  # the loader had no more
 
+    def since_first(self) -> float:
+        """Seconds since the first batch came."""
+        return probes.now() - self.takes[0].got if self.takes else 0.0
+
 
 class Walk:
     """One walk over a loader, and what it noted."""
@@ -117,12 +121,13 @@ def walk(loader: DataLoader, budget_s: float, least: int, pause_s: float | None 
 
 
 def train(loader: DataLoader, step: Callable[[Any], Any], budget_s: float, least: int) -> Loop:
-    """Steps on fresh batches until the budget is used and at least `least` came, or a few budgets."""
+    """Steps on fresh batches until the budget is used and at least `least` came, or a few budgets. From the first batch
+    on: how long workers start is none of it."""
     with timed_opening() as opened:
         walk = Walk(loader, opened)
         loop, batch = walk.loop, None
         try:
-            while (spent := probes.now() - loop.started) < budget_s or (
+            while (spent := loop.since_first()) < budget_s or (
                 len(loop.takes) < least and spent < TRAINING_BUDGETS * budget_s
             ):
                 batch = walk.take()

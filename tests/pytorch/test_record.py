@@ -367,6 +367,12 @@ class Costs(unittest.TestCase):
         self.assertIn("2 workers and the step ", recording.text)
         self.assertGreater(recording.step.beside_workers, 0.002)
 
+    def test_how_long_workers_start_is_no_training(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=8, worker_init_fn=lambda _: time.sleep(5 * BUDGET_S))
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
+        self.assertGreater(record(loader, step=loaders.make_step()).costs.training, 0)
+
     def test_a_step_that_fails_beside_workers(self):
         calls = []
 
