@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests/pytorch"
 WORKERS = [0, 1, 2, 3, 4, 6, 8]
 HALVES = ["fit", "held_out"]
+ON_GPU = ["gpu"]
 RECORD_LIMIT_S = 120
 WATCH_LIMIT_S = 240
 STARTED_ANEW = {"fit.spawned", "held_out.forkserver_started"}  # their workers take seconds to start
@@ -34,8 +35,8 @@ WATCHED = {"fit.train_mlp": 2, "fit.train_from_files": 0, "fit.train_on_words": 
            "held_out.train_table": 2, "held_out.step_20ms": 3, "held_out.bursts": 2}
 
 
-def program_names():
-    return [f"{half}.{file.stem}" for half in HALVES for file in sorted((TESTS / "programs" / half).glob("*.py"))]
+def program_names(folders=HALVES):
+    return [f"{each}.{file.stem}" for each in folders for file in sorted((TESTS / "programs" / each).glob("*.py"))]
 
 
 def python_with_torch():
@@ -204,6 +205,12 @@ def in_slices(places, programs, deadline, keep):
     return left[0]
 
 
+def gpu_of(python):
+    """Its name; empty without one."""
+    question = "import torch; print(torch.cuda.get_device_name(0) if torch.cuda.is_available() else '')"
+    return subprocess.run([python, "-c", question], capture_output=True, text=True).stdout.strip()
+
+
 def context(python, cpus):
     model = [line.split(": ")[1] for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")]
@@ -224,10 +231,15 @@ def warn_of_little_shared_memory(slices):
 
 def measure(arguments):
     begun = time.monotonic()
-    names = [name for name in program_names() if not arguments.only or name in arguments.only]
+    programs = program_names(ON_GPU if arguments.gpu else HALVES)
+    names = [name for name in programs if not arguments.only or name in arguments.only]
     python, cpus = arguments.python or python_with_torch(), processors(arguments.slices, arguments.cores)
     warn_of_little_shared_memory(len(cpus))
     result = {"context": context(python, cpus), "programs": {}}
+    if arguments.gpu:
+        result["context"]["gpu"] = gpu_of(python)
+        if not result["context"]["gpu"]:
+            sys.exit("check_pytorch: PyTorch finds no GPU, which --gpu needs")
     programs, done = programs_of_tasks(names, arguments), itertools.count(1)
 
     def keep(task, answer, last):

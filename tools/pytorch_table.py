@@ -9,7 +9,7 @@ from pytorch_predict import constants
 from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, rows_of
 from summaries import percentile
 
-HALVES = {"fit": "fit", "held_out": "held out"}
+HALVES = {"fit": "fit", "held_out": "held out", "gpu": "on a GPU"}
 
 
 def summary(name, rows):
@@ -79,8 +79,22 @@ def failures(measured):
                 yield f"{program}, {part}: {entry[part]['failed']}"
 
 
+def document_of_gpu(measured, by_basis):
+    about, rows = measured["context"], by_basis["recording"]
+    return f"""## real PyTorch programs on a GPU
+
+Written by `tools/check_pytorch` (`measure --gpu --record`): the {len(measured['programs'])} programs of
+`tests/pytorch/programs/gpu`, which train on a GPU ({about['gpu']}, {about['processors']} cores of {about['cpu']}, PyTorch
+{about['torch']}, {about['date']}). Error and recording as in the section above.
+
+{summaries({"recording": rows})}
+{listing(rows)}"""
+
+
 def document(measured, by_basis):
     about = measured["context"]
+    if about.get("gpu"):
+        return document_of_gpu(measured, by_basis)
     text = f"""## real PyTorch programs
 
 Written by `tools/check_pytorch`: the {len(measured['programs'])} `DataLoader` programs of `tests/pytorch/programs`,
@@ -110,4 +124,4 @@ def table(arguments):
     text = document(measured, by_basis)
     print(text)
     if arguments.docs:
-        sections.write(arguments.docs, "pytorch", text)
+        sections.write(arguments.docs, "pytorch gpu" if measured["context"].get("gpu") else "pytorch", text)

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from . import probes
 from .apart import Progress
+from .gpu import FewBehind
 from .program import Tuned
 from .step import threads_set
 from .trials import is_iterable
@@ -72,12 +73,13 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> Dat
 
 def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, seconds: float) -> float:
     """Whole epochs where they are short, with their start; else the steady part of one."""
-    begin, got, batches = probes.now(), [], 0
+    gpu, begin, got, batches = FewBehind(), probes.now(), [], 0
     while True:
         count = 0
         for batch in loader:
             if step is not None:
                 step(batch)
+                gpu.step_done()
             got.append(probes.now())
             count += 1
             if batches == 0 and got[-1] - got[0] > seconds:

@@ -16,11 +16,11 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from . import answers, experiment, probes
 from .apart import Progress, run_apart
-from .costs import Costs, costs_of, line, typical
+from .costs import Costs, costs_of, line
 from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, drawn, duration, number, size
 from .source import Place
-from .step import StepTimes, time_step
+from .step import StepTimes, beside, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
 from .walks import Loop, mean_period
 
@@ -151,14 +151,14 @@ def context_comments(trials: Trials, costs: Costs) -> list[str]:
     ]
 
 
-def longer_step(step: StepTimes | None, costs: Costs) -> tuple[float, str]:
+def longer_step(step: StepTimes | None, costs: Costs, pinned: bool) -> tuple[float, str]:
     """What a step on a batch from a worker takes beyond the step itself, and why."""
-    if step is None:
-        return 0.0, ""
+    if step is None or (pinned and step.call is not None):
+        return 0.0, ""  # the pin thread has made another batch of it, which trials do without
     if step.beside_workers is None:
         # A step reads the batch, whose pages the trainer's process has not mapped yet.
         return costs.touch, f"{duration(costs.touch)} of it for its first touch"
-    more = max(0.0, step.beside_workers - step.points[-1][1])
+    more = max(0.0, step.beside_workers - step.alone)
     return more, f"{duration(more)} of it is what the step takes longer beside workers"
 
 
@@ -188,7 +188,7 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
     section.add("send", duration(costs.send), "its other threads")
-    more, why = longer_step(step, costs)
+    more, why = longer_step(step, costs, loader.pin_memory)
     remarks = [f"a batch came {duration(costs.arrival)} after it was made"] if costs.arrival > 0 else []
     section.add("receive", duration(costs.receive + more), "; ".join(remarks + [why] * (more > 0)))
     if costs.receive_wait > 0:
@@ -209,6 +209,8 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         full = step.points[-1][0]
         times = step.on_one_thread / (base + per_sample * full)
         more += f", one_thread: {times:.3g}"
+    if step.call is not None:
+        more = f", launch: {duration(step.launch)}, with_copies: true"
     cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}{more}}}"
     measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
     if not step.device:
@@ -224,7 +226,9 @@ def step_sections(step: StepTimes | None) -> list[Section]:
     device.add("name", f'"{step.device}"')
     device.add("step", cost, measured)
     if step.device != "cpu":
-        return [device]
+        model = Section("model")
+        model.add("sync_every", "1", "the step waits for the GPU")
+        return [model, device] if step.waits else [device]
     limits = Section("limits")
     limits.add("compute_threads", str(step.threads))
     return [limits, device]
@@ -364,12 +368,13 @@ def with_step(
     """The step over a few batch sizes, then in a loop over a loader with workers. Not if it computes on several
     threads: these compete with the workers for cores, which a prediction adds by itself."""
     progress.show("step: over a few batch sizes")
-    times, loop = time_step(step, pickle.loads(reported["batch"]), max(1, trials.first_samples)), None
+    batch, samples = pickle.loads(reported["batch"]), max(1, trials.first_samples)
+    times, loop = time_step(step, batch, samples, recorder.loader.pin_memory), None
     if times.device != "cpu" or times.threads == 1:
         progress.show(f"training: steps beside {WORKERS} workers")
         loop = training_loop(recorder, reported.get("items"), step, mean_period(trials.loops["batches"]), limit_s)
-    if times.device == "cpu" and loop and len(loop.steps) > 1:
-        times.beside_workers = typical(loop.steps[1:])
+    if times.device and loop:
+        times.beside_workers = beside(times, loop)
     progress.clear()
     return times, loop
 

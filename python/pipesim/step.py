@@ -9,17 +9,24 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
 import torch
+from torch.utils.data._utils.pin_memory import pin_memory
 
 from .batches import bytes_of, first_samples, mapped
 from .costs import typical
 from .errors import RecordingFailed
+from .gpu import device_in_use, synchronize
+from .gpu_steps import GpuSteps
 from .probes import run_queue_wait
 from .streams import kept_random_streams
+from .walks import Loop
 
 WARM_UP_CALLS = 3  # allocators and lazy initialization
 BLOCK_S = 0.4  # of one batch size
 LEAST_CALLS, MOST_CALLS = 3, 200
 LEAST_CORE_SHARE = 0.5
+# A GPU that computes for less of a step than this waits for its launches.
+LAUNCHES_LIMIT = 0.9
+LEAST_STEPS_BESIDE = 5
 
 
 @dataclass
@@ -30,16 +37,30 @@ class StepTimes:
     on_one_thread: float | None  # CPU with several threads: seconds of the full batch's on one
     copy_s: tuple[float, float] | None  # of a batch to the GPU: from ordinary, from page-locked memory
     beside_workers: float | None = None  # seconds of a full batch's in a loop over a loader with workers
+    # GPU, a full batch. The points are then the GPU's times, its copies of a batch among them.
+    call: float | None = None  # seconds of the calling thread, while the GPU has nothing else to do
+    waits: bool = False  # the call returns when the GPU is done
 
+    @property
+    def alone(self) -> float:
+        """Seconds of the training thread for a full batch that is there, without workers."""
+        return self.points[-1][1] if self.call is None else self.call
 
-def on_gpu() -> bool:
-    """Something in this process has used CUDA."""
-    return torch.cuda.is_available() and torch.cuda.is_initialized()
+    @property
+    def launch(self) -> float:
+        """Of the call, what it takes to launch the GPU's work. Unknown, and taken for 0, where it waits for the GPU, which
+        computes for most of it."""
+        limits = self.call is not None and self.points[-1][1] >= LAUNCHES_LIMIT * self.call
+        return 0.0 if self.waits and limits else self.call
 
-
-def synchronize() -> None:
-    if on_gpu():
-        torch.cuda.synchronize()
+    def on_gpu(self, gpu: GpuSteps, copy_s: float = 0.0) -> None:
+        """`copy_s`: of the batch, where the GPU's own time is without it."""
+        samples, period = self.points[-1]
+        own = gpu.of_the_gpu()
+        busy = period if own is None else min(period, own + copy_s)
+        self.call, self.waits = gpu.call(), gpu.waits()
+        if busy < LAUNCHES_LIMIT * period:
+            self.points = [(samples, busy)]  # smaller batches launch as many kernels
 
 
 @contextlib.contextmanager
@@ -60,7 +81,7 @@ def _time(step: Callable[[Any], Any], batch: Any) -> float:
     for _ in range(WARM_UP_CALLS):
         step(batch)
     synchronize()
-    on_cpu, given = _device() == "cpu", batch
+    on_cpu, given = device_in_use() == "cpu", batch
     begin, calls, times = time.perf_counter(), 0, []
     while calls < MOST_CALLS and (calls < LEAST_CALLS or time.perf_counter() - begin < BLOCK_S):
         if on_cpu:
@@ -71,14 +92,6 @@ def _time(step: Callable[[Any], Any], batch: Any) -> float:
         calls += 1
     synchronize()
     return typical(times) if on_cpu else (time.perf_counter() - begin) / calls
-
-
-def _device() -> str:
-    """Where the step computes, as far as its allocations show."""
-    if not on_gpu():
-        return "cpu"
-    used = [torch.cuda.memory_allocated(index) for index in range(torch.cuda.device_count())]
-    return f"cuda:{used.index(max(used))}" if max(used) > 0 else "cpu"
 
 
 def _copies(batch: Any, device: str) -> tuple[float, float]:
@@ -111,9 +124,50 @@ def holds_a_core(cpu_s: float, wall_s: float) -> bool:
     return cpu_s >= LEAST_CORE_SHARE * wall_s
 
 
-def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes:
+def _calls(count_s: float, call: Callable[[], None]) -> None:
+    begin, calls = time.perf_counter(), 0
+    while calls < LEAST_CALLS or (calls < MOST_CALLS and time.perf_counter() - begin < count_s):
+        call()
+        calls += 1
+
+
+def _time_on_gpu(step: Callable[[Any], Any], batch: Any, device: str) -> GpuSteps:
+    """Also behind a sleep of the GPU, on a batch that is there already: a copy would wait for the sleep's end."""
+    gpu = GpuSteps()
+
+    def timed(given: Any, behind_sleep: bool) -> None:
+        gpu.begin(behind_sleep)
+        step(given)
+        gpu.end()
+
+    _calls(BLOCK_S / 2, lambda: timed(batch, False))
+    try:
+        there = mapped(batch, lambda tensor: tensor.to(device))
+        _calls(BLOCK_S / 2, lambda: timed(there, True))
+    except Exception:  # noqa: BLE001 - a step may want its batch on the host
+        gpu.behind.clear()
+    return gpu
+
+
+def beside(times: StepTimes, loop: Loop) -> float | None:
+    """Seconds of the step's call in a loop over a loader with workers; on a GPU of those that found it idle, since
+    others wait for it."""
+    gaps = [take.got - take.asked for take in loop.takes[1 : len(loop.steps)]]
+    steps = loop.steps[1:]
+    if times.call is not None:
+        least = 0.0 if times.waits else times.points[-1][1] - times.call
+        steps = [seconds for seconds, gap in zip(steps, gaps) if gap >= least]
+    return typical(steps) if len(steps) >= (LEAST_STEPS_BESIDE if times.call is not None else 1) else None
+
+
+def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool = False) -> StepTimes:
+    """`pinned`: the loader hands its batches over in page-locked memory, where there is a GPU."""
     with kept_random_streams():
         try:
+            step(batch)  # where it computes shows then
+            device = device_in_use()
+            if pinned and device != "cpu":
+                batch = pin_memory(batch)
             points = [(samples, _time(step, batch))]
         except Exception as error:
             raise RecordingFailed(f"the step failed: {type(error).__name__}: {error}") from error
@@ -122,7 +176,7 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes
                 points.append((part, _time(step, first_samples(batch, part, samples))))
             except Exception:  # noqa: BLE001 - a step may be made for one batch size
                 break
-        device, threads = _device(), torch.get_num_threads()
+        threads = torch.get_num_threads()
         share = CoreShare()
         _time(step, batch)
         if device == "cpu" and not holds_a_core(*share.spent()):
@@ -131,5 +185,9 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int) -> StepTimes
         if device == "cpu" and threads > 1:
             with threads_set(1):
                 on_one = _time(step, batch)
-        copy = _copies(batch, device) if device.startswith("cuda") and bytes_of(batch) else None
-    return StepTimes(device, threads, sorted(points), on_one, copy)
+        times = StepTimes(device, threads, sorted(points), on_one, None)
+        if device.startswith("cuda"):
+            times.copy_s = _copies(batch, device) if bytes_of(batch) else None
+            copy_s = times.copy_s[1 if pinned else 0] if times.copy_s else 0.0
+            times.on_gpu(_time_on_gpu(step, batch, device), copy_s)
+    return times

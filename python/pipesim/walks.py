@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from . import probes
 from .batches import touch
+from .gpu import FewBehind
 from .opening import Opened, timed_opening
 
 MOST_BATCHES = 3_000
@@ -124,7 +125,7 @@ def train(loader: DataLoader, step: Callable[[Any], Any], budget_s: float, least
     """Steps on fresh batches until the budget is used and at least `least` came, or a few budgets. From the first batch
     on: how long workers start is none of it."""
     with timed_opening() as opened:
-        walk = Walk(loader, opened)
+        walk, gpu = Walk(loader, opened), FewBehind()
         loop, batch = walk.loop, None
         try:
             while (spent := loop.since_first()) < budget_s or (
@@ -133,6 +134,7 @@ def train(loader: DataLoader, step: Callable[[Any], Any], budget_s: float, least
                 batch = walk.take()
                 walk.freed()
                 walk.train(step, batch)
+                gpu.step_done()
         except StopIteration:
             loop.ended = True
         del batch

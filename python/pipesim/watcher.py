@@ -5,7 +5,7 @@
 
 It notes when a batch was asked for, when it came and when the next was asked for: a microsecond a batch.
 With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
-ceiling that no loader can beat; and on one thread, where the CPU trains on several. At the end of the first
+ceiling that no loader can beat; and on one thread, where the CPU trains on several, or step by step, where a GPU trains. At the end of the first
 epoch it records the loader (pipesim.record), asks the program, and prints a report; later epochs pass through.
 """
 
@@ -28,14 +28,16 @@ from .apart import Progress
 from .costs import costs_of
 from .errors import ConfigurationError, PipesimError
 from .experiment import duration
+from .gpu import on_gpu, synchronize
+from .gpu_steps import GpuSteps
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import Place
-from .step import CoreShare, StepTimes, holds_a_core, on_gpu, synchronize
+from .step import CoreShare, StepTimes, holds_a_core
 
 clock = time.perf_counter
 
 BLOCK_S, LEAST_BLOCK_STEPS = 1.0, 10
-ROUNDS = 3  # of blocks as it is, cached, and on one thread where the CPU trains on several
+ROUNDS = 3  # of blocks as it is, cached, and a third kind
 CACHED_BATCHES = 4
 # A cached block counts once the workers have filled their queues, for which they take cores from the step;
 # but it waits no longer than this for workers that are slow.
@@ -77,6 +79,7 @@ class Watched:
     as_it_is: Totals = field(default_factory=Totals)
     cached: Totals = field(default_factory=Totals)
     one_thread: Totals = field(default_factory=Totals)  # cached, too
+    gpu: GpuSteps | None = None  # cached, too, where a GPU trains
     first_wait_s: float = 0.0
     cpu_s: float = 0.0  # of the thread that trains, in all
     wall_s: float = 0.0  # without its time in the run queue
@@ -103,19 +106,22 @@ class Kind(enum.Enum):
     AS_IT_IS = enum.auto()
     CACHED = enum.auto()  # on batches that are kept
     ONE_THREAD = enum.auto()  # the same with torch.set_num_threads(1)
+    ONE_BY_ONE = enum.auto()  # the same, each step on an idle GPU
 
 
 class Blocks:
-    """Which kind of step comes next: a warm-up, then each kind in turn, then as it is."""
+    """Which kind of step comes next: a warm-up, then each kind in turn, then as it is. A GPU works behind the loop:
+    it is idle when a block begins to count, and a block ends when its work does."""
 
-    def __init__(self, window: int, one_thread: bool):
+    def __init__(self, window: int, third: Kind | None):
         self.window = window
-        turn = [Kind.AS_IT_IS, Kind.CACHED] + [Kind.ONE_THREAD] * one_thread
-        self.left = turn * ROUNDS
+        self.left = [kind for kind in (Kind.AS_IT_IS, Kind.CACHED, third) if kind] * ROUNDS
         self.skip = 0  # steps of this block that are not counted
         self.fill_s = 0.0  # seconds of it that are not
         self.steps = 0
         self.began = 0.0
+        self.counts = False  # the step that comes next
+        self.rest_s = 0.0  # of the block that has just ended, until the GPU was done with it
         self.mean_period_s = 0.0  # of the last block as it was
 
     @property
@@ -124,23 +130,25 @@ class Blocks:
 
     def next(self, kept: int) -> Kind:
         """Called before each step, when the last one is over."""
-        spent = clock() - self.began
+        spent, self.rest_s = clock() - self.began, 0.0
         done = self.steps >= LEAST_BLOCK_STEPS + self.skip and spent >= BLOCK_S + self.fill_s
         if self.left and (self.steps == 0 or (done and kept == CACHED_BATCHES)):
             if self.steps > 0:
-                synchronize()  # a block ends when its work does
+                ended = clock()
+                synchronize()
+                self.rest_s = clock() - ended
                 if self.left.pop(0) is Kind.AS_IT_IS:
-                    self.mean_period_s = spent / self.steps
+                    self.mean_period_s = (spent + self.rest_s) / self.steps
             # After a cached block the queue is full; after any, a cache or a pipe warms up.
             self.skip = max(self.window, WARM_UP_STEPS) if self.kind is Kind.AS_IT_IS else WARM_UP_STEPS
             fills = self.kind is Kind.CACHED
             self.fill_s = min(self.window * self.mean_period_s, LONGEST_FILL_S) if fills else 0.0
-            self.steps, self.began = 0, clock()
+            self.steps, self.began, self.counts = 0, clock(), not self.left
         self.steps += 1
+        if not self.counts and self.steps > self.skip and clock() - self.began >= self.fill_s:
+            synchronize()
+            self.counts = True
         return self.kind
-
-    def counts(self) -> bool:
-        return not self.left or (self.steps > self.skip and clock() - self.began >= self.fill_s)
 
 
 class Watch:
@@ -203,20 +211,26 @@ class Watch:
         kept: list[Any] = []
         workers = getattr(self.loader, "num_workers", 0)
         threads = torch.get_num_threads()
-        blocks = Blocks(workers * (getattr(self.loader, "prefetch_factor", None) or 2), threads > 1 and not on_gpu())
+        third = Kind.ONE_BY_ONE if on_gpu() else Kind.ONE_THREAD if threads > 1 else None
+        blocks = Blocks(workers * (getattr(self.loader, "prefetch_factor", None) or 2), third)
         totals = {
             Kind.AS_IT_IS: self.watched.as_it_is,
             Kind.CACHED: self.watched.cached,
             Kind.ONE_THREAD: self.watched.one_thread,
+            Kind.ONE_BY_ONE: Totals(),
         }
+        gpu = self.watched.gpu = GpuSteps() if third is Kind.ONE_BY_ONE else None
         iterator = iter(self.loader)
         asked = clock()
         try:
             while True:
-                before, kind = blocks.kind, blocks.next(len(kept))
+                before, counted = blocks.kind, blocks.counts
+                kind = blocks.next(len(kept))
+                totals[before].step_s += blocks.rest_s
                 if Kind.ONE_THREAD in (before, kind) and before is not kind:
                     torch.set_num_threads(1 if kind is Kind.ONE_THREAD else threads)
-                asked = clock() if blocks.steps == 1 else asked
+                if blocks.steps == 1 or blocks.counts is not counted:
+                    asked = clock()  # what was between is no waiting
                 try:
                     batch = next(iterator) if kind is Kind.AS_IT_IS else kept[blocks.steps % len(kept)]
                 except StopIteration:
@@ -224,9 +238,13 @@ class Watch:
                 got = clock()
                 if len(kept) < CACHED_BATCHES:
                     kept.append(batch)
+                if kind is Kind.ONE_BY_ONE:
+                    gpu.begin(behind_sleep=len(gpu.calls) > len(gpu.behind))
                 yield batch
+                if kind is Kind.ONE_BY_ONE:
+                    gpu.end()
                 after = clock()
-                if blocks.counts():
+                if blocks.counts:
                     totals[kind].add(got - asked, after - got)
                 asked = after
         finally:  # also where the user's loop breaks off
@@ -289,6 +307,15 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
     one = watched.one_thread
     on_one = one.step_s / one.steps if device == "cpu" and one.steps > 0 else None
     times = StepTimes(device, threads, [(count, seconds)], on_one, None)
+    if on_gpu():
+        if watched.gpu is not None and watched.gpu.calls:
+            times.on_gpu(watched.gpu)
+        else:
+            times.call = seconds  # not told apart: the loop waits while the GPU computes
+        waiting_s = watched.as_it_is.waiting_s / watched.as_it_is.steps
+        found_idle = times.waits or waiting_s >= times.points[-1][1] - times.call
+        if workers > 0 and found_idle:
+            times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
     if device == "cpu" and threads == 1 and workers > 0:
         times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
     return times

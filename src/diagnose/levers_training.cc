@@ -96,10 +96,10 @@ void AddInFlight(Levers& levers, const Question& q) {
   levers.push_back(std::move(lever));
 }
 
-/// A graph would freeze adam's count of steps.
+/// A graph would freeze adam's count of steps. A measured step is of another program, whose kernels are not known.
 bool CanUseGraph(const Question& q) {
   const spec::Training& training = q.experiment.training;
-  return !training.cuda_graph && training.optimizer != spec::Optimizer::kAdam;
+  return !q.experiment.device.step && !training.cuda_graph && training.optimizer != spec::Optimizer::kAdam;
 }
 
 /// One launch for the step's graph instead of one for each kernel.

@@ -363,7 +363,10 @@ void Lookup::FindGpuStep() {
     step = {};
     step.cost = MeasuredStep();
     cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
-    step.launch = step.gap = {};  // of a program that is not known; its step holds both
+    // Of a program that is not the profile's.
+    step.launch = asked_.device.step->launch.value_or(Duration::zero());
+    step.gap = {};
+    if (asked_.device.step->with_copies) out_.pipeline.transfer = {};
     return;
   }
   std::vector<spec::StepPoint> points = StepTable(device, 1);

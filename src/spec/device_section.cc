@@ -46,13 +46,20 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
      [](const Experiment& e) { return ToText(e.device.step->per_sample); },
      HasMeasuredStep},
     {{"device.step.threads", "count", "limits.compute_threads",
-      "predict: of the CPU, that the step was measured on"},
+      "predict: threads of the CPU that the step was measured on"},
      [](const Experiment& e) { return std::to_string(*e.device.step->threads); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->threads; }},
     {{"device.step.one_thread", "number", "at most as many times as there are threads",
       "predict: times as long as the step takes on one thread of the CPU"},
      [](const Experiment& e) { return NumberText(*e.device.step->one_thread); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->one_thread; }},
+    {{"device.step.launch", "duration", "0", "predict: of a GPU, the host's time to launch the step"},
+     [](const Experiment& e) { return ToText(*e.device.step->launch); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch; }},
+    {{"device.step.with_copies", "true|false", "false",
+      "predict: of a GPU, the step's time includes copying its batch there"},
+     [](const Experiment& e) { return YesNo(e.device.step->with_copies); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->with_copies; }},
 });
 
 std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
@@ -152,7 +159,15 @@ void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
   reader.Drawn("per_sample", step.per_sample);
   if (int threads = 0; reader.Count("threads", threads, 1, 4096)) step.threads = threads;
   if (double times = 0; reader.Number("one_thread", times, 1e-6, 1e6)) step.one_thread = times;
+  if (Duration launch{}; reader.Time("launch", launch)) step.launch = launch;
+  reader.Flag("with_copies", step.with_copies);
   reader.Finish();
+  for (const std::string_view key : {"launch", "with_copies"}) {
+    if (out.kind == DeviceKind::kCpu && reader.Has(key))
+      reading.Problem(reader.Peek(key)->place,
+                      reader.PathOf(key) + " has no effect on a CPU, which launches and copies nothing",
+                      "leave it out, or name: cuda:0");
+  }
   if (out.kind != DeviceKind::kEmulated) {
     out.step = step;
     return;

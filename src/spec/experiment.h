@@ -203,11 +203,15 @@ struct StepPoint {
   Duration time{};
   bool operator==(const StepPoint&) const = default;
 };
-/// A step of base + per_sample × samples. On a CPU:
+/// A step of base + per_sample × samples.
 struct StepCost {
   Drawn<Duration> base, per_sample;
+  // On a CPU:
   std::optional<int> threads;        ///< that it was measured on
   std::optional<double> one_thread;  ///< times as long on one of them
+  // On a GPU:
+  std::optional<Duration> launch;  ///< the host's time to launch it; absent: none
+  bool with_copies = false;        ///< both include copying the batch to the GPU
   bool operator==(const StepCost&) const = default;
 };
 struct Device {

@@ -36,6 +36,7 @@ from window import Window  # noqa: E402
 FIRST_BATCHES = 3
 CACHED_BATCHES = 4
 WARM_UP_STEPS = 3
+MOST_STEPS_BEHIND = 4
 
 
 def samples_of(loader, batch):
@@ -51,9 +52,25 @@ def step_of(program):
     return program.step() if hasattr(program, "step") else None
 
 
+class Gpu:
+    """Works behind a loop that reads nothing back, here by at most a few steps, so that a rate is also that of the
+    GPU. Without a GPU it does nothing."""
+
+    def __init__(self):
+        self.ends = []
+
+    def step_done(self):
+        if not torch.cuda.is_initialized():
+            return
+        self.ends.append(torch.cuda.Event())
+        self.ends[-1].record()
+        if len(self.ends) > MOST_STEPS_BEHIND:
+            self.ends.pop(0).synchronize()
+
+
 def fill(window, loader, step):
     """Iterates until the window is complete; returns the time of the first iter() and that of the first batch."""
-    begun = time.perf_counter()
+    gpu, begun = Gpu(), time.perf_counter()
     started = first = None
     while True:
         iterator = iter(loader)
@@ -62,6 +79,7 @@ def fill(window, loader, step):
             first = first or time.perf_counter() - begun
             if step:
                 step(batch)
+                gpu.step_done()
             if window.batch_done(time.perf_counter(), samples_of(loader, batch)):
                 return started, first
         if window.epoch_done():
@@ -88,9 +106,10 @@ def replay(task):
     step, kept = program.step(), list(itertools.islice(program.loader(task["workers"]), CACHED_BATCHES))
     for batch in kept[:WARM_UP_STEPS]:
         step(batch)
-    begun, steps = time.perf_counter(), 0
+    gpu, begun, steps = Gpu(), time.perf_counter(), 0
     while (elapsed := time.perf_counter() - begun) < task["seconds"]:
         step(kept[steps % len(kept)])
+        gpu.step_done()
         steps += 1
     return {"steps_per_s": steps / elapsed}
 
@@ -126,8 +145,8 @@ def stopwatch(task):
 
 def first(task):
     program = importlib.import_module(task["program"])
-    step, loader = step_of(program), program.loader(task["workers"])
-    sizes = []
+    step = None if task.get("alone") else step_of(program)
+    loader, sizes = program.loader(task["workers"]), []
     for batch in loader:
         if step:
             step(batch)

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from pytorch_measure import HALVES, Slice, program_names, python_with_torch  # noqa: E402
+from pytorch_measure import HALVES, ON_GPU, Slice, program_names, python_with_torch  # noqa: E402
 from pytorch_predict import constants  # noqa: E402
 
 LEAST_PROGRAMS = 40
@@ -37,9 +37,11 @@ def main():
         wrong.append(f"fewer programs held out than not: {counts}")
     with tempfile.TemporaryDirectory() as scratch:
         place = Slice(python_with_torch(), None, scratch)
-        for name in names:
+        for name in names + program_names(ON_GPU):
             for workers in [0, 1 if name in SLOW_TO_START else 2]:
-                answer = place.measure({"do": "first", "program": name, "workers": workers})
+                # Without a GPU a program that trains on one still loads.
+                alone = name.split(".")[0] in ON_GPU
+                answer = place.measure({"do": "first", "program": name, "workers": workers, "alone": alone})
                 if answer.get("failed"):
                     wrong.append(f"{name}, {workers} workers: {answer['failed']}")
                 else:

@@ -97,12 +97,12 @@ class Watching(unittest.TestCase):
         # Two workers fill a window of four batches, 10 ms each as the loop takes them.
         now = [0.0]
         with mock.patch.object(watcher, "clock", lambda: now[0]), mock.patch.object(watcher, "BLOCK_S", 0.2):
-            blocks, counted = watcher.Blocks(window=4, one_thread=False), []
+            blocks, counted = watcher.Blocks(window=4, third=None), []
             while len(blocks.left) > 2 * watcher.ROUNDS - 2:
                 cached = blocks.next(watcher.CACHED_BATCHES) is watcher.Kind.CACHED
                 begun = blocks.began
                 now[0] += 0.002 if cached else 0.010
-                if cached and blocks.counts():
+                if cached and blocks.counts:
                     counted.append(now[0] - begun)
         self.assertAlmostEqual(min(counted), 4 * 0.010, delta=0.003)
         self.assertGreaterEqual(max(counted), 0.2 + 4 * 0.010)

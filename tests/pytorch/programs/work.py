@@ -93,6 +93,45 @@ def picture(size, seed=1):
     return (fine * 250 + 5 * torch.rand(3, size, size, generator=generator)).to(torch.uint8)
 
 
+def residual_net(width, blocks, classes):
+    """A small convolutional network with skip connections, on pictures with three channels."""
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            half = [torch.nn.Conv2d(width, width, 3, padding=1, bias=False), torch.nn.BatchNorm2d(width)]
+            other = [torch.nn.Conv2d(width, width, 3, padding=1, bias=False), torch.nn.BatchNorm2d(width)]
+            self.path = torch.nn.Sequential(*half, torch.nn.ReLU(), *other)
+
+        def forward(self, pictures):
+            return torch.relu(pictures + self.path(pictures))
+
+    stem = torch.nn.Conv2d(3, width, 7, stride=2, padding=3), torch.nn.ReLU(), torch.nn.MaxPool2d(2)
+    head = torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(width, classes)
+    return torch.nn.Sequential(*stem, *[Block() for _ in range(blocks)], *head)
+
+
+def trained_on_gpu(model, reads_loss_every=0, non_blocking=False):
+    """A training step of `model` on cuda:0, whose loss is read back every so many steps; 0: never."""
+    model = model.to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loss_of = torch.nn.CrossEntropyLoss()
+    steps = 0
+
+    def step(batch):
+        nonlocal steps
+        inputs, classes = (each.to("cuda", non_blocking=non_blocking) for each in batch)
+        optimizer.zero_grad()
+        loss = loss_of(model(inputs), classes)
+        loss.backward()
+        optimizer.step()
+        steps += 1
+        if reads_loss_every and steps % reads_loss_every == 0:
+            loss.item()
+
+    return step
+
+
 def trained(model, threads=1, learning_rate=0.01):
     """A training step of `model` on (inputs, classes) with `threads` threads."""
     torch.set_num_threads(threads)

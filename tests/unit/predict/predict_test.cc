@@ -117,6 +117,25 @@ TEST(Prediction, AMeasuredStepIsKnownOnFewerThreads) {
   EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 8), near(7.2e-3)) << "more gain nothing";
 }
 
+// The host launches a step while the GPU computes the one before, and makes no batch meanwhile.
+TEST(Prediction, AMeasuredStepOfAGpuTakesTheHostsTimeToLaunchIt) {
+  const auto rate = [](const std::string& step, const std::string& more = "") {
+    const auto report = Predict(
+        Read("model: {name: linear" + more + "}\ndataset: {samples: 6400, shape: [1000000], dtype: uint8}\n" +
+             "storage: none\nprepare: 50us\nloader: {workers: 0, batch_size: 64}\nrun: {steps: 200}\n" +
+             "limits: {cpus: 8}\ndevice: {name: 'cuda:0', step: {base: 4ms" + step + "}}\n"),
+        FreeMachine("figures:\n  h2d_bandwidth: {value: 10GB/s, how: m}\n"), nullptr);
+    return *report.measurement.result.samples_per_s;
+  };
+  const auto near = [](double batch_s) { return testing::DoubleNear(64 / batch_s, 0.01 * 64 / batch_s); };
+  // Loading takes 3.2 ms a batch, copying 64 MB 6.4.
+  EXPECT_THAT(rate(", with_copies: true"), near(4e-3));
+  EXPECT_THAT(rate(", launch: 3ms, with_copies: true"), near(6.2e-3));
+  EXPECT_THAT(rate(", launch: 5ms, with_copies: true"), near(8.2e-3)) << "launching limits";
+  EXPECT_THAT(rate(", launch: 3ms, with_copies: true", ", sync_every: 1"), near(7.2e-3)) << "the host waits, too";
+  EXPECT_GT(64 / rate(", launch: 3ms"), 6.35e-3) << "and copies";
+}
+
 constexpr const char* kProcesses =
     "model: linear\ndataset: {samples: 6400, shape: [8], sample_bytes: 8B, classes: 2}\n"
     "storage: none\nprepare: 100us\nrun: {steps: 200}\nlimits: {cpus: 8}\n"
