@@ -153,9 +153,10 @@ def context_comments(trials: Trials, costs: Costs) -> list[str]:
 
 def longer_step(step: StepTimes | None, costs: Costs, pinned: bool) -> tuple[float, str]:
     """What a step on a batch from a worker takes beyond the step itself, and why."""
-    if step is None or (pinned and step.call is not None):
-        return 0.0, ""  # the pin thread has made another batch of it, which trials do without
-    if step.beside_workers is None:
+    if step is None:
+        return 0.0, ""
+    # With a GPU the pin thread touches a pinned batch first, and the step has another one; trials do without the thread.
+    if step.beside_workers is None or (pinned and step.call is not None):
         # A step reads the batch, whose pages the trainer's process has not mapped yet.
         return costs.touch, f"{duration(costs.touch)} of it for its first touch"
     more = max(0.0, step.beside_workers - step.alone)

@@ -73,7 +73,7 @@ class WhatItMakesOfTheTimes(unittest.TestCase):
         self.assertAlmostEqual(times.beside_workers, 0.003)
         costs = SimpleNamespace(touch=0.5)
         self.assertAlmostEqual(longer_step(times, costs, pinned=False)[0], 0.001)
-        self.assertEqual(longer_step(times, costs, pinned=True)[0], 0.0)
+        self.assertEqual(longer_step(times, costs, pinned=True)[0], 0.5, "the pin thread touches it")
         busy = Loop(takes=[Take(float(i), i + 0.001) for i in range(20)], steps=[0.009] * 20)
         self.assertIsNone(beside(times, busy))
 

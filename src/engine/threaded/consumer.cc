@@ -1,5 +1,7 @@
 #include "engine/threaded/consumer.h"
 
+#include <mutex>
+
 #include "engine/rules.h"
 #include "engine/threaded/probing.h"
 
@@ -26,6 +28,28 @@ class Consumer::Sink final : public trace::SpanSink {
 };
 
 namespace {
+
+/// The timer of a trainer that shares its interpreter with the pin thread: it launches while it holds the lock, and
+/// starves until it has it.
+class SharingTimer final : public StateTimer {
+ public:
+  SharingTimer(StateTimer& timer, std::mutex& interpreter)
+      : timer_(timer), lock_(interpreter, std::defer_lock) {}
+  void Enter(State state) override {
+    if (lock_.owns_lock()) lock_.unlock();
+    if (state == State::kHost && !lock_.try_lock()) {
+      timer_.Enter(State::kStarved);
+      lock_.lock();
+    }
+    timer_.Enter(state);
+  }
+  Instant scheduled() const override { return timer_.scheduled(); }
+  void WaitedUntil(Instant end) override { timer_.WaitedUntil(end); }
+
+ private:
+  StateTimer& timer_;
+  std::unique_lock<std::mutex> lock_;
+};
 
 std::optional<DeviceTimeline> MakeTimeline(RunState& run, bool asynchronous) {
   if (!asynchronous) return std::nullopt;
@@ -121,7 +145,12 @@ void Consumer::Train(const BatchFeed::Taken& taken) {
 
 std::optional<double> Consumer::Submit(const Batch& batch, int slot) {
   const bool read_back = ReadsBack(run_.experiment.training, steps_);
-  trainer_.Submit(batch, steps_, read_back, timer_);
+  if (asynchronous_ && run_.pin && run_.pipeline.hand_over.processes) {
+    SharingTimer timer(timer_, run_.interpreter);
+    trainer_.Submit(batch, steps_, read_back, timer);
+  } else {
+    trainer_.Submit(batch, steps_, read_back, timer_);
+  }
   submitted_.push_back({steps_, batch.number, batch.samples, slot});
   ++steps_;
   // After a read-back, or on a synchronous device, no step is left to wait for.

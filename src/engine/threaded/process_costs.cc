@@ -1,6 +1,7 @@
 #include "engine/threaded/process_costs.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace pipesim::engine::threaded {
 
@@ -61,6 +62,12 @@ void ProcessCosts::Receive(const Slot& made) {
   if (!present()) return;
   const Batch& batch = made.batch;
   WaitForLock(made.worker, run_.sampler.ReceiveWait(batch.epoch, batch.index));
+  std::unique_lock lock(run_.interpreter, std::try_to_lock);
+  if (!lock) {
+    timer_.Enter(State::kBlockedOnConsumer);
+    timer_.WaitedForOther();
+    lock.lock();
+  }
   Burn(State::kReceive, run_.sampler.Receive(batch.epoch, batch.index, batch.samples));
 }
 

@@ -100,6 +100,10 @@ struct RunState {
   const std::function<trace::GpuReading()> read_gpu;
   const StageMarks* const marks;  ///< nullptr: stages are not marked
 
+  /// The lock of the emulated trainer's interpreter, beside worker processes: the pin thread needs it to open a batch,
+  /// the consumer to launch a step.
+  std::mutex interpreter;
+
   base::StopFlag aborted;  ///< workers: leave
   base::StopFlag give_up;  ///< consumer: stop waiting for the device
   std::atomic<std::int64_t> loaded{0};  ///< samples read and prepared so far, bad ones included

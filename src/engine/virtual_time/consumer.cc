@@ -65,6 +65,8 @@ void Consumer::Visit(StateVisitor& visitor) {
   visitor.Same(contended_);
   visitor.Time(host_begin_);
   visitor.Same(host_time_);
+  visitor.Same(rank_.interpreter.holder);
+  visitor.Same(rank_.interpreter.waiting != nullptr);
   if (device_) {
     device_->Visit(visitor, host_begin_);
     visitor.Time(copy_.begin);

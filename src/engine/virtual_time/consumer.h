@@ -64,6 +64,7 @@ class Consumer final : public Actor {
   bool MakeRoom();
   bool Copy();
   bool Launch();
+  bool SharesInterpreter() const;
   bool Submit();
   base::Duration OnOneThread() const;
   bool ReadBack();

@@ -31,10 +31,15 @@ bool Consumer::Copy() {
 }
 
 bool Consumer::Launch() {
-  account_.Enter(State::kHost, run_.now);
-  host_begin_ = run_.now;
   host_time_ = run_.pipeline.host.step;
   if (device_) host_time_ += device_->LaunchTime();
+  phase_ = Phase::kLaunch;
+  if (SharesInterpreter() && !run_.TakeInterpreter(rank_, *this)) {
+    account_.Enter(State::kStarved, run_.now);  // the loader's pin thread keeps it
+    return false;
+  }
+  account_.Enter(State::kHost, run_.now);
+  host_begin_ = run_.now;
   phase_ = Phase::kSubmit;
   if (run_.Begin(*this, Wait::For({.each = host_time_}))) return false;
   return Submit();
@@ -48,7 +53,13 @@ Duration Consumer::OnOneThread() const {
   return step.one_thread->At(batch_.samples);
 }
 
+/// With the pin thread, which opens the batches of worker processes.
+bool Consumer::SharesInterpreter() const {
+  return pin_ != nullptr && run_.pipeline.hand_over.processes && host_time_ > Duration::zero();
+}
+
 bool Consumer::Submit() {
+  run_.FreeInterpreter(rank_, *this);
   const bool reads_back = ReadsBack(run_.experiment.training, steps_);
   const Phase after = run_.barrier ? Phase::kMeet : Phase::kEndStep;
   const Phase next = reads_back ? Phase::kReadBack : after;

@@ -40,15 +40,21 @@ bool PinThread::Take() {
   return !opens || !run_.WaitForLock(rank_, batch_, *this);
 }
 
-// False: it works.
+// False: it works, or waits for the trainer's interpreter.
 bool PinThread::Open() {
   rank_.opens_of = -1;
+  if (!run_.TakeInterpreter(rank_, *this)) {
+    account_.Enter(State::kBlockedOnConsumer, run_.now);
+    return false;
+  }
+  if (account_.state() != State::kReceive) account_.Enter(State::kReceive, run_.now);
   phase_ = Phase::kOpened;
   return !run_.Begin(*this, Wait::For(run_.ReceiveWork(rank_, batch_)));
 }
 
 // False: it works.
 bool PinThread::Pin() {
+  run_.FreeInterpreter(rank_, *this);
   phase_ = Phase::kPinning;
   account_.Enter(State::kPin, run_.now);
   return !run_.Begin(*this, Wait::For(run_.PinWork(batch_.samples)));

@@ -55,6 +55,12 @@ struct Rank {
   std::vector<bool> holds_lock;
   int opens_of = -1;  ///< the worker whose lock is waited for; -1: none
   int opener = -1;    ///< the actor that waits
+  /// The lock of the trainer's own interpreter, beside worker processes: its pin thread needs it to open a batch, its
+  /// training loop to launch a step.
+  struct Interpreter {
+    int holder = -1;  ///< the actor; -1: none
+    Actor* waiting = nullptr;
+  } interpreter;
   std::optional<Channel> queue;   ///< behind the workers, if there are any
   std::optional<Channel> pinned;  ///< behind the pin thread, if there is one
 

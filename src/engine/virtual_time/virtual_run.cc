@@ -268,6 +268,25 @@ void VirtualRun::SetHoldsLock(Rank& rank, int worker, bool holds) {
   events.Delay(rank.opener, now.time_since_epoch().count() - events.TimeOf(rank.opener));
 }
 
+bool VirtualRun::TakeInterpreter(Rank& rank, Actor& taker) {
+  Rank::Interpreter& interpreter = rank.interpreter;
+  if (interpreter.holder == taker.id()) return true;
+  if (interpreter.holder < 0) {
+    interpreter.holder = taker.id();
+    return true;
+  }
+  interpreter.waiting = &taker;
+  return false;
+}
+
+void VirtualRun::FreeInterpreter(Rank& rank, const Actor& holder) {
+  Rank::Interpreter& interpreter = rank.interpreter;
+  if (interpreter.holder != holder.id()) return;
+  Actor* const next = std::exchange(interpreter.waiting, nullptr);
+  interpreter.holder = next != nullptr ? next->id() : -1;
+  if (next != nullptr) Wake(*next);
+}
+
 Work VirtualRun::PinWork(std::int64_t samples) const {
   return {.each = pipeline.pin.Time(sample_bytes * samples),
           .bytes_per_s = pipeline.pin.memory_bytes_per_s()};

@@ -80,6 +80,10 @@ struct VirtualRun {
   bool WaitForLock(Rank& rank, const MadeBatch& batch, const Actor& taker);
   /// Call when a worker takes its interpreter's lock, or gives it up.
   void SetHoldsLock(Rank& rank, int worker, bool holds);
+  /// False: the trainer's other thread has its interpreter's lock; the taker is woken up with it.
+  bool TakeInterpreter(Rank& rank, Actor& taker);
+  /// Does nothing if `holder` does not hold it.
+  void FreeInterpreter(Rank& rank, const Actor& holder);
   Work PinWork(std::int64_t samples) const;
   /// What was used so far. With cores_suffice a task is counted when it begins.
   ResourceCounters Counters() const;

@@ -66,6 +66,21 @@ TEST(EmulatedProcesses, ReceiveInThePinThreadWhereThereIsOne) {
   EXPECT_EQ(TotalIn(trace, Role::kConsumer, State::kReceive), 0ns);
 }
 
+TEST(EmulatedProcesses, TakeTurnsWithTheTrainersLaunchesInThePinThread) {
+  auto experiment = TwoProcesses();
+  experiment.loader.pin_memory = true;
+  experiment.loader.receive = Fixed(3ms);
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.step.launch = 3ms;
+  const base::SystemClock clock;
+  const auto trainer = MakeEmulatedTrainer(experiment, pipeline, clock);
+  const auto trace = RunWith(experiment, *trainer);
+  EXPECT_EQ(trace.steps, kBatches);
+  ExpectEach(trace, Role::kPin, State::kReceive, 3ms);
+  // Neither is done while the other is: no less than both together.
+  EXPECT_GE(trace.progress.back().at - trace.begin, kBatches * (3ms + 3ms) * 9 / 10);
+}
+
 TEST(EmulatedProcesses, HandNothingOverWithoutWorkers) {
   auto experiment = TwoProcesses();
   experiment.loader.workers = 0;

@@ -86,6 +86,26 @@ TEST(Processes, APinThreadReceivesInPlaceOfTheTrainer) {
   EXPECT_GE(TotalIn(trace, Role::kPin, State::kReceive), 401 * 2ms);
 }
 
+TEST(Processes, APinThreadAndTheTrainersLaunchesTakeTurns) {
+  // One interpreter: X = 1 / max(receive + launch, step)
+  auto experiment = Processes(4, 1ms, 100us, 2ms, 1ms, 401);
+  experiment.loader.pin_memory = true;
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.step.launch = 3ms;
+  const trace::RunTrace trace = Predict(experiment, pipeline);
+  EXPECT_EQ(LateStep(trace), 2ms + 3ms);
+  EXPECT_GE(TotalIn(trace, Role::kPin, State::kReceive), 401 * 2ms);
+  EXPECT_LE(TotalIn(trace, Role::kPin, State::kReceive), 410 * 2ms) << "waiting for it is no receiving";
+  pipeline.step = pipeline.step.Scaled(8);
+  EXPECT_EQ(LateStep(Predict(experiment, pipeline)), 8ms);
+  // Threads as workers have no interpreter.
+  experiment.loader.kind = spec::LoaderKind::kThread;
+  experiment.loader.send = experiment.loader.receive = std::nullopt;
+  pipeline = cost::Stated(experiment);
+  pipeline.step.launch = 3ms;
+  EXPECT_EQ(LateStep(Predict(experiment, pipeline)), 3ms);
+}
+
 TEST(Processes, CoresAreSharedBetweenSendingAndReceiving) {
   // X = cores / (s + send + receive)
   auto experiment = Processes(4, 6ms, 2ms, 2ms, 1ms, 2001);
