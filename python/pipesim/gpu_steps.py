@@ -41,6 +41,7 @@ class GpuSteps:
         self.events: list[Any] = []
 
     def begin(self, behind_sleep: bool = False) -> None:
+        behind_sleep = behind_sleep and hasattr(torch.cuda, "_sleep")
         self.events = [torch.cuda.Event(enable_timing=True) for _ in range(3)] if behind_sleep else []
         if behind_sleep and self.cycles_per_s == 0.0:
             self.measure_cycles()
@@ -76,6 +77,10 @@ class GpuSteps:
 
     def call(self) -> float:
         return typical(self.calls)
+
+    def rest(self) -> float:
+        """Seconds that the GPU is busy after the call."""
+        return typical(self.wholes) - self.call()
 
     def waits(self) -> bool:
         """The step reads a result back: it returns when the GPU is done with it."""

@@ -155,7 +155,7 @@ def longer_step(step: StepTimes | None, costs: Costs, pinned: bool) -> tuple[flo
     """What a step on a batch from a worker takes beyond the step itself, and why."""
     if step is None:
         return 0.0, ""
-    # With a GPU the pin thread touches a pinned batch first, and the step has another one; trials do without the thread.
+    # With a GPU the pin thread touches a pinned batch first, and the step has another one. Trials do without it.
     if step.beside_workers is None or (pinned and step.call is not None):
         # A step reads the batch, whose pages the trainer's process has not mapped yet.
         return costs.touch, f"{duration(costs.touch)} of it for its first touch"

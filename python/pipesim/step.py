@@ -48,8 +48,8 @@ class StepTimes:
 
     @property
     def launch(self) -> float:
-        """Of the call, what it takes to launch the GPU's work. Unknown, and taken for 0, where it waits for the GPU, which
-        computes for most of it."""
+        """Of the call, what it takes to launch the GPU's work. Unknown, and taken for 0, where it waits for the GPU,
+        which computes for most of it."""
         limits = self.call is not None and self.points[-1][1] >= LAUNCHES_LIMIT * self.call
         return 0.0 if self.waits and limits else self.call
 
@@ -57,7 +57,8 @@ class StepTimes:
         """`copy_s`: of the batch, where the GPU's own time is without it."""
         samples, period = self.points[-1]
         own = gpu.of_the_gpu()
-        busy = period if own is None else min(period, own + copy_s)
+        # The GPU is busy from the call's end on; a step on streams of its own does not wait for the sleep.
+        busy = period if own is None else min(period, max(own + copy_s, gpu.rest()))
         self.call, self.waits = gpu.call(), gpu.waits()
         if busy < LAUNCHES_LIMIT * period:
             self.points = [(samples, busy)]  # smaller batches launch as many kernels

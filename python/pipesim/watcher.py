@@ -5,8 +5,9 @@
 
 It notes when a batch was asked for, when it came and when the next was asked for: a microsecond a batch.
 With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
-ceiling that no loader can beat; and on one thread, where the CPU trains on several, or step by step, where a GPU trains. At the end of the first
-epoch it records the loader (pipesim.record), asks the program, and prints a report; later epochs pass through.
+ceiling that no loader can beat; and on one thread, where the CPU trains on several, or step by step, where a GPU
+trains. At the end of the first epoch it records the loader (pipesim.record), asks the program, and prints a
+report; later epochs pass through.
 """
 
 from __future__ import annotations

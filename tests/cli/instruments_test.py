@@ -277,6 +277,12 @@ def check_watched(wrong):
     rows = {"description": list(pytorch_rows.rows_of(measured, "description"))}
     if "| fit.burn_1ms | 100.0 % |" not in pytorch_table.document(measured, rows):
         wrong.append(pytorch_table.document(measured, rows))
+    on_gpu = {"context": {**measured["context"], "gpu": "G1"},
+              "programs": {"gpu.words": {"rates": rates, "predicted": {"recording": {"1": {"samples_per_s": 180}}}}}}
+    rows = {"recording": list(pytorch_rows.rows_of(on_gpu, "recording"))}
+    text = pytorch_table.document(on_gpu, rows)
+    if "| gpu.words | 20.0 % |" not in text or "| a recording, on a GPU | 1 | 1 | 20.0 % |" not in text or "(G1," not in text:
+        wrong.append(text)
 
 
 def check_descriptions(wrong):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How the recorder times a step on a GPU: what it makes of the times, and on a GPU the times themselves. Exit code 77: no
-PyTorch here."""
+"""How the recorder times a step on a GPU: what it makes of the times, and on a GPU the times themselves. Exit code
+77: no PyTorch here."""
 
 import sys
 import time
@@ -48,9 +48,14 @@ class WhatItMakesOfTheTimes(unittest.TestCase):
         self.assertNotIn("sync_every", text_of(times))
 
     def test_launches_that_take_longer_than_what_they_launch(self):
-        times = step_times([(8, 0.0011), (16, 0.0011)], gpu_steps([0.001] * 4, [0.0011] * 4, [0.0002] * 4), copy_s=0.0001)
+        times = step_times([(8, 0.0011), (16, 0.0011)], gpu_steps([0.001] * 4, [0.0011] * 4, [0.0002] * 4),
+                           copy_s=0.0001)
         self.assertEqual(times.points, [(16, 0.0002 + 0.0001)])
         self.assertIn("{base: 300us, per_sample: 0, launch: 1ms, with_copies: true}", text_of(times))
+
+    def test_a_step_on_a_stream_of_its_own(self):
+        times = step_times([(16, 0.010)], gpu_steps([0.002] * 4, [0.010] * 4, [0.0001] * 4))
+        self.assertAlmostEqual(times.points[-1][1], 0.008)
 
     def test_a_step_that_reads_its_loss_back(self):
         launches = step_times([(16, 0.0011)], gpu_steps([0.0011] * 4, [0.0011] * 4, [0.0002] * 4, waited=4))
