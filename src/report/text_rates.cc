@@ -202,7 +202,8 @@ std::string CountText(const std::string& text) {
 void AddAssumed(const Sheet& sheet) {
   std::vector<std::string> assumed;
   std::string samples, bytes;
-  const bool step_is_stated = !Setting(sheet.document, "device.emulated.base").empty();
+  const bool step_is_stated = !Setting(sheet.document, "device.emulated.base").empty() ||
+                              !Setting(sheet.document, "device.step.base").empty();
   const bool reads = Setting(sheet.document, "storage.kind") != "none";
   for (const auto& [path, setting] : sheet.document.At("experiment").Members()) {
     if (setting.At("origin").Text() != "model") continue;

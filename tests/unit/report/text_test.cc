@@ -70,6 +70,11 @@ TEST(Text, APrecisionThatNobodyChoseIsAssumed) {
   };
   EXPECT_THAT(with(spec::Origin::kDefault), HasSubstr("ram, fp32."));
   EXPECT_THAT(with(spec::Origin::kFlag), Not(HasSubstr("fp32")));
+  // A recorded step has none.
+  report::RunReport run = ComputeBound();
+  run.experiment.settings["model.precision"] = {"fp32", spec::Origin::kDefault};
+  run.experiment.settings["device.step.base"] = {"1ms", spec::Origin::kFile};
+  EXPECT_THAT(ToText(ToJson(run), {}), Not(HasSubstr("fp32")));
 }
 
 /// Large figures have other signs: "+965 ×".
