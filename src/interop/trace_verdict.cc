@@ -46,14 +46,20 @@ Cause Loading(const TraceSummary& t, double waited_s) {
   return cause;
 }
 
+/// The host waits for the device in every step.
+bool ReadsBack(const TraceSummary& t) { return t.host_syncs >= t.steps; }
+
+/// The host's own time.
+double OwnSeconds(const TraceSummary& t) { return std::max(0.0, t.wall_s - t.sync_s - t.loader_s); }
+
 /// The host starts kernels too late. If it also waits for the device, and has less work of its own
 /// than the device, it would run ahead without those waits.
 Cause Launching(const TraceSummary& t) {
   const double gaps_s = t.idle_s - t.starved_s;
-  const double own_s = std::max(0.0, t.wall_s - t.sync_s - t.loader_s);
+  const double own_s = OwnSeconds(t);
   const double without_s = std::max(own_s, t.busy_s);
   const double gain = without_s > 0 ? t.wall_s / without_s - 1 : 0;
-  const bool reads = t.host_syncs >= t.steps && gain >= kGainThatCounts && own_s < t.busy_s;
+  const bool reads = ReadsBack(t) && gain >= kGainThatCounts && own_s < t.busy_s;
   if (reads)
     return {Verdict::kSyncBound, gaps_s, std::min(gain, GainOf(gaps_s, t.wall_s)),
             "the host waits for the device in every step, which then waits for the host"};
@@ -119,6 +125,24 @@ std::string PrepareText(const TraceSummary& t, const TraceVerdict& v) {
   return "{kind: wait, cost: " + DurationText(t.wall_s / steps) + "}";
 }
 
+/// Where the host waits for the device in every step, its work while the device idles comes before the launches that
+/// the device overlaps. Else it runs ahead as far as its own time allows.
+std::string GpuText(const TraceSummary& t) {
+  const auto steps = static_cast<double>(t.steps);
+  const double own_s = OwnSeconds(t);
+  const double before_s = ReadsBack(t) ? std::min(own_s, t.idle_s - t.starved_s) : 0;
+  std::string text = ReadsBack(t) ? "model: {sync_every: 1}\n" : "";
+  text += "device:\n  name: \"cuda:0\"\n  step: {base: " + DurationText((t.busy_s + t.copying_s) / steps);
+  if (before_s > 0) text += ", host: " + DurationText(before_s / steps);
+  return text + ", launch: " + DurationText((own_s - before_s) / steps) + ", with_copies: true}\n";
+}
+
+std::string DeviceText(const TraceSummary& t) {
+  if (t.kernels > 0) return GpuText(t);
+  const double step_s = std::max(0.0, t.wall_s - t.loader_s) / static_cast<double>(t.steps);
+  return "device: {emulated: {base: " + DurationText(step_s) + "}}\n";
+}
+
 }  // namespace
 
 bool LoadsItself(const TraceSummary& trace) { return trace.loader.starts_with("_SingleProcess"); }
@@ -148,8 +172,6 @@ std::string ExperimentText(const TraceSummary& trace, const TraceVerdict& verdic
   for (const std::string& line : Lines(trace, verdict, source)) text += "# " + line + "\n";
   const bool turns = LoadsItself(trace);
   const bool starved = turns || verdict.verdict == Verdict::kInconclusive;
-  const double step_s = std::max(0.0, trace.wall_s - (trace.kernels > 0 ? trace.starved_s : trace.loader_s)) /
-                        static_cast<double>(trace.steps);
   text +=
       "# not in the trace: the batch size (one sample stands for a batch), storage and CPU work of "
       "loading\n";
@@ -161,7 +183,7 @@ std::string ExperimentText(const TraceSummary& trace, const TraceVerdict& verdic
   text += "dataset: {samples: 100000, sample_bytes: 1B, shape: [1], dtype: uint8}\n";
   text += "storage: none\nprepare: " + PrepareText(trace, verdict) + "\n";
   text += fmt::format("loader: {{workers: {}, batch_size: 1}}\n", turns ? 0 : 1);
-  text += "device: {emulated: {base: " + DurationText(step_s) + "}}\n";
+  text += DeviceText(trace);
   return text;
 }
 

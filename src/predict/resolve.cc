@@ -364,6 +364,7 @@ void Lookup::FindGpuStep() {
     step.cost = MeasuredStep();
     cost::SetGpu(basis_.profile, asked_, device, out_.pipeline);
     // Of a program that is not the profile's.
+    out_.pipeline.host.step = asked_.device.step->host.value_or(Duration::zero());
     step.launch = asked_.device.step->launch.value_or(Duration::zero());
     step.gap = {};
     if (asked_.device.step->with_copies) out_.pipeline.transfer = {};

@@ -53,6 +53,9 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
       "predict: times as long as the step takes on one thread of the CPU"},
      [](const Experiment& e) { return NumberText(*e.device.step->one_thread); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->one_thread; }},
+    {{"device.step.host", "duration", "0", "predict: of a GPU, the host's work before it launches the step"},
+     [](const Experiment& e) { return ToText(*e.device.step->host); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->host; }},
     {{"device.step.launch", "duration", "0", "predict: of a GPU, the host's time to launch the step"},
      [](const Experiment& e) { return ToText(*e.device.step->launch); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch; }},
@@ -159,10 +162,11 @@ void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
   reader.Drawn("per_sample", step.per_sample);
   if (int threads = 0; reader.Count("threads", threads, 1, 4096)) step.threads = threads;
   if (double times = 0; reader.Number("one_thread", times, 1e-6, 1e6)) step.one_thread = times;
+  if (Duration host{}; reader.Time("host", host)) step.host = host;
   if (Duration launch{}; reader.Time("launch", launch)) step.launch = launch;
   reader.Flag("with_copies", step.with_copies);
   reader.Finish();
-  for (const std::string_view key : {"launch", "with_copies"}) {
+  for (const std::string_view key : {"host", "launch", "with_copies"}) {
     if (out.kind == DeviceKind::kCpu && reader.Has(key))
       reading.Problem(reader.Peek(key)->place,
                       reader.PathOf(key) + " has no effect on a CPU, which launches and copies nothing",

@@ -210,8 +210,9 @@ struct StepCost {
   std::optional<int> threads;        ///< that it was measured on
   std::optional<double> one_thread;  ///< times as long on one of them
   // On a GPU:
-  std::optional<Duration> launch;  ///< the host's time to launch it; absent: none
-  bool with_copies = false;        ///< both include copying the batch to the GPU
+  std::optional<Duration> host;    ///< the host's work before it launches the step; absent: none
+  std::optional<Duration> launch;  ///< the host's time to launch it, while it computes; absent: none
+  bool with_copies = false;        ///< these include copying the batch to the GPU
   bool operator==(const StepCost&) const = default;
 };
 struct Device {

@@ -189,6 +189,35 @@ TEST(ImportTrace, GivesTheVerdictOnTracesThatPyTorchRecorded) {
               HasSubstr("# verdict: compute-bound: training on the CPU"));
 }
 
+/// 0: no such row.
+double GainOf(const json& report, const std::string& change) {
+  for (const json& row : report["diagnosis"]["what_if"])
+    if (row["change"] == change) return row["gain"].get<double>();
+  return 0;
+}
+
+TEST(ImportTrace, ItsExperimentTellsLaunchingWaitingAndComputingOnAGpuApart) {
+  struct Case {
+    std::string name, verdict;
+    double step_s, without_sync;
+  };
+  const std::string file = TestFolder() / "e.yaml";
+  for (const Case& c : {Case{"launch_bound", "launch-bound", 9.59e-3, 0},
+                        Case{"compute_bound", "compute-bound", 18.6e-3, 0},
+                        // The verdict is the largest gain's, which free computing has; the trace promises +13 %.
+                        Case{"synced", "compute-bound", 5.96e-3, 0.13}}) {
+    const std::string trace = PIPESIM_SOURCE_DIR "/tests/pytorch/data/" + c.name + "_cuda.json.gz";
+    ASSERT_EQ(RunPipesim({"import", trace, "--out", file}).exit_code, 0) << c.name;
+    const CommandResult result = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json predicted = json::parse(result.out);
+    EXPECT_EQ(predicted["diagnosis"]["bottleneck"], c.verdict) << c.name;
+    EXPECT_NEAR(1 / predicted["result"]["steps_per_s"].get<double>(), c.step_s, 0.05 * c.step_s) << c.name;
+    EXPECT_NEAR(GainOf(predicted, "no sync"), c.without_sync, 0.02) << c.name;
+    std::filesystem::remove(file);
+  }
+}
+
 TEST(ImportTrace, OneThatIsNoJsonSaysWhere) {
   const std::string trace = TestFolder() / "t.json";
   std::ofstream(trace) << "what?";

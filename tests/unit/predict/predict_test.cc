@@ -134,6 +134,8 @@ TEST(Prediction, AMeasuredStepOfAGpuTakesTheHostsTimeToLaunchIt) {
   EXPECT_THAT(rate(", launch: 5ms, with_copies: true"), near(8.2e-3)) << "launching limits";
   EXPECT_THAT(rate(", launch: 3ms, with_copies: true", ", sync_every: 1"), near(7.2e-3)) << "the host waits, too";
   EXPECT_GT(64 / rate(", launch: 3ms"), 6.35e-3) << "and copies";
+  EXPECT_THAT(rate(", host: 1ms, launch: 3ms, with_copies: true", ", sync_every: 1"), near(8.2e-3))
+      << "what comes before the launch is no time of the GPU";
 }
 
 constexpr const char* kProcesses =
