@@ -88,5 +88,5 @@ class GpuSteps:
         return returns_late and 2 * self.waited > len(self.behind)
 
     def of_the_gpu(self) -> float | None:
-        """Seconds of the GPU alone; None where it was not timed, or waited for the host in the middle."""
+        """Seconds of the GPU alone; None where that was not timed."""
         return typical(self.behind) if self.behind else None

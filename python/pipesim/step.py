@@ -48,13 +48,13 @@ class StepTimes:
 
     @property
     def launch(self) -> float:
-        """Of the call, what it takes to launch the GPU's work. Unknown, and taken for 0, where it waits for the GPU,
+        """Of a GPU's call, what it takes to launch the work. Unknown, and taken for 0, where it waits for the GPU,
         which computes for most of it."""
-        limits = self.call is not None and self.points[-1][1] >= LAUNCHES_LIMIT * self.call
-        return 0.0 if self.waits and limits else self.call
+        computes = self.points[-1][1] >= LAUNCHES_LIMIT * self.call
+        return 0.0 if self.waits and computes else self.call
 
-    def on_gpu(self, gpu: GpuSteps, copy_s: float = 0.0) -> None:
-        """`copy_s`: of the batch, where the GPU's own time is without it."""
+    def tell_apart(self, gpu: GpuSteps, copy_s: float = 0.0) -> None:
+        """Launching and computing. `copy_s`: of the batch, where the GPU's own time is without it."""
         samples, period = self.points[-1]
         own = gpu.of_the_gpu()
         # The GPU is busy from the call's end on; a step on streams of its own does not wait for the sleep.
@@ -76,23 +76,31 @@ def threads_set(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def _repeat(call: Callable[[], None], seconds: float) -> None:
+    begin, calls = time.perf_counter(), 0
+    while calls < MOST_CALLS and (calls < LEAST_CALLS or time.perf_counter() - begin < seconds):
+        call()
+        calls += 1
+
+
 def _time(step: Callable[[Any], Any], batch: Any) -> float:
     """Seconds of one step. On the CPU each gets a copy of the batch, new memory as in a loop over a loader; on a
     GPU a block of steps shares one synchronization, as in training."""
     for _ in range(WARM_UP_CALLS):
         step(batch)
     synchronize()
-    on_cpu, given = device_in_use() == "cpu", batch
-    begin, calls, times = time.perf_counter(), 0, []
-    while calls < MOST_CALLS and (calls < LEAST_CALLS or time.perf_counter() - begin < BLOCK_S):
-        if on_cpu:
-            given = mapped(batch, torch.clone)
+    on_cpu, times = device_in_use() == "cpu", []
+
+    def timed() -> None:
+        given = mapped(batch, torch.clone) if on_cpu else batch
         at = time.perf_counter()
         step(given)
         times.append(time.perf_counter() - at)
-        calls += 1
+
+    begin = time.perf_counter()
+    _repeat(timed, BLOCK_S)
     synchronize()
-    return typical(times) if on_cpu else (time.perf_counter() - begin) / calls
+    return typical(times) if on_cpu else (time.perf_counter() - begin) / len(times)
 
 
 def _copies(batch: Any, device: str) -> tuple[float, float]:
@@ -125,13 +133,6 @@ def holds_a_core(cpu_s: float, wall_s: float) -> bool:
     return cpu_s >= LEAST_CORE_SHARE * wall_s
 
 
-def _calls(count_s: float, call: Callable[[], None]) -> None:
-    begin, calls = time.perf_counter(), 0
-    while calls < LEAST_CALLS or (calls < MOST_CALLS and time.perf_counter() - begin < count_s):
-        call()
-        calls += 1
-
-
 def _time_on_gpu(step: Callable[[Any], Any], batch: Any, device: str) -> GpuSteps:
     """Also behind a sleep of the GPU, on a batch that is there already: a copy would wait for the sleep's end."""
     gpu = GpuSteps()
@@ -141,10 +142,10 @@ def _time_on_gpu(step: Callable[[Any], Any], batch: Any, device: str) -> GpuStep
         step(given)
         gpu.end()
 
-    _calls(BLOCK_S / 2, lambda: timed(batch, False))
+    _repeat(lambda: timed(batch, False), BLOCK_S / 2)
     try:
         there = mapped(batch, lambda tensor: tensor.to(device))
-        _calls(BLOCK_S / 2, lambda: timed(there, True))
+        _repeat(lambda: timed(there, True), BLOCK_S / 2)
     except Exception:  # noqa: BLE001 - a step may want its batch on the host
         gpu.behind.clear()
     return gpu
@@ -190,5 +191,5 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool
         if device.startswith("cuda"):
             times.copy_s = _copies(batch, device) if bytes_of(batch) else None
             copy_s = times.copy_s[1 if pinned else 0] if times.copy_s else 0.0
-            times.on_gpu(_time_on_gpu(step, batch, device), copy_s)
+            times.tell_apart(_time_on_gpu(step, batch, device), copy_s)
     return times

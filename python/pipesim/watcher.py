@@ -301,23 +301,24 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
     totals = watched.cached if watched.cached.steps > 0 else watched.as_it_is
     seconds = totals.step_s / totals.steps
     stepping_s = watched.wall_s * (1 - watched.as_it_is.waiting_s / watched.as_it_is.wall_s)
-    device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
     if on_gpu():
         device = f"cuda:{torch.cuda.current_device()}"
+    else:
+        device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
     count = max(1, round(samples))
     one = watched.one_thread
     on_one = one.step_s / one.steps if device == "cpu" and one.steps > 0 else None
     times = StepTimes(device, threads, [(count, seconds)], on_one, None)
+    shows_workers = device == "cpu" and threads == 1
     if on_gpu():
         if watched.gpu is not None and watched.gpu.calls:
-            times.on_gpu(watched.gpu)
+            times.tell_apart(watched.gpu)
         else:
             times.call = seconds  # not told apart: the loop waits while the GPU computes
+        # A step that finds the GPU at work waits for it, too.
         waiting_s = watched.as_it_is.waiting_s / watched.as_it_is.steps
-        found_idle = times.waits or waiting_s >= times.points[-1][1] - times.call
-        if workers > 0 and found_idle:
-            times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
-    if device == "cpu" and threads == 1 and workers > 0:
+        shows_workers = times.waits or waiting_s >= times.points[-1][1] - times.call
+    if workers > 0 and shows_workers:
         times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
     return times
 

@@ -8,6 +8,7 @@
 
 #include "support/command.h"
 #include "support/schema.h"
+#include "what_if_row.h"
 
 namespace pipesim::support {
 namespace {
@@ -189,13 +190,6 @@ TEST(ImportTrace, GivesTheVerdictOnTracesThatPyTorchRecorded) {
               HasSubstr("# verdict: compute-bound: training on the CPU"));
 }
 
-/// 0: no such row.
-double GainOf(const json& report, const std::string& change) {
-  for (const json& row : report["diagnosis"]["what_if"])
-    if (row["change"] == change) return row["gain"].get<double>();
-  return 0;
-}
-
 TEST(ImportTrace, ItsExperimentTellsLaunchingWaitingAndComputingOnAGpuApart) {
   struct Case {
     std::string name, verdict;
@@ -213,7 +207,8 @@ TEST(ImportTrace, ItsExperimentTellsLaunchingWaitingAndComputingOnAGpuApart) {
     const json predicted = json::parse(result.out);
     EXPECT_EQ(predicted["diagnosis"]["bottleneck"], c.verdict) << c.name;
     EXPECT_NEAR(1 / predicted["result"]["steps_per_s"].get<double>(), c.step_s, 0.05 * c.step_s) << c.name;
-    EXPECT_NEAR(GainOf(predicted, "no sync"), c.without_sync, 0.02) << c.name;
+    const json row = tests::RowOf(predicted, "no sync");
+    EXPECT_NEAR(row.is_null() ? 0 : row["gain"].get<double>(), c.without_sync, 0.02) << c.name;
     std::filesystem::remove(file);
   }
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/command.h"
+#include "what_if_row.h"
 
 namespace pipesim {
 namespace {
@@ -15,6 +16,7 @@ using nlohmann::json;
 using support::CommandResult;
 using support::RunPipesim;
 using testing::HasSubstr;
+using tests::RowOf;
 
 /// 2 workers that wait 8 x 1 ms for a batch, against steps of 1 ms: 4 ms a step.
 std::vector<std::string> Starved(std::vector<std::string> more) {
@@ -35,13 +37,6 @@ std::vector<std::string> Starved(std::vector<std::string> more) {
                                     "json=-"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
-}
-
-/// The row of this change; null: there is none.
-json RowOf(const json& report, const std::string& change) {
-  for (const json& row : report["diagnosis"]["what_if"])
-    if (row["change"] == change) return row;
-  return nullptr;
 }
 
 TEST(VerdictTried, StandsBesideThePredictions) {

@@ -16,6 +16,7 @@
 
 #include "support/cgroup.h"
 #include "support/command.h"
+#include "support/sanitized.h"
 #include "support/test_folder.h"
 
 namespace pipesim {
@@ -171,15 +172,13 @@ TEST(RunProcess, CtrlCAtAnyMomentEndsIt) {
   EXPECT_EQ(RunPipesim(words).exit_code, 0);
   const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
   int reports = 0;
-  // A sanitizer beside other tests on a slow machine has time for fewer.
-  const auto enough = begin + 150s;
-  for (int round = 0; round < 10 || (round < 50 && std::chrono::steady_clock::now() < enough); ++round) {
+  for (int round = 0; round < 50; ++round) {
     // Half of them in the first fifth, during start-up; a third of the others after the run has ended.
     const auto most = round % 2 == 0 ? whole / 5 : whole * 3 / 2;
     const std::chrono::microseconds after(random() % static_cast<unsigned>(most.count() + 1));
     CommandOptions options;
-    // Far beyond what the report of a run of few steps takes: 15 s under the thread sanitizer, beside other tests.
-    options.limit = 90s;
+    // The report of a run of few steps predicts for a second and a half: 15 s and more under the thread sanitizer.
+    options.limit = support::kSanitized ? 90s : 20s;
     options.while_running = [after](int pid) {
       std::this_thread::sleep_for(after);
       kill(pid, SIGINT);

@@ -29,14 +29,15 @@ try:
 except ImportError as error:
     sys.exit(print(f"{sys.executable} has no PyTorch: {error}", file=sys.stderr) or 77)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
+from pipesim.gpu import FewBehind  # noqa: E402
 from window import Window  # noqa: E402
 
 FIRST_BATCHES = 3
 CACHED_BATCHES = 4
 WARM_UP_STEPS = 3
-MOST_STEPS_BEHIND = 4
 
 
 def samples_of(loader, batch):
@@ -52,25 +53,9 @@ def step_of(program):
     return program.step() if hasattr(program, "step") else None
 
 
-class Gpu:
-    """Works behind a loop that reads nothing back, here by at most a few steps, so that a rate is also that of the
-    GPU. Without a GPU it does nothing."""
-
-    def __init__(self):
-        self.ends = []
-
-    def step_done(self):
-        if not torch.cuda.is_initialized():
-            return
-        self.ends.append(torch.cuda.Event())
-        self.ends[-1].record()
-        if len(self.ends) > MOST_STEPS_BEHIND:
-            self.ends.pop(0).synchronize()
-
-
 def fill(window, loader, step):
     """Iterates until the window is complete; returns the time of the first iter() and that of the first batch."""
-    gpu, begun = Gpu(), time.perf_counter()
+    gpu, begun = FewBehind(), time.perf_counter()
     started = first = None
     while True:
         iterator = iter(loader)
@@ -106,7 +91,7 @@ def replay(task):
     step, kept = program.step(), list(itertools.islice(program.loader(task["workers"]), CACHED_BATCHES))
     for batch in kept[:WARM_UP_STEPS]:
         step(batch)
-    gpu, begun, steps = Gpu(), time.perf_counter(), 0
+    gpu, begun, steps = FewBehind(), time.perf_counter(), 0
     while (elapsed := time.perf_counter() - begun) < task["seconds"]:
         step(kept[steps % len(kept)])
         gpu.step_done()

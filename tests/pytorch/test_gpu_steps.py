@@ -32,7 +32,7 @@ def gpu_steps(calls, wholes, behind, waited=0):
 
 def step_times(points, steps, copy_s=0.0):
     times = StepTimes("cuda:0", 1, points, None, None)
-    times.on_gpu(steps, copy_s)
+    times.tell_apart(steps, copy_s)
     return times
 
 
