@@ -56,12 +56,19 @@ bool IsKnown(double gain, const measure::Interval& range, double share) {
   return (range.high - range.low) / 2 <= share * std::max(1.0, 1 + gain);
 }
 
-/// The setting was promised `predicted` and gained nothing when tried: for certain, or a promise no larger
-/// than what a model may miss, of a probe that was not far wider than that or that lost far more.
+/// The measured gain is known as well as a promise has to be, or rules the predicted one out.
+bool Replaces(double gain, const measure::Interval& range, double predicted, const Thresholds& thresholds) {
+  return IsKnown(gain, range, thresholds.model_error) || predicted < range.low || predicted > range.high;
+}
+
+/// The setting was promised `predicted` and gained nothing when tried: for certain, or known well enough to stand instead of
+/// the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or lost
+/// far more.
 bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
-  if (tried == nullptr || tried->gain >= thresholds.tried_in_vain || predicted > thresholds.model_error)
-    return false;
+  if (tried == nullptr || tried->gain >= thresholds.tried_in_vain) return false;
+  if (Replaces(tried->gain, tried->gain_interval, predicted, thresholds)) return true;
+  if (predicted > thresholds.model_error) return false;
   const double far = 2 * thresholds.model_error;
   return tried->gain < -far || IsKnown(tried->gain, tried->gain_interval, far);
 }
@@ -198,12 +205,6 @@ bool Contradicts(const Tried& tried, double predicted, const Thresholds& thresho
   return predicted < range.low - margin(range.low) || predicted > range.high + margin(range.high);
 }
 
-/// The measured gain is known as well as a promise has to be, or rules the predicted one out.
-bool Replaces(const TriedGain& tried, double predicted, const Thresholds& thresholds) {
-  const measure::Interval& range = tried.gain_interval;
-  return IsKnown(tried.gain, range, thresholds.model_error) || predicted < range.low || predicted > range.high;
-}
-
 void AddContradiction(const Tried& tried, std::string_view what, double predicted,
                       const Question& q, Doubt& doubt) {
   if (!Contradicts(tried, predicted, q.thresholds)) return;
@@ -270,12 +271,14 @@ void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt
   };
   check(ProbeKind::kFreeData, "free data");
   check(ProbeKind::kFreeCompute, "free compute");
-  if (!decision.setting) return;
-  const std::string& change = decision.setting->setting.text;
+  const auto& promised = decision.setting ? decision.setting : decision.withdrawn;
+  if (!promised) return;
+  const std::string& change = promised->setting.text;
   const Tried* tried = FindProbe(q, ProbeKind::kSetting, change);
   // More than was promised is no broken promise.
-  if (tried == nullptr || tried->gain >= decision.gain) return;
-  AddContradiction(*tried, change, decision.gain, q, doubt);
+  if (tried == nullptr || tried->gain >= promised->gain) return;
+  AddContradiction(*tried, change, promised->gain, q, doubt);
+  if (!decision.setting) return;
   // Not contradicted, but not seen either.
   if (tried->gain < q.thresholds.gain_that_counts) doubt.weak = true;
 }
@@ -314,13 +317,12 @@ void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatI
   for (const WhatIf& row : rows) {
     if (!row.tried || row.set != recommendation.set) continue;
     const double before = *recommendation.gain;
-    const bool replaces = Replaces(*row.tried, before, thresholds);
-    if (row.tried->refutes || (replaces && row.tried->gain < thresholds.tried_in_vain)) {
+    if (row.tried->refutes) {
       recommendation = {.text = fmt::format("{} was tried and gained {}: nothing to change", row.change,
                                             base::Gain(row.tried->gain))};
       return;
     }
-    if (!replaces) continue;
+    if (!Replaces(row.tried->gain, row.tried->gain_interval, before, thresholds)) continue;
     recommendation.gain = row.tried->gain;
     recommendation.tried = true;
     if (recommendation.samples_per_s && 1 + before > 0)
