@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -137,13 +138,29 @@ std::optional<Setting> MoreWorkers(const Variant& s, const Predictor& predict, d
   return Workers(s, found->workers);
 }
 
+namespace {
+
+/// Workers that burn on more threads than there are cores do not stay in step, as they do where cores are dealt evenly. A
+/// gain that one worker more or fewer undoes is that of a fuller last round of an epoch, and would not come.
+bool StandsBesideItsNeighbours(const Variant& s, int workers, const Predictor& predict, const Thresholds& thresholds) {
+  const int burning = s.settings.accelerators * workers * s.WorkerThreads();
+  if (!s.pipeline.prepare.UsesCores() || s.cores() == 0 || burning <= s.cores()) return true;
+  const double least = LeastThatCounts(s, predict, thresholds);
+  return std::ranges::all_of(std::array{workers - 1, workers + 1}, [&](int other) {
+    return other <= s.settings.loader.workers || predict(Workers(s, other).change(s)) >= least;
+  });
+}
+
+}  // namespace
+
 std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
                                     const Thresholds& thresholds) {
   std::vector<Setting> settings;
   // More workers never have a lower bound.
   const double most = PredictByBounds(Workers(s, MostWorkers(s)).change(s));
   if (most >= LeastThatCounts(s, predict, thresholds)) {
-    if (auto more = MoreWorkers(s, predict, thresholds.enough_share))
+    auto more = MoreWorkers(s, predict, thresholds.enough_share);
+    if (more && StandsBesideItsNeighbours(s, more->change(s).settings.loader.workers, predict, thresholds))
       settings.push_back(*std::move(more));
   }
   for (const int factor : {2, 4}) {
