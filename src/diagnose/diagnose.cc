@@ -7,6 +7,7 @@
 #include "diagnose/enough.h"
 #include "diagnose/findings.h"
 #include "diagnose/ladder.h"
+#include "diagnose/recommend.h"
 #include "diagnose/shared_cores.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
@@ -137,6 +138,8 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
       !measured && measurement.result.stopped_by == trace::EndReason::kOutOfMemory;
   d.recommendation =
       refused ? WithinMemory(measurement.fits) : PageOf(verdict).remedy(findings);
+  if (d.recommendation && measured && verdict != Verdict::kInconclusive)
+    d.recommendation = WithFlagFirst(*std::move(d.recommendation), findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
   if (measured) d.enough = FindEnoughWorkers(q);
   // Last, since it asks most and the predictor answers only so many in full.

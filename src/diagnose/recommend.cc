@@ -68,6 +68,21 @@ Recommendation FromBest(std::string text, const Findings& found, Demand demand) 
   return WithRow(text + "; " + row->change, found, *row);
 }
 
+Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) {
+  const WhatIf* flag = nullptr;
+  for (const WhatIf& row : found.what_if) {
+    if (!CanBeMade(row)) continue;
+    const bool on_hand = row.takes == Takes::kFlag || row.takes == Takes::kMemory;
+    if (on_hand && !recommended.set.empty() && row.set == recommended.set) return recommended;
+    if (row.takes != Takes::kFlag) continue;
+    const bool refuted = row.tried && row.tried->refutes;
+    const bool counts = row.gain >= found.question.thresholds.gain_that_counts;
+    if (flag == nullptr && row.eases && counts && !refuted) flag = &row;
+  }
+  if (flag == nullptr) return recommended;
+  return WithRow(fmt::format("{}; beyond that, {}", flag->change, recommended.text), found, *flag);
+}
+
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].pair_takes) return i;

@@ -196,6 +196,15 @@ TEST(Verdict, WaitingForALongStepThroughAReadBackIsComputeBound) {
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
 }
 
+TEST(Verdict, AFlagThatGainsComesBeforeWhatOnlyMoneyBuys) {
+  // 10 ms of step, 2 ms of launching before it and as long to read the result back: without reading, the host launches meanwhile.
+  const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Host(2 * kMs).Sync(10 * kMs).Diagnose();
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_THAT(d.recommendation->set, ::testing::ElementsAre(Pair("model.sync_every", "0")));
+  EXPECT_NEAR(*d.recommendation->gain, 12.0 / 10 - 1, 1e-9);
+  EXPECT_EQ(d.recommendation->text, std::string(kNoSync) + "; beyond that, nothing to fix in the input pipeline");
+}
+
 TEST(Verdict, MatchedLoadingAndTrainingAreBalanced) {
   // 8 workers on 8 cores: 80 / 8 = 10 ms a batch, and a step of 10 ms; more workers find no core.
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Workers(8).Cores(8).Burn(80 * kMs).Diagnose();
