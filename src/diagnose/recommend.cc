@@ -72,8 +72,8 @@ Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) 
   const WhatIf* flag = nullptr;
   for (const WhatIf& row : found.what_if) {
     if (!CanBeMade(row)) continue;
-    const bool on_hand = row.takes == Takes::kFlag || row.takes == Takes::kMemory;
-    if (on_hand && !recommended.set.empty() && row.set == recommended.set) return recommended;
+    const bool is_recommended = !recommended.set.empty() && row.set == recommended.set;
+    if (is_recommended && row.takes != Takes::kDevice) return recommended;
     if (row.takes != Takes::kFlag) continue;
     const bool refuted = row.tried && row.tried->refutes;
     const bool counts = row.gain >= found.question.thresholds.gain_that_counts;
