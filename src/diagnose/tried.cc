@@ -18,30 +18,10 @@ namespace {
 using measure::Tried;
 using trace::ProbeKind;
 
-/// The rate of the blocks beside a probe over that of the measured window, − 1; nullopt where the window has none.
-std::optional<double> Drift(const Tried& tried, const Question& q) {
-  const auto measured = q.measurement.result.samples_per_s_each;
-  const auto rate = measured ? measured : q.measurement.result.samples_per_s;
-  if (!rate || !(*rate > 0)) return std::nullopt;
-  return tried.base_samples_per_s / *rate - 1;
-}
-
-/// The blocks beside a probe ran like the measured window, as far as both are known; else the run had changed meanwhile
-/// (another epoch, a warm cache), and the probe says nothing about the window. A setting is for the runs that follow: it
-/// counts too beside blocks that were faster, which threads on shared cores are at times.
-bool SpeaksForTheRun(const Tried& tried, const Question& q) {
-  const auto drift = Drift(tried, q);
-  if (!drift) return false;
-  const double allowed =
-      q.thresholds.model_error + tried.base_half_width +
-      measure::RelativeHalfWidth(q.measurement.result).value_or(0);
-  return std::abs(*drift) <= allowed || (tried.kind == ProbeKind::kSetting && *drift > 0);
-}
-
 const Tried* FindProbe(const Question& q, ProbeKind kind, std::string_view change = {}) {
   for (const Tried& tried : q.measurement.tried) {
     const bool same = tried.kind == kind && (kind != ProbeKind::kSetting || tried.change == change);
-    if (same && SpeaksForTheRun(tried, q)) return &tried;
+    if (same && measure::SpeaksForTheRun(tried, q.measurement.result)) return &tried;
   }
   return nullptr;
 }

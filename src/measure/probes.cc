@@ -116,4 +116,17 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
   return all;
 }
 
+std::optional<double> DriftOf(const Tried& tried, const Result& result) {
+  const auto rate = result.samples_per_s_each ? result.samples_per_s_each : result.samples_per_s;
+  if (!rate || !(*rate > 0)) return std::nullopt;
+  return tried.base_samples_per_s / *rate - 1;
+}
+
+bool SpeaksForTheRun(const Tried& tried, const Result& result) {
+  const auto drift = DriftOf(tried, result);
+  if (!drift) return false;
+  const double allowed = kWide + tried.base_half_width + RelativeHalfWidth(result).value_or(0);
+  return std::abs(*drift) <= allowed || (tried.kind == trace::ProbeKind::kSetting && *drift > 0);
+}
+
 }  // namespace pipesim::measure

@@ -101,6 +101,12 @@ struct Stalled {
   double first_s = 0;  ///< after the run's begin
 };
 
+/// They do not speak for the measured window (measure/probes.h).
+struct ProbesLeftOut {
+  static constexpr std::string_view kCode = "probes-left-out";
+  std::vector<std::string> changes;
+  double drift = 0;  ///< the run's rate beside the first of them over the measured one − 1
+};
 struct LibraryWarned {
   static constexpr std::string_view kCode = "libtorch";
   std::string text;  ///< as LibTorch words it
@@ -109,7 +115,7 @@ struct LibraryWarned {
 using Facts =
     std::variant<std::monostate, NothingMeasured, Stock, MaxDuration, ForeignCpu, Throttled, Swap,
                  MixedCache, ColdCache, PageCache, Drift, Bursts, PartialBatch, BadSamples,
-                 LateWakeups, UnseenContention, LaunchUnmeasured, Stalled, LibraryWarned>;
+                 LateWakeups, UnseenContention, LaunchUnmeasured, Stalled, ProbesLeftOut, LibraryWarned>;
 
 }  // namespace warnings
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "measure/cache_kinds.h"
+#include "measure/probes.h"
 #include "measure/rates.h"
 #include "measure/window.h"
 
@@ -207,6 +208,21 @@ Found CheckPageCache(const Case& c) {
   return warnings::PageCache{.asked_cold = cold, .cached_fraction = *cached};
 }
 
+Found CheckProbes(const Case& c) {
+  warnings::ProbesLeftOut left_out;
+  for (const Tried& tried : c.measured.tried) {
+    const auto drift = DriftOf(tried, c.measured.result);
+    if (!drift || SpeaksForTheRun(tried, c.measured.result)) continue;
+    if (left_out.changes.empty()) left_out.drift = *drift;
+    const bool data = tried.kind == trace::ProbeKind::kFreeData;
+    left_out.changes.push_back(tried.kind == trace::ProbeKind::kSetting ? tried.change
+                               : data                                   ? "free data"
+                                                                        : "free compute");
+  }
+  if (left_out.changes.empty()) return std::nullopt;
+  return left_out;
+}
+
 Warning NothingMeasured(const trace::RunTrace& trace, const spec::Experiment& experiment) {
   warnings::NothingMeasured nothing{
       .ran_s = base::ToSeconds(std::max(Duration::zero(), trace.end - trace.begin)),
@@ -243,7 +259,8 @@ std::vector<Warning> WarningsOf(const trace::RunTrace& trace, const spec::Experi
       &CheckStock,   &CheckMaxDuration, &CheckForeignCpu, &CheckThrottling,
       &CheckSwap,    &CheckEpochs,      &CheckColdCache,  &CheckPageCache,
       &CheckDrift,   &CheckBursts,      &CheckLastBatch,  &CheckBadSamples,
-      &CheckWakeups, &CheckContention,  &CheckLaunch,     &CheckStalls};
+      &CheckWakeups, &CheckContention,  &CheckLaunch,     &CheckStalls,
+      &CheckProbes};
   for (const auto check : kChecks) {
     if (Found found = check(c)) warnings.push_back(*std::move(found));
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "diagnose/texts.h"
 #include "report/format.h"
 
@@ -171,6 +172,12 @@ struct Wording {
         "The step could not be replayed alone on {}, so its busy time includes gaps in which it "
         "waits for the host to launch, and utilization is not known.",
         spec::ToText(w.device));
+  }
+
+  std::string operator()(const warnings::ProbesLeftOut& w) const {
+    return fmt::format("Tried and left out: {}. The run went {} {} beside {} than while it was measured.",
+                       base::Join(w.changes, ", "), Noise(std::abs(w.drift)), w.drift < 0 ? "slower" : "faster",
+                       w.changes.size() > 1 ? "them" : "it");
   }
 
   std::string operator()(const warnings::Stalled& w) const {

@@ -40,6 +40,25 @@ TEST(Warnings, AreNotThereForAHealthyRun) {
   EXPECT_THAT(Measured(trace, ExperimentOf(Healthy())).warnings, IsEmpty());
 }
 
+TEST(Warnings, NameProbesBesideWhichTheRunHadChanged) {
+  // The healthy run trains a batch each 10 ms. Blocks beside one probe did, too; beside the others they took half or twice as long.
+  trace::RunTrace trace = TraceOf(Healthy());
+  const std::int64_t samples = 100 * ExperimentOf(Healthy()).loader.batch_size;
+  const auto probe = [samples](trace::ProbeKind kind, std::string change, int base_ms) {
+    const trace::ProbePair pair{{Ms(base_ms), samples}, {Ms(500), samples}};
+    return trace::Probe{kind, std::move(change), {pair, pair, pair}};
+  };
+  trace.probes.each = {probe(trace::ProbeKind::kFreeCompute, "", 1000), probe(trace::ProbeKind::kFreeData, "", 500),
+                       probe(trace::ProbeKind::kSetting, "workers 2 to 4", 2000),
+                       probe(trace::ProbeKind::kSetting, "workers 2 to 1", 500)};
+  const auto left_out = FactsOf<warnings::ProbesLeftOut>(Measured(trace, ExperimentOf(Healthy())));
+  ASSERT_TRUE(left_out);
+  EXPECT_THAT(left_out->changes, testing::ElementsAre("free data", "workers 2 to 4"));
+  EXPECT_NEAR(left_out->drift, 1, 0.02);
+  trace.probes.each.resize(1);
+  EXPECT_FALSE(FactsOf<warnings::ProbesLeftOut>(Measured(trace, ExperimentOf(Healthy()))));
+}
+
 TEST(Warnings, SayThatStockWasUsedUp) {
   // Four workers of 40 ms, held up until the window is full; then steps of 1 ms use it up.
   Pipeline pipeline{.workers = 4, .prefetch_factor = 8, .steps = 20, .prepare = Ms(40),

@@ -95,6 +95,13 @@ TEST(WarningText, SaysHowTheRateChanged) {
             "not settled. A longer warm-up may help: --set run.warmup=1s.");
 }
 
+TEST(WarningText, NamesProbesThatSayNothing) {
+  EXPECT_EQ(WarningText(warnings::ProbesLeftOut{{"free data", "free compute"}, 0.152}),
+            "Tried and left out: free data, free compute. The run went 15 % faster beside them than while it was measured.");
+  EXPECT_EQ(WarningText(warnings::ProbesLeftOut{{"workers 2 to 4"}, -0.3}),
+            "Tried and left out: workers 2 to 4. The run went 30 % slower beside it than while it was measured.");
+}
+
 TEST(WarningText, CountsTheFastStepsOfABurst) {
   EXPECT_EQ(WarningText(warnings::Bursts{4}),
             "Steps come in bursts of 4 (one slow, three fast). Workers finish together; this is "
