@@ -24,6 +24,10 @@ def size(count: float) -> str:
     return f"{max(0, round(count))}B"
 
 
+def bandwidth(bytes_per_s: float) -> str:
+    return f"{number(bytes_per_s / 1e6)}MB/s"
+
+
 def number(value: float) -> str:
     """Four digits, no exponent."""
     text = f"{float(f'{value:.4g}'):f}"

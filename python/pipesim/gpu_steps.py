@@ -34,6 +34,7 @@ class GpuSteps:
 
     def __init__(self) -> None:
         self.calls: list[float] = []  # seconds of the calling thread
+        self.cpus: list[float] = []  # of them, its CPU time
         self.wholes: list[float] = []  # until the GPU was done
         self.behind: list[float] = []  # of the GPU, behind its sleep
         self.waited = 0  # calls that returned no earlier than the sleep was over
@@ -50,13 +51,14 @@ class GpuSteps:
             self.events[0].record()
             asleep(int(self.cycles_per_s * (ASLEEP_FACTOR * typical(self.wholes) + ASLEEP_S)))
             self.events[1].record()
-        self.began = clock()
+        self.began, self.began_cpu = clock(), time.thread_time()
 
     def end(self) -> None:
-        called = clock() - self.began
+        called, cpu = clock() - self.began, time.thread_time() - self.began_cpu
         if not self.events:
             torch.cuda.synchronize()
             self.calls.append(called)
+            self.cpus.append(cpu)
             self.wholes.append(clock() - self.began)
             return
         self.events[2].record()
@@ -77,6 +79,9 @@ class GpuSteps:
 
     def call(self) -> float:
         return typical(self.calls)
+
+    def call_cpu(self) -> float:
+        return min(typical(self.cpus), self.call())
 
     def rest(self) -> float:
         """Seconds that the GPU is busy after the call."""

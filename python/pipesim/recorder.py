@@ -18,7 +18,7 @@ from . import answers, experiment, probes
 from .apart import Progress, run_apart
 from .costs import Costs, costs_of, line
 from .errors import ConfigurationError, RecordingFailed
-from .experiment import Section, drawn, duration, number, size
+from .experiment import Section, bandwidth, drawn, duration, number, size
 from .source import Place
 from .step import StepTimes, beside, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
@@ -184,6 +184,8 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
             section.add("persistent_workers", "true")
     if loader.pin_memory:
         section.add("pin_memory", "true")
+        if step is not None and step.pin_bandwidth is not None:
+            section.add("pin_bandwidth", bandwidth(step.pin_bandwidth), "of one thread, a batch like the first")
     section.add("start_method", trials.start_method)
     section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
@@ -211,7 +213,8 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         times = step.on_one_thread / (base + per_sample * full)
         more += f", one_thread: {times:.3g}"
     if step.call is not None:
-        more = f", launch: {duration(step.launch)}, with_copies: true"
+        held = f", launch_cpu: {duration(step.call_cpu)}" if step.launch > 0.0 and step.call_cpu is not None else ""
+        more = f", launch: {duration(step.launch)}{held}, with_copies: true"
     cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}{more}}}"
     measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
     if not step.device:

@@ -27,6 +27,7 @@ LEAST_CORE_SHARE = 0.5
 # A GPU that computes for less of a step than this waits for its launches.
 LAUNCHES_LIMIT = 0.9
 LEAST_STEPS_BESIDE = 5
+PINS = 6  # copies of a batch into page-locked memory; the first allocates it
 
 
 @dataclass
@@ -39,7 +40,9 @@ class StepTimes:
     beside_workers: float | None = None  # seconds of a full batch's in a loop over a loader with workers
     # GPU, a full batch. The points are then the GPU's times, its copies of a batch among them.
     call: float | None = None  # seconds of the calling thread, while the GPU has nothing else to do
+    call_cpu: float | None = None  # of them, its CPU time
     waits: bool = False  # the call returns when the GPU is done
+    pin_bandwidth: float | None = None  # bytes a second that one thread copies of a batch into page-locked memory
 
     @property
     def alone(self) -> float:
@@ -59,7 +62,7 @@ class StepTimes:
         own = gpu.of_the_gpu()
         # The GPU is busy from the call's end on; a step on streams of its own does not wait for the sleep.
         busy = period if own is None else min(period, max(own + copy_s, gpu.rest()))
-        self.call, self.waits = gpu.call(), gpu.waits()
+        self.call, self.call_cpu, self.waits = gpu.call(), gpu.call_cpu(), gpu.waits()
         if busy < LAUNCHES_LIMIT * period:
             self.points = [(samples, busy)]  # smaller batches launch as many kernels
 
@@ -162,13 +165,26 @@ def beside(times: StepTimes, loop: Loop) -> float | None:
     return typical(steps) if len(steps) >= (LEAST_STEPS_BESIDE if times.call is not None else 1) else None
 
 
+def _pin_bandwidth(batch: Any) -> float:
+    """Bytes a second of a thread like the loader's pin thread, once PyTorch has page-locked memory at hand."""
+    times: list[float] = []
+    with threads_set(1):
+        for _ in range(PINS):
+            begin = time.perf_counter()
+            pin_memory(batch)
+            times.append(time.perf_counter() - begin)
+    return bytes_of(batch) / typical(times[1:])
+
+
 def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool = False) -> StepTimes:
     """`pinned`: the loader hands its batches over in page-locked memory, where there is a GPU."""
     with kept_random_streams():
         try:
             step(batch)  # where it computes shows then
             device = device_in_use()
+            pin_bandwidth = None
             if pinned and device != "cpu":
+                pin_bandwidth = _pin_bandwidth(batch)
                 batch = pin_memory(batch)
             points = [(samples, _time(step, batch))]
         except Exception as error:
@@ -189,6 +205,7 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool
                 on_one = _time(step, batch)
         times = StepTimes(device, threads, sorted(points), on_one, None)
         if device.startswith("cuda"):
+            times.pin_bandwidth = pin_bandwidth
             times.copy_s = _copies(batch, device) if bytes_of(batch) else None
             copy_s = times.copy_s[1 if pinned else 0] if times.copy_s else 0.0
             times.tell_apart(_time_on_gpu(step, batch, device), copy_s)

@@ -48,6 +48,8 @@ struct Step {
   int barriers = 1;
   /// Host time to launch one step on an asynchronous device.
   base::Duration launch{};
+  /// Of it, what does not need the lock of the trainer's interpreter: the thread waits.
+  base::Duration launch_unlocked{};
   /// Of each step on an asynchronous device: its kernels wait for their launches, although the host
   /// launches the step faster than the device computes it. A table's times are without it.
   base::Duration gap{};

@@ -52,6 +52,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       if (v.on_cpu()) break;
       cost::Scale(p.host.step, factor);
       cost::Scale(p.step.launch, factor);
+      cost::Scale(p.step.launch_unlocked, factor);
       cost::Scale(p.step.gap, factor);
       break;
     case Demand::kSync:

@@ -165,6 +165,7 @@ void Lookup::FindHost() {
   }
   if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
     out_.pipeline.pin.bandwidth = rate;
+  if (asked_.loader.pin_bandwidth) out_.pipeline.pin.bandwidth = asked_.loader.pin_bandwidth;
 }
 
 void Lookup::FindStorage() {
@@ -366,6 +367,7 @@ void Lookup::FindGpuStep() {
     // Of a program that is not the profile's.
     out_.pipeline.host.step = asked_.device.step->host.value_or(Duration::zero());
     step.launch = asked_.device.step->launch.value_or(Duration::zero());
+    step.launch_unlocked = step.launch - asked_.device.step->launch_cpu.value_or(step.launch);
     step.gap = {};
     if (asked_.device.step->with_copies) out_.pipeline.transfer = {};
     return;

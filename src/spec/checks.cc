@@ -300,6 +300,9 @@ void CheckForRun(Reading& reading, const Experiment& experiment) {
   if (experiment.device.step)
     refuse("device.step", "a run trains the model; device.step can only be predicted",
            "pipesim predict, or device: {emulated: {base: 200us, per_sample: 5us}}");
+  if (experiment.loader.pin_bandwidth)
+    reading.Warn(reading.PlaceOf("loader.pin_bandwidth"),
+                 "loader.pin_bandwidth has no effect on a run, whose pin thread copies", "auto");
 }
 
 void CheckFilesHere(Reading& reading, const Storage& storage) {

@@ -59,6 +59,10 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
     {{"device.step.launch", "duration", "0", "predict: of a GPU, the host's time to launch the step"},
      [](const Experiment& e) { return ToText(*e.device.step->launch); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch; }},
+    {{"device.step.launch_cpu", "duration", "launch", 
+      "predict: of launch, the calling thread's CPU time, which needs Python's lock"},
+     [](const Experiment& e) { return ToText(*e.device.step->launch_cpu); },
+     [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch_cpu; }},
     {{"device.step.with_copies", "true|false", "false",
       "predict: of a GPU, the step's time includes copying its batch there"},
      [](const Experiment& e) { return YesNo(e.device.step->with_copies); },
@@ -164,14 +168,18 @@ void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
   if (double times = 0; reader.Number("one_thread", times, 1e-6, 1e6)) step.one_thread = times;
   if (Duration host{}; reader.Time("host", host)) step.host = host;
   if (Duration launch{}; reader.Time("launch", launch)) step.launch = launch;
+  if (Duration cpu{}; reader.Time("launch_cpu", cpu)) step.launch_cpu = cpu;
   reader.Flag("with_copies", step.with_copies);
   reader.Finish();
-  for (const std::string_view key : {"host", "launch", "with_copies"}) {
+  for (const std::string_view key : {"host", "launch", "launch_cpu", "with_copies"}) {
     if (out.kind == DeviceKind::kCpu && reader.Has(key))
       reading.Problem(reader.Peek(key)->place,
                       reader.PathOf(key) + " has no effect on a CPU, which launches and copies nothing",
                       "leave it out, or name: cuda:0");
   }
+  if (step.launch_cpu.value_or(Duration::zero()) > step.launch.value_or(Duration::zero()))
+    reading.Problem(reader.Peek("launch_cpu")->place, "device.step.launch_cpu is more than device.step.launch, of which it is a part",
+                    "leave it out: all of launch");
   if (out.kind != DeviceKind::kEmulated) {
     out.step = step;
     return;

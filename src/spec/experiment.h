@@ -123,6 +123,7 @@ struct Loader {
   bool in_order = true;
   bool persistent_workers = false;
   bool pin_memory = false;
+  std::optional<BytesPerSecond> pin_bandwidth;  ///< of the pin thread's copies; absent: the profile's
   Duration timeout{};  ///< 0: no timeout
   Dispatch dispatch = Dispatch::kRoundRobin;
   QueueKind queue = QueueKind::kTbb;
@@ -212,6 +213,8 @@ struct StepCost {
   // On a GPU:
   std::optional<Duration> host;    ///< the host's work before it launches the step; absent: none
   std::optional<Duration> launch;  ///< the host's time to launch it, while it computes; absent: none
+  /// Of launch, the calling thread's CPU time, in which it needs Python's lock; absent: all of it.
+  std::optional<Duration> launch_cpu;
   bool with_copies = false;        ///< these include copying the batch to the GPU
   bool operator==(const StepCost&) const = default;
 };

@@ -36,6 +36,8 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
      HasWorkers},
     {{"loader.pin_memory", "true|false", "false", "copy batches to page-locked memory"},
      [](const Experiment& e) { return YesNo(e.loader.pin_memory); }},
+    {{"loader.pin_bandwidth", "rate", "auto", "predict: of the pin thread's copies; auto: the profile's"},
+     [](const Experiment& e) { return OrWord(e.loader.pin_bandwidth, "auto"); }},
     {{"loader.timeout", "duration", "0", "longest wait for a batch; 0: no limit"},
      [](const Experiment& e) { return ToText(e.loader.timeout); },
      HasWorkers},
@@ -97,6 +99,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   reader.Flag("in_order", out.in_order);
   reader.Flag("persistent_workers", out.persistent_workers);
   reader.Flag("pin_memory", out.pin_memory);
+  reader.Rate("pin_bandwidth", out.pin_bandwidth, "auto");
   reader.Time("timeout", out.timeout);
   ReadWord(reader, "dispatch", kDispatches, out.dispatch);
   ReadWord(reader, "queue", kQueueKinds, out.queue);

@@ -25,8 +25,10 @@ from pipesim.walks import Loop, Take  # noqa: E402
 
 
 def gpu_steps(calls, wholes, behind, waited=0):
+    """Half of each call takes CPU time."""
     steps = GpuSteps()
     steps.calls, steps.wholes, steps.behind, steps.waited = calls, wholes, behind, waited
+    steps.cpus = [seconds / 2 for seconds in calls]
     return steps
 
 
@@ -44,14 +46,14 @@ class WhatItMakesOfTheTimes(unittest.TestCase):
     def test_a_gpu_that_computes_for_longer_than_it_is_launched(self):
         times = step_times([(8, 0.006), (16, 0.010)], gpu_steps([0.002] * 4, [0.010] * 4, [0.009] * 4), copy_s=0.001)
         self.assertEqual(times.points, [(8, 0.006), (16, 0.010)])
-        self.assertIn("{base: 2ms, per_sample: 500us, launch: 2ms, with_copies: true}", text_of(times))
+        self.assertIn("{base: 2ms, per_sample: 500us, launch: 2ms, launch_cpu: 1ms, with_copies: true}", text_of(times))
         self.assertNotIn("sync_every", text_of(times))
 
     def test_launches_that_take_longer_than_what_they_launch(self):
         times = step_times([(8, 0.0011), (16, 0.0011)], gpu_steps([0.001] * 4, [0.0011] * 4, [0.0002] * 4),
                            copy_s=0.0001)
         self.assertEqual(times.points, [(16, 0.0002 + 0.0001)])
-        self.assertIn("{base: 300us, per_sample: 0, launch: 1ms, with_copies: true}", text_of(times))
+        self.assertIn("{base: 300us, per_sample: 0, launch: 1ms, launch_cpu: 500us, with_copies: true}", text_of(times))
 
     def test_a_step_on_a_stream_of_its_own(self):
         times = step_times([(16, 0.010)], gpu_steps([0.002] * 4, [0.010] * 4, [0.0001] * 4))
@@ -124,7 +126,24 @@ class OnAGpu(unittest.TestCase):
         times = self.timed(step)
         self.assertAlmostEqual(times.points[-1][1], 0.002, delta=0.0005)
         self.assertAlmostEqual(times.launch, 0.010, delta=0.001)
+        self.assertAlmostEqual(times.call_cpu, 0.010, delta=0.001)
         self.assertFalse(times.waits)
+
+    def test_a_launch_that_sleeps_takes_no_cpu_time(self):
+        def step(batch):
+            self.gpu_works(0.002)
+            time.sleep(0.010)
+
+        times = self.timed(step)
+        self.assertAlmostEqual(times.launch, 0.010, delta=0.002)
+        self.assertLess(times.call_cpu, 0.002)
+
+    def test_page_locked_memory_is_filled_by_one_thread(self):
+        batch = (torch.zeros(64, 3, 224, 224), torch.zeros(64))
+        times = time_step(lambda batch: self.gpu_works(0.002), batch, 64, pinned=True)
+        self.assertGreater(times.pin_bandwidth, 0.5e9)
+        self.assertLess(times.pin_bandwidth, 100e9)
+        self.assertIsNone(self.timed(lambda batch: self.gpu_works(0.002)).pin_bandwidth)
 
     def test_a_copy_that_waits_for_the_gpu(self):
         def step(batch):

@@ -134,6 +134,8 @@ bool Consumer::Go() {
       return MakeRoom();
     case Phase::kLaunch:
       return Launch();
+    case Phase::kLaunchUnlocked:
+      return LaunchUnlocked();
     case Phase::kSubmit:
       return Submit();
     case Phase::kReadBack:

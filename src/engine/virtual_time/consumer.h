@@ -38,6 +38,7 @@ class Consumer final : public Actor {
     kTrain,
     kMakeRoom,
     kLaunch,
+    kLaunchUnlocked,
     kSubmit,
     kReadBack,
     kMeet,
@@ -64,6 +65,7 @@ class Consumer final : public Actor {
   bool MakeRoom();
   bool Copy();
   bool Launch();
+  bool LaunchUnlocked();
   bool SharesInterpreter() const;
   bool Submit();
   base::Duration OnOneThread() const;

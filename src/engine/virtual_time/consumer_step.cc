@@ -40,9 +40,14 @@ bool Consumer::Launch() {
   }
   account_.Enter(State::kHost, run_.now);
   host_begin_ = run_.now;
-  phase_ = Phase::kSubmit;
-  if (run_.Begin(*this, Wait::For({.each = host_time_}))) return false;
-  return Submit();
+  const Duration unlocked = SharesInterpreter() ? run_.pipeline.step.launch_unlocked : Duration::zero();
+  phase_ = unlocked > Duration::zero() ? Phase::kLaunchUnlocked : Phase::kSubmit;
+  return After(Wait::For({.each = host_time_ - unlocked}), phase_);
+}
+
+bool Consumer::LaunchUnlocked() {
+  run_.FreeInterpreter(rank_, *this);
+  return After(Wait::For({.each = run_.pipeline.step.launch_unlocked}), Phase::kSubmit);
 }
 
 /// The present step, where its pool sleeps at barriers; 0: it spins there, or that is unknown.

@@ -117,6 +117,21 @@ TEST(Prediction, AMeasuredStepIsKnownOnFewerThreads) {
   EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 8), near(7.2e-3)) << "more gain nothing";
 }
 
+TEST(Prediction, APinThreadCopiesAsFastAsStated) {
+  const auto rate = [](const std::string& loader) {
+    const auto report = Predict(
+        Read("model: linear\ndataset: {samples: 6400, shape: [1000000], dtype: uint8}\nstorage: none\nprepare: none\n"
+             "loader: {workers: 4, batch_size: 64, pin_memory: true" + loader + "}\nrun: {steps: 200}\n"
+             "limits: {cpus: 8}\ndevice: {name: 'cuda:0', step: {base: 4ms, with_copies: true}}\n"),
+        FreeMachine("figures:\n  pin_bandwidth: {value: 8GB/s, how: m}\n"), nullptr);
+    return *report.measurement.result.samples_per_s;
+  };
+  // 64 MB a batch; an epoch of 100 batches ends with the steps of the last.
+  EXPECT_NEAR(64 / rate(""), 8e-3, 0.4e-3);
+  EXPECT_NEAR(64 / rate(", pin_bandwidth: 4GB/s"), 16e-3, 0.8e-3);
+  EXPECT_NEAR(64 / rate(", pin_bandwidth: 64GB/s"), 4e-3, 0.2e-3) << "the step limits";
+}
+
 // The host launches a step while the GPU computes the one before, and makes no batch meanwhile.
 TEST(Prediction, AMeasuredStepOfAGpuTakesTheHostsTimeToLaunchIt) {
   const auto rate = [](const std::string& step, const std::string& more = "") {

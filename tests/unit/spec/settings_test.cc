@@ -139,12 +139,14 @@ TEST(Settings, AMeasuredStepIsRefusedByARun) {
 }
 
 TEST(Settings, AStepOfAGpuKnowsItsLaunchAndItsCopies) {
-  const Experiment e = Read("device: {name: 'cuda:1', step: {base: 2ms, host: 300us, launch: 700us, with_copies: true}}");
+  const Experiment e = Read("device: {name: 'cuda:1', step: {base: 2ms, host: 300us, launch: 700us, launch_cpu: 400us, with_copies: true}}");
   ExpectReadsBack(e);
   EXPECT_EQ(e.device.step->host, std::chrono::microseconds(300));
   EXPECT_EQ(e.device.step->launch, std::chrono::microseconds(700));
+  EXPECT_EQ(e.device.step->launch_cpu, std::chrono::microseconds(400));
   EXPECT_TRUE(e.device.step->with_copies);
-  for (const char* part : {"host: 1ms", "launch: 700us", "with_copies: true"})
+  EXPECT_THROW(Read("device: {name: 'cuda:0', step: {base: 2ms, launch: 700us, launch_cpu: 701us}}"), base::ConfigError);
+  for (const char* part : {"host: 1ms", "launch: 700us", "launch_cpu: 0us", "with_copies: true"})
     EXPECT_THROW(Read(std::string("device: {name: cpu, step: {base: 2ms, ") + part + "}}"), base::ConfigError) << part;
 }
 
@@ -167,7 +169,7 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
         "2}]}\ndataset: {samples: 1, shape: [2]}",
         "loader: {kind: process}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
-        "device: {name: 'cuda:0', step: {base: 1ms, host: 1ms, launch: 1ms, with_copies: true}}"}) {
+        "device: {name: 'cuda:0', step: {base: 1ms, host: 1ms, launch: 1ms, launch_cpu: 1ms, with_copies: true}}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }
   // Short forms, and keys of a sweep, which no point has.

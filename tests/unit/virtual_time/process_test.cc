@@ -96,6 +96,13 @@ TEST(Processes, APinThreadAndTheTrainersLaunchesTakeTurns) {
   EXPECT_EQ(LateStep(trace), 2ms + 3ms);
   EXPECT_GE(TotalIn(trace, Role::kPin, State::kReceive), 401 * 2ms);
   EXPECT_LE(TotalIn(trace, Role::kPin, State::kReceive), 410 * 2ms) << "waiting for it is no receiving";
+  pipeline.step.launch_unlocked = 1ms;
+  EXPECT_EQ(LateStep(Predict(experiment, pipeline)), 2ms + 2ms) << "receiving goes on while the launch waits";
+  pipeline.step.launch_unlocked = 2500us;
+  const base::Duration launches = LateStep(Predict(experiment, pipeline));
+  EXPECT_GE(launches, 3ms) << "launching limits";
+  EXPECT_LT(launches, 3200us) << "and may wait for the lock";
+  pipeline.step.launch_unlocked = 0us;
   pipeline.step = pipeline.step.Scaled(8);
   EXPECT_EQ(LateStep(Predict(experiment, pipeline)), 8ms);
   // Threads as workers have no interpreter.
