@@ -1,6 +1,7 @@
 // Unit tests of the engine's small threaded parts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "engine/threaded/batch_queue.h"
@@ -101,10 +102,13 @@ TEST(Burner, BurnsItsCostInThreadCpuTimeToOnePercent) {
   Burner burner;
   const base::StopFlag never;
   burner.Burn(1ms, never);  // finds out how fast this core is
-  const Duration before = base::ThreadCpuTime();
-  for (int i = 0; i < 200; ++i) burner.Burn(250us, never);
-  const Duration burned = base::ThreadCpuTime() - before;
-  EXPECT_NEAR(base::ToSeconds(burned), 0.050, 0.0005);
+  double least_s = 1;  // of three: a hypervisor that takes the core away only adds
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const Duration before = base::ThreadCpuTime();
+    for (int i = 0; i < 200; ++i) burner.Burn(250us, never);
+    least_s = std::min(least_s, base::ToSeconds(base::ThreadCpuTime() - before));
+  }
+  EXPECT_NEAR(least_s, 0.050, 0.0005);
 }
 
 TEST(Burner, CostsBelowTheMinimumAddUp) {
@@ -117,11 +121,15 @@ TEST(Burner, CostsBelowTheMinimumAddUp) {
     return base::ToSeconds(base::ThreadCpuTime() - before);
   };
   // The 20 ms of the burns lie between the calls with and without what the calls cost by
-  // themselves.
-  const double by_themselves_s = calls_s(0ns);
-  const double burned_s = calls_s(1us);
-  EXPECT_GE(burned_s, 0.0198);
-  EXPECT_LE(burned_s - by_themselves_s, 0.0220);
+  // themselves. A hypervisor that takes the core away only adds: the least of three.
+  double least_s = 1;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const double by_themselves_s = calls_s(0ns);
+    const double burned_s = calls_s(1us);
+    EXPECT_GE(burned_s, 0.0198);
+    least_s = std::min(least_s, burned_s - by_themselves_s);
+  }
+  EXPECT_LE(least_s, 0.0220);
 }
 
 TEST(Burner, LeavesWhenStopped) {
