@@ -184,7 +184,7 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool
             device = device_in_use()
             pin_bandwidth = None
             if pinned and device != "cpu":
-                pin_bandwidth = _pin_bandwidth(batch)
+                pin_bandwidth = _pin_bandwidth(batch) if bytes_of(batch) else None
                 batch = pin_memory(batch)
             points = [(samples, _time(step, batch))]
         except Exception as error:

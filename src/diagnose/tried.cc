@@ -297,12 +297,13 @@ void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatI
   for (const WhatIf& row : rows) {
     if (!row.tried || row.set != recommendation.set) continue;
     const double before = *recommendation.gain;
-    if (row.tried->refutes) {
+    const bool replaces = Replaces(row.tried->gain, row.tried->gain_interval, before, thresholds);
+    if (row.tried->refutes || (replaces && row.tried->gain < thresholds.tried_in_vain)) {
       recommendation = {.text = fmt::format("{} was tried and gained {}: nothing to change", row.change,
                                             base::Gain(row.tried->gain))};
       return;
     }
-    if (!Replaces(row.tried->gain, row.tried->gain_interval, before, thresholds)) continue;
+    if (!replaces) continue;
     recommendation.gain = row.tried->gain;
     recommendation.tried = true;
     if (recommendation.samples_per_s && 1 + before > 0)
