@@ -165,8 +165,10 @@ def beside(times: StepTimes, loop: Loop) -> float | None:
     return typical(steps) if len(steps) >= (LEAST_STEPS_BESIDE if times.call is not None else 1) else None
 
 
-def _pin_bandwidth(batch: Any) -> float:
+def _pin_bandwidth(batch: Any) -> float | None:
     """Bytes a second of a thread like the loader's pin thread, once PyTorch has page-locked memory at hand."""
+    if not bytes_of(batch):
+        return None
     times: list[float] = []
     with threads_set(1):
         for _ in range(PINS):
@@ -184,7 +186,7 @@ def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool
             device = device_in_use()
             pin_bandwidth = None
             if pinned and device != "cpu":
-                pin_bandwidth = _pin_bandwidth(batch) if bytes_of(batch) else None
+                pin_bandwidth = _pin_bandwidth(batch)
                 batch = pin_memory(batch)
             points = [(samples, _time(step, batch))]
         except Exception as error:

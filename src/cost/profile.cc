@@ -95,7 +95,8 @@ void SetHost(const spec::MachineProfile& profile, const spec::Experiment& experi
     if (experiment.loader.buffers == spec::Buffers::kFresh)
       pipeline.collate.fault_bandwidth = ValueOf(figures.fault_bandwidth);
   }
-  pipeline.pin.bandwidth = ValueOf(figures.pin_bandwidth);
+  const auto& pin_bandwidth = experiment.loader.pin_bandwidth;
+  pipeline.pin.bandwidth = pin_bandwidth ? pin_bandwidth : ValueOf(figures.pin_bandwidth);
   SetProcesses(figures, experiment, pipeline);
 }
 

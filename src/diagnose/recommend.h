@@ -21,8 +21,8 @@ Recommendation FromBest(std::string text, const Findings& findings, Demand deman
 /// `text` with the setting that the decision names; without one, `text` alone.
 Recommendation FromSetting(std::string text, const Findings& findings);
 
-/// A flag before another device: where `recommended` names no change, or a device to buy, and a flag gains enough to count,
-/// that flag, and the rest after it.
+/// A flag before another device: where `recommended` names no change, or a device to buy, and a flag gains enough to
+/// count, that flag, and the rest after it.
 Recommendation WithFlagFirst(Recommendation recommended, const Findings& findings);
 
 /// The row of the best pair; nullopt when there is none.

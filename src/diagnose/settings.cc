@@ -140,8 +140,8 @@ std::optional<Setting> MoreWorkers(const Variant& s, const Predictor& predict, d
 
 namespace {
 
-/// Workers that burn on more threads than there are cores do not stay in step, as they do where cores are dealt evenly. A
-/// gain that one worker more or fewer undoes is that of a fuller last round of an epoch, and would not come.
+/// Workers that burn on more threads than there are cores do not stay in step, as they do where cores are dealt evenly.
+/// A gain that one worker more or fewer undoes is that of a fuller last round of an epoch, and would not come.
 bool StandsBesideItsNeighbours(const Variant& s, int workers, const Predictor& predict, const Thresholds& thresholds) {
   const int burning = s.settings.accelerators * workers * s.WorkerThreads();
   if (!s.pipeline.prepare.UsesCores() || s.cores() == 0 || burning <= s.cores()) return true;

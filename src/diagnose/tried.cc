@@ -10,7 +10,7 @@
 #include "diagnose/demands.h"
 #include "diagnose/texts.h"
 #include "diagnose/what_if.h"
-#include "measure/rates.h"
+#include "measure/probes.h"
 
 namespace pipesim::diagnose {
 namespace {
@@ -41,9 +41,9 @@ bool Replaces(double gain, const measure::Interval& range, double predicted, con
   return IsKnown(gain, range, thresholds.model_error) || predicted < range.low || predicted > range.high;
 }
 
-/// The setting was promised `predicted` and gained nothing when tried: for certain, or known well enough to stand instead of
-/// the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or lost
-/// far more.
+/// The setting was promised `predicted` and gained nothing when tried: for certain, or known well enough to stand instead
+/// of the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or
+/// lost far more.
 bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
   if (tried == nullptr || tried->gain >= thresholds.tried_in_vain) return false;

@@ -30,9 +30,9 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result);
 /// The rate of the blocks beside a probe over that of the measured window, − 1; nullopt where the window has none.
 std::optional<double> DriftOf(const Tried& tried, const Result& result);
 
-/// The blocks beside a probe ran like the measured window, as far as both are known; else the run had changed meanwhile
-/// (another epoch, a warm cache), and the probe says nothing about the window. A setting is for the runs that follow: it
-/// counts too beside blocks that were faster, which threads on shared cores are at times.
+/// The blocks beside a probe ran like the measured window, as far as both are known; else the run had changed
+/// meanwhile (another epoch, a warm cache), and the probe says nothing about the window. A setting is for the runs that
+/// follow: it counts too beside blocks that were faster, which threads on shared cores are at times.
 bool SpeaksForTheRun(const Tried& tried, const Result& result);
 
 }  // namespace pipesim::measure

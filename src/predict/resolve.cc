@@ -163,9 +163,8 @@ void Lookup::FindHost() {
                                       .together = {*together},
                                       .threads = static_cast<int>(*run()->cores)};
   }
-  if (const auto rate = Rate(Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"))))
-    out_.pipeline.pin.bandwidth = rate;
-  if (asked_.loader.pin_bandwidth) out_.pipeline.pin.bandwidth = asked_.loader.pin_bandwidth;
+  const auto pin_s = Measured(&MeasuredRun::pin_s, With(prepared, "loader.pin_memory"));
+  if (const auto rate = Rate(pin_s); rate && !asked_.loader.pin_bandwidth) out_.pipeline.pin.bandwidth = rate;
 }
 
 void Lookup::FindStorage() {

@@ -59,7 +59,7 @@ constexpr auto kDeviceKeys = std::to_array<KeyRule>({
     {{"device.step.launch", "duration", "0", "predict: of a GPU, the host's time to launch the step"},
      [](const Experiment& e) { return ToText(*e.device.step->launch); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch; }},
-    {{"device.step.launch_cpu", "duration", "launch", 
+    {{"device.step.launch_cpu", "duration", "launch",
       "predict: of launch, the calling thread's CPU time, which needs Python's lock"},
      [](const Experiment& e) { return ToText(*e.device.step->launch_cpu); },
      [](const Experiment& e) { return HasMeasuredStep(e) && e.device.step->launch_cpu; }},
@@ -178,7 +178,8 @@ void ReadMeasuredStep(Reading& reading, const Node& node, Device& out) {
                       "leave it out, or name: cuda:0");
   }
   if (step.launch_cpu.value_or(Duration::zero()) > step.launch.value_or(Duration::zero()))
-    reading.Problem(reader.Peek("launch_cpu")->place, "device.step.launch_cpu is more than device.step.launch, of which it is a part",
+    reading.Problem(reader.Peek("launch_cpu")->place,
+                    "device.step.launch_cpu is more than device.step.launch, of which it is a part",
                     "leave it out: all of launch");
   if (out.kind != DeviceKind::kEmulated) {
     out.step = step;

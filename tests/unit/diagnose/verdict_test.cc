@@ -197,7 +197,7 @@ TEST(Verdict, WaitingForALongStepThroughAReadBackIsComputeBound) {
 }
 
 TEST(Verdict, AFlagThatGainsComesBeforeWhatOnlyMoneyBuys) {
-  // 10 ms of step, 2 ms of launching before it and as long to read the result back: without reading, the host launches meanwhile.
+  // 10 ms of step, 2 ms of launching before it, and the result is read back: without reading, the host launches meanwhile.
   const Diagnosis d = RunBuilder::OnGpu(10 * kMs).Host(2 * kMs).Sync(10 * kMs).Diagnose();
   EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
   EXPECT_THAT(d.recommendation->set, ::testing::ElementsAre(Pair("model.sync_every", "0")));

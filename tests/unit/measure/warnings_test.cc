@@ -41,7 +41,8 @@ TEST(Warnings, AreNotThereForAHealthyRun) {
 }
 
 TEST(Warnings, NameProbesBesideWhichTheRunHadChanged) {
-  // The healthy run trains a batch each 10 ms. Blocks beside one probe did, too; beside the others they took half or twice as long.
+  // The healthy run trains a batch each 10 ms. Blocks beside one probe did, too; beside the others they took half or
+  // twice as long.
   trace::RunTrace trace = TraceOf(Healthy());
   const std::int64_t samples = 100 * ExperimentOf(Healthy()).loader.batch_size;
   const auto probe = [samples](trace::ProbeKind kind, std::string change, int base_ms) {

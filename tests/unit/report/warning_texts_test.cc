@@ -97,7 +97,8 @@ TEST(WarningText, SaysHowTheRateChanged) {
 
 TEST(WarningText, NamesProbesThatSayNothing) {
   EXPECT_EQ(WarningText(warnings::ProbesLeftOut{{"free data", "free compute"}, 0.152}),
-            "Tried and left out: free data, free compute. The run went 15 % faster beside them than while it was measured.");
+            "Tried and left out: free data, free compute. The run went 15 % faster beside them than while it was "
+            "measured.");
   EXPECT_EQ(WarningText(warnings::ProbesLeftOut{{"workers 2 to 4"}, -0.3}),
             "Tried and left out: workers 2 to 4. The run went 30 % slower beside it than while it was measured.");
 }

@@ -139,7 +139,8 @@ TEST(Settings, AMeasuredStepIsRefusedByARun) {
 }
 
 TEST(Settings, AStepOfAGpuKnowsItsLaunchAndItsCopies) {
-  const Experiment e = Read("device: {name: 'cuda:1', step: {base: 2ms, host: 300us, launch: 700us, launch_cpu: 400us, with_copies: true}}");
+  const Experiment e = Read("device: {name: 'cuda:1', step: {base: 2ms, host: 300us, launch: 700us, launch_cpu: 400us, "
+                            "with_copies: true}}");
   ExpectReadsBack(e);
   EXPECT_EQ(e.device.step->host, std::chrono::microseconds(300));
   EXPECT_EQ(e.device.step->launch, std::chrono::microseconds(700));
