@@ -15,6 +15,7 @@ from real_cases import COUNTS, Promise, Range
 
 NOT_HERE = ("limits.cpus", "device")
 FREE_DEVICE = {"device": "{emulated: {base: 1us}}"}
+SETTINGS = ("loader-bound", "cpu-contention")
 DEVICE_SIDE = ("launch-bound", "h2d-bound", "sync-bound", "host-bound")
 MOST_TRUTHS = 2  # a configuration whose measured gains allow more classes decides nothing
 CLOSE = 0.10     # a later round repeats changes whose rate is this near to the best
@@ -164,20 +165,23 @@ class Measuring:
 def settings_gain(case):
     """What loader settings or fewer threads gain."""
     best = Range()
-    for each in case.ranges("loader-bound", "cpu-contention").values():
+    for each in case.ranges(*SETTINGS).values():
         best = best.or_more(each)
     return best
 
 
 def those_that_matter(case):
-    """The recommended change, those whose gain is near to the best one, and those that may or may not count."""
+    """The recommended change, those whose gain is near to the best one, those that may or may not count, and settings that
+    count: they decide before all others, and nothing decides by a single run."""
     gains = {name: case.gain(name) for name, change in case.changes.items() if case.rates[name]}
     best = max(gains.values(), default=0)
     promised = case.promise and case.promise.settings
     for name, gain in gains.items():
         near = best >= COUNTS and (1 + gain) >= (1 + best) * (1 - CLOSE)
         known = case.range(name)
-        if near or known.low < COUNTS <= known.high or case.changes[name].settings == promised:
+        unsure = known.low < COUNTS <= known.high
+        decides = known.low >= COUNTS and case.changes[name].verdict in SETTINGS
+        if near or unsure or decides or case.changes[name].settings == promised:
             yield name
 
 
@@ -185,7 +189,7 @@ def truths_of(case, turns):
     """The classes that the measured gains allow."""
     surely = settings_gain(case).low
     found = []
-    for verdict in ("loader-bound", "cpu-contention"):
+    for verdict in SETTINGS:
         high = max((each.high for each in case.ranges(verdict).values()), default=0)
         if high >= max(COUNTS, surely):
             found.append(verdict)
