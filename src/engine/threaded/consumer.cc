@@ -186,18 +186,16 @@ class Consumer::Seat final : public ProbeSeat {
         own_threads_(consumer.trainer_.info().compute_threads) {}
 
   std::optional<std::int64_t> Train() override {
-    const auto taken = consumer_.TakeNext();
+    const auto taken = Take();
     if (!taken) return std::nullopt;
     const std::int64_t samples = SamplesOf(*taken);
-    taken_ += samples;
     consumer_.Train(*taken);
     return Unless(consumer_.gave_up_, samples);
   }
   std::optional<std::int64_t> Drop() override {
-    const auto taken = consumer_.TakeNext();
+    const auto taken = Take();
     if (!taken) return std::nullopt;
     const std::int64_t samples = SamplesOf(*taken);
-    taken_ += samples;
     consumer_.run_.ready_pool().Release(taken->slot);
     return samples;
   }
@@ -205,8 +203,7 @@ class Consumer::Seat final : public ProbeSeat {
   /// A full batch: an epoch's last one may hold less.
   bool BeginFreeData() override {
     const auto full = consumer_.run_.experiment.loader.batch_size;
-    for (kept_ = consumer_.TakeNext(); kept_ && SamplesOf(*kept_) < full;
-         kept_ = consumer_.TakeNext()) {
+    for (kept_ = Take(); kept_ && SamplesOf(*kept_) < full; kept_ = Take()) {
       consumer_.run_.ready_pool().Release(kept_->slot);
     }
     if (kept_) consumer_.run_.gate.Close();
@@ -231,11 +228,19 @@ class Consumer::Seat final : public ProbeSeat {
   std::int64_t Stock() const override {
     return consumer_.run_.loaded.load(std::memory_order_relaxed) - taken_;
   }
+  bool Starved() const override { return starved_; }
   Instant Now() const override { return consumer_.timer_.Now(); }
 
  private:
   static std::optional<std::int64_t> Unless(bool over, std::int64_t samples) {
     return over ? std::nullopt : std::optional(samples);
+  }
+  std::optional<BatchFeed::Taken> Take() {
+    const auto taken = consumer_.TakeNext();
+    if (!taken) return std::nullopt;
+    taken_ += SamplesOf(*taken);
+    starved_ = taken->starved > Duration::zero();
+    return taken;
   }
   std::int64_t SamplesOf(const BatchFeed::Taken& taken) const {
     return consumer_.run_.ready_pool()[taken.slot].batch.samples;
@@ -260,7 +265,8 @@ class Consumer::Seat final : public ProbeSeat {
   Consumer& consumer_;
   const ProbeMeans& means_;
   const int own_threads_;
-  std::int64_t taken_ = 0;  ///< samples; those of free data leave the stock between blocks
+  std::int64_t taken_ = 0;  ///< samples
+  bool starved_ = false;
   std::optional<BatchFeed::Taken> kept_;
 };
 

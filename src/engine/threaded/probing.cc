@@ -90,6 +90,15 @@ class Prober {
     return true;
   }
 
+  /// Parked workers had filled the window before: where training waited for batches, until it does again, but no more
+  /// than a window longer.
+  bool SettleAsItWas(std::int64_t batches, bool starved) {
+    if (!Settle(Way::kAsItIs, batches)) return false;
+    for (std::int64_t more = shape_.window(); starved && !seat_.Starved() && more > 0; --more)
+      if (!Once(Way::kAsItIs)) return false;
+    return true;
+  }
+
   std::optional<ProbeBlock> Block(Way way, std::int64_t batches) {
     return Block(way, batches, shape_.cycle());
   }
@@ -107,10 +116,11 @@ class Prober {
       samples_of_one = *samples;
     }
     block.time = seat_.Now() - begin;
-    // What the stock gave does not last. Up to a batch of each worker is how far they are in it.
+    // What the stock gave does not last. Where training does not wait for batches, up to one of each worker is how far
+    // they are in it; where it does, all that is loaded counts.
     const std::int64_t drawn = stock - seat_.Stock();
-    if (way == Way::kAsItIs && drawn > cycle * samples_of_one)
-      block.samples = std::max<std::int64_t>(block.samples - drawn, 1);
+    const std::int64_t in_work = seat_.Starved() ? 0 : cycle * samples_of_one;
+    if (way == Way::kAsItIs && drawn > in_work) block.samples = std::max<std::int64_t>(block.samples - drawn, 1);
     if (block.samples == 0 || block.time <= Duration::zero()) return std::nullopt;
     return block;
   }
@@ -181,14 +191,16 @@ class Prober {
       training = &probes_.each.emplace_back(trace::Probe{ProbeKind::kFreeCompute, {}, {}});
     }
     Duration longest{};
+    bool starved = false;
     while (Elapsed() + longest <= until) {
       const bool data_open = !IsSettled(data);
       const bool training_open = training != nullptr && !IsSettled(*training);
       if (!data_open && !training_open) break;
       const Instant round = seat_.Now();
-      if (!Settle(Way::kAsItIs, settling)) return;
+      if (!SettleAsItWas(settling, starved)) return;
       const auto base = Block(Way::kAsItIs, batches);
       if (!base) return;
+      starved = seat_.Starved();
       if (data_open) {
         const auto changed = FreeData(batches);
         if (!changed) return;
@@ -207,10 +219,11 @@ class Prober {
   struct Side {
     ProbeShape shape;
     /// Batches after the change to it, before they count: what is in stock was made before the change.
-    /// Where loading stays as it is, no more than until the stock is again what it was.
+    /// Where loading stays as it is, no more than until the stock is again what it was, and training waits as it did.
     std::int64_t settling = 0;
     bool same_loading = false;
     std::optional<std::int64_t> stock{};
+    bool starved = false;  ///< when `stock` was seen
     double step_s = 0;
     double block_s = 0;
 
@@ -274,7 +287,8 @@ class Prober {
       side.step_s = std::max(kShortestStep_s, base::ToSeconds(now - begin) /
                                                   static_cast<double>(side.shape.cycle()));
       begin = now;
-      const bool as_before = side.stock && std::abs(seat_.Stock() - *side.stock) <= side.shape.cycle() * *samples;
+      const bool as_before = side.stock && (seat_.Starved() || !side.starved) &&
+                             std::abs(seat_.Stock() - *side.stock) <= side.shape.cycle() * *samples;
       if (done >= side.least_settling() && as_before) break;
     }
     return Elapsed() + base::FromSeconds(side.WholeCycles_s(0)) <= until_;
@@ -322,6 +336,7 @@ class Prober {
   std::optional<ProbeBlock> BlockOf(Side& side) {
     auto block = Block(Way::kAsItIs, side.BlockBatches(), side.shape.cycle());
     side.stock = seat_.Stock();
+    side.starved = seat_.Starved();
     return block;
   }
 

@@ -31,6 +31,8 @@ class ProbeSeat {
   virtual void UseOwn() = 0;
   /// Samples made, or in work, and not yet taken: up to a constant.
   virtual std::int64_t Stock() const = 0;
+  /// The last batch taken was waited for.
+  virtual bool Starved() const = 0;
   virtual base::Instant Now() const = 0;
 };
 

@@ -39,6 +39,7 @@ class MadeUpSeat final : public ProbeSeat {
   void Use(const LiveSetting& setting) override { Change(setting.workers, setting.compute_threads > 0); }
   void UseOwn() override { Change(all_, false); }
   std::int64_t Stock() const override { return 0; }
+  bool Starved() const override { return false; }
   Instant Now() const override { return now_; }
 
   bool on_other_threads() const { return on_others_; }
@@ -74,21 +75,36 @@ class QueueSeat final : public ProbeSeat {
       : load_(load), train_(train), train_on_others_(train_on_others), room_(room), stock_(room) {}
 
   std::optional<std::int64_t> Train() override {
-    if (stock_ < 1) Advance(load_ * (1 - stock_));
-    stock_ -= 1;
+    Take();
     Advance(on_others_ ? train_on_others_ : train_);
     return 8;
   }
-  bool BeginFreeData() override { return false; }
-  std::optional<std::int64_t> TrainAgain() override { return std::nullopt; }
+  /// A worker that is parked has filled the queue before.
+  bool BeginFreeData() override {
+    stock_ = room_;
+    return true;
+  }
+  std::optional<std::int64_t> TrainAgain() override {
+    now_ += train_;
+    return 8;
+  }
   void EndFreeData() override {}
-  std::optional<std::int64_t> Drop() override { return std::nullopt; }
+  std::optional<std::int64_t> Drop() override {
+    Take();
+    return 8;
+  }
   void Use(const LiveSetting&) override { on_others_ = true; }
   void UseOwn() override { on_others_ = false; }
   std::int64_t Stock() const override { return std::llround(8 * stock_); }
+  bool Starved() const override { return starved_; }
   Instant Now() const override { return now_; }
 
  private:
+  void Take() {
+    starved_ = stock_ < 1;
+    if (starved_) Advance(load_ * (1 - stock_));
+    stock_ -= 1;
+  }
   template <class Time>
   void Advance(Time time) {
     now_ += std::chrono::duration_cast<Duration>(time);
@@ -98,7 +114,7 @@ class QueueSeat final : public ProbeSeat {
 
   Duration load_, train_, train_on_others_;
   double room_, stock_;
-  bool on_others_ = false;
+  bool on_others_ = false, starved_ = false;
   Instant now_{};
 };
 
@@ -214,6 +230,16 @@ TEST(Probing, NoBlockIsBegunThatDoesNotFit) {
   EXPECT_NE(Find(some, ProbeKind::kFreeData), nullptr);
   EXPECT_EQ(Find(some, ProbeKind::kFreeCompute), nullptr);
   EXPECT_LE(some.time, Duration(700ms));
+}
+
+TEST(Probing, TheStockOfParkedWorkersIsNoRateOfTheRunAsItIs) {
+  // A worker makes a batch in 50 ms, a step takes 5: after free data two batches are in stock.
+  QueueSeat seat(50ms, 5ms, 5ms, 2);
+  const trace::Probes probes = RunProbes(seat, {.most_time = 4s, .setting = {}, .step_s = 0.05}, kOneWorker);
+  const trace::Probe* data = Find(probes, ProbeKind::kFreeData);
+  ASSERT_NE(data, nullptr);
+  ASSERT_GE(data->pairs.size(), 3u);
+  for (const trace::ProbePair& pair : data->pairs) EXPECT_NEAR(GainOf(pair), 9, 0.5);
 }
 
 TEST(Probing, AnEndingRunKeepsWholePairs) {
