@@ -182,9 +182,19 @@ class Fitting {
 
   bool PoolSpins() const { return experiment_.limits.omp_wait == spec::OmpWait::kDefault; }
 
+  /// Workers that wanted a core, on average.
+  double Burning() const {
+    const Workers& workers = m_.workers;
+    if (!(workers.wall_s > 0)) return 0;
+    const bool waits = experiment_.prepare.kind == spec::PrepareKind::kWait;
+    const double wanted_s = (waits ? 0 : workers.prepare_s) + workers.collate_s + workers.contended_s;
+    return workers.count * wanted_s / workers.wall_s;
+  }
+
   /// The workers, too, took cores from another program; what it holds beside the pool alone shows in
   /// the step. While it holds one, two of the pool's threads share a core: then a step takes a slice
-  /// of each at each barrier, so one that takes longer has more barriers than its operations say.
+  /// of each, and of the workers there, at each barrier, so one that takes longer has more barriers than
+  /// its operations say.
   void FitCrowding(double step_s) {
     cost::Machine& machine = out_.machine;
     cost::Step& step = out_.step;
@@ -193,7 +203,7 @@ class Fitting {
         step.threads <= left || !(step_s < measured_s))
       return;
     const double round_s =
-        std::ceil(step.threads / left) * base::ToSeconds(*machine.barrier_slice);
+        (std::ceil(step.threads / left) + Burning() / left) * base::ToSeconds(*machine.barrier_slice);
     step.barriers = std::max(step.barriers, static_cast<int>(std::lround(measured_s / round_s)));
     const double crowded = step_s / (step.barriers * round_s);
     if (crowded >= 1) return;

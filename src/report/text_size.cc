@@ -76,7 +76,8 @@ void AddHeadroom(const Sheet& sheet) {
   std::vector<std::string> parts;
   if (const auto over = headroom.At("over_target").Number())
     parts.push_back(Gain(*over) + " on the target");
-  if (const auto ratio = headroom.At("present_over_answer").Number())
+  // Without workers the present is no share of the answer.
+  if (const auto ratio = headroom.At("present_over_answer").Number(); ratio && *ratio > 0)
     parts.push_back("now " + (*ratio < 1 ? Percent(*ratio) + " of" : Significant(*ratio, 3) + " x") +
                     " the answer");
   if (const auto gain = headroom.At("free_data_gain").Number())

@@ -58,7 +58,8 @@ double CoreSharing::RateOn(double cores, const PoolOfThreads& pool, double threa
   const double turns = threads / cores;
   const double slices = static_cast<double>(slice_->count()) * pool.barriers /
                         static_cast<double>(pool.each.count());
-  if (pool.threads > cores) return 1 / std::max(turns, slices * std::ceil(pool.threads / cores));
+  // Each barrier waits until all threads that share a core have had their slice, the pool's or others'.
+  if (pool.threads > cores) return 1 / std::max(turns, slices * std::ceil(turns));
   double together = 1;
   for (int i = 0; i < pool.threads; ++i) together *= (cores - i) / (threads - i);
   return std::max(together, 1 / (std::ceil(turns) + slices * std::ceil(turns - 1)));

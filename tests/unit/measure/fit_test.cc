@@ -304,7 +304,7 @@ TEST(Fit, RunsOnTheCoresThatTheRunHad) {
 /// A step of 5 ms on one thread beside another program that held `others` of two cores.
 cost::Pipeline BesideOthers(double others, double step_s, spec::OmpWait wait,
                             std::optional<Duration> slice = std::nullopt,
-                            std::optional<double> one_thread_s = 0.005) {
+                            std::optional<double> one_thread_s = 0.005, const measure::Workers& workers = {}) {
   spec::Experiment experiment = ExperimentOf({});
   experiment.limits.omp_wait = wait;
   Measurement measurement = OfBatches({});
@@ -316,6 +316,7 @@ cost::Pipeline BesideOthers(double others, double step_s, spec::OmpWait wait,
   measurement.resources.foreign_cores = others;
   measurement.demands.step_s = step_s;
   measurement.demands.step_one_thread_s = one_thread_s;
+  measurement.workers = workers;
   cost::Pipeline given = cost::Stated(experiment);
   given.machine.barrier_slice = slice;
   return Fit({}, measurement, experiment, given);
@@ -356,6 +357,13 @@ TEST(Fit, OfAStepBesideOthersThatIsUnknownOnOneThreadKeepsTheRunsRate) {
   const auto fitted = BesideOthers(1, 0.400, spec::OmpWait::kDefault, Ms(4), std::nullopt);
   EXPECT_EQ(fitted.step.Mean(64), Ms(200));
   EXPECT_EQ(fitted.step.barriers, 50);
+}
+
+TEST(Fit, CountsTheSlicesThatWorkersTookAtEachBarrier) {
+  // Of four workers two wanted a core at any time: four slices at each barrier instead of two.
+  measure::Workers workers{.count = 4, .wall_s = 40, .prepare_s = 5, .collate_s = 5, .contended_s = 10};
+  EXPECT_EQ(BesideOthers(1, 0.160, spec::OmpWait::kDefault, Ms(4), 0.005, workers).step.barriers, 10);
+  EXPECT_EQ(BesideOthers(1, 0.160, spec::OmpWait::kDefault, Ms(4), 0.005).step.barriers, 20);
 }
 
 TEST(Fit, OfARunWithoutMeasurementIsWhatItWasGiven) {
