@@ -61,7 +61,12 @@ double CoreSharing::RateOn(double cores, const PoolOfThreads& pool, double threa
   // Each barrier waits until all threads that share a core have had their slice, the pool's or others'.
   if (pool.threads > cores) return 1 / std::max(turns, slices * std::ceil(turns));
   double together = 1;
-  for (int i = 0; i < pool.threads; ++i) together *= (cores - i) / (threads - i);
+  if (pool.threads == cores && threads == 2 * cores) {
+    // One other on each core: each of the pool's threads wakes up on a core of its own, and has half of it.
+    together = std::pow(0.5, pool.threads);
+  } else {
+    for (int i = 0; i < pool.threads; ++i) together *= (cores - i) / (threads - i);
+  }
   return std::max(together, 1 / (std::ceil(turns) + slices * std::ceil(turns - 1)));
 }
 
