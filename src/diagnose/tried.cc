@@ -43,14 +43,13 @@ bool Replaces(double gain, const measure::Interval& range, double predicted, con
 
 /// The setting was promised `predicted` and gained nothing when tried: for certain, or known well enough to stand instead
 /// of the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or
-/// lost far more.
+/// lost more.
 bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
   if (tried == nullptr || tried->gain >= thresholds.tried_in_vain) return false;
   if (Replaces(tried->gain, tried->gain_interval, predicted, thresholds)) return true;
   if (predicted > thresholds.model_error) return false;
-  const double far = 2 * thresholds.model_error;
-  return tried->gain < -far || IsKnown(tried->gain, tried->gain_interval, far);
+  return tried->gain < -thresholds.model_error || IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
 }
 
 bool Gains(const Tried* tried, const Thresholds& thresholds) {
