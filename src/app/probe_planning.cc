@@ -50,6 +50,12 @@ bool LoaderCanChange(const spec::Experiment& experiment, const spec::Loader& aft
   return after.Window() <= loader.Window() || Fits(experiment, after);
 }
 
+/// After the change training takes longer than loading, as predicted.
+bool TrainingLimits(const WhatIf& row) {
+  using diagnose::Verdict;
+  return row.then == Verdict::kComputeBound || row.then == Verdict::kCpuContention;
+}
+
 /// nullopt: the row takes a run of its own, at least in a part.
 std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Experiment& experiment,
                                             const measure::Measurement& measurement) {
@@ -62,7 +68,8 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
                              .compute_threads = SetsPath(row, "limits.compute_threads")
                                                     ? row.after.limits.compute_threads.value_or(0)
                                                     : 0,
-                             .expected_gain = row.gain};
+                             .expected_gain = row.gain,
+                             .waits = !TrainingLimits(row)};
 }
 
 /// Fewer compute threads where more threads than cores ran (only there the step was repeated on one):

@@ -40,6 +40,7 @@ struct TriedGain {
   double gain = 0;
   measure::Interval gain_interval;
   bool refutes = false;  ///< the prediction: it would have counted, and there was nothing
+  bool stands = false;   ///< is promised instead of the prediction, which is known less well
 };
 
 struct WhatIf {

@@ -36,19 +36,47 @@ bool IsKnown(double gain, const measure::Interval& range, double share) {
   return (range.high - range.low) / 2 <= share * std::max(1.0, 1 + gain);
 }
 
-/// The measured gain is known as well as a promise has to be, or rules the predicted one out.
-bool Replaces(double gain, const measure::Interval& range, double predicted, const Thresholds& thresholds) {
-  return IsKnown(gain, range, thresholds.model_error) || predicted < range.low || predicted > range.high;
+constexpr double kRepeated = 0.4;
+
+/// A promise, by the model.
+struct Promise {
+  double gain = 0;
+  /// Fewer threads for a pool that lacks cores: the step was repeated on one for some tenths of a second. Of forty such
+  /// means 95 % were within kRepeated (two cores of a virtual machine, mlp, 0.2 s each).
+  bool rests_on_little = false;
+};
+
+Promise PromiseOf(double gain, const std::vector<std::pair<std::string, std::string>>& set, const Question& q) {
+  const trace::Effective& effective = q.measurement.effective;
+  const bool threads = std::any_of(set.begin(), set.end(),
+                                   [](const auto& each) { return each.first == "limits.compute_threads"; });
+  return {gain, threads && effective.step_on_one_thread && effective.step_cpu};
 }
 
-/// The setting was promised `predicted` and gained nothing when tried: for certain, or known well enough to stand instead
+bool KnowsBetter(const Tried& tried, const Promise& promise) {
+  return promise.rests_on_little && tried.half_width < kRepeated;
+}
+
+/// The measured gain is known as well as a promise has to be, rules the predicted one out, or is known better.
+bool Replaces(const Tried& tried, const Promise& promise, const Thresholds& thresholds) {
+  const measure::Interval& range = tried.gain_interval;
+  return KnowsBetter(tried, promise) || IsKnown(tried.gain, range, thresholds.model_error) ||
+         promise.gain < range.low || promise.gain > range.high;
+}
+
+/// Of the gain's logarithm; half of the half-width at 95 %.
+double StandardError(const measure::Interval& range) { return (std::log1p(range.high) - std::log1p(range.low)) / 4; }
+
+/// The setting was promised and gained nothing when tried: for certain, or known well enough to stand instead
 /// of the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or
 /// lost more.
-bool Refutes(const Tried* tried, double predicted, const Thresholds& thresholds) {
+bool Refutes(const Tried* tried, const Promise& promise, const Thresholds& thresholds) {
   if (GainsNothing(tried, thresholds)) return true;
-  if (tried == nullptr || tried->gain >= thresholds.tried_in_vain) return false;
-  if (Replaces(tried->gain, tried->gain_interval, predicted, thresholds)) return true;
-  if (predicted > thresholds.model_error) return false;
+  if (tried == nullptr) return false;
+  if (KnowsBetter(*tried, promise) && std::log1p(tried->gain) < StandardError(tried->gain_interval)) return true;
+  if (tried->gain >= thresholds.tried_in_vain) return false;
+  if (Replaces(*tried, promise, thresholds)) return true;
+  if (promise.gain > thresholds.model_error) return false;
   return tried->gain < -thresholds.model_error || IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
 }
 
@@ -84,7 +112,7 @@ Refuted RefutedOf(const Decision& decision, const Question& q) {
   // Free data was tried with all workers parked: fewer of them cannot gain more.
   const bool of_workers = decision.verdict == Verdict::kLoaderBound ||
                           ChangesOnly(setting, "loader.workers");
-  refuted.setting = tried != nullptr ? Refutes(tried, decision.gain, q.thresholds)
+  refuted.setting = tried != nullptr ? Refutes(tried, PromiseOf(decision.gain, setting.set, q), q.thresholds)
                                      : refuted.input && of_workers;
   return refuted;
 }
@@ -159,9 +187,12 @@ void LeadBySetting(Decision& decision, const Question& q) {
   for (const Tried& tried : q.measurement.tried) {
     const Tried* gained = FindProbe(q, ProbeKind::kSetting, tried.change);
     if (gained != &tried || !Gains(gained, q.thresholds)) continue;
-    if (decision.setting && (decision.setting->setting.text == tried.change ||
-                             decision.gain >= tried.gain))
-      continue;
+    if (decision.setting) {
+      const std::string& leads = decision.setting->setting.text;
+      // What is only predicted has to promise more than the other may have gained.
+      const bool was_tried = FindProbe(q, ProbeKind::kSetting, leads) != nullptr;
+      if (leads == tried.change || decision.gain >= (was_tried ? tried.gain : tried.gain_interval.high)) continue;
+    }
     auto found = DecidingSetting(tried.change, q.now);
     if (!found) continue;
     auto& [verdict, setting] = *found;
@@ -269,12 +300,14 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& q) {
     if (row.change == kFreeCompute) tried = FindProbe(q, ProbeKind::kFreeCompute);
     if (tried == nullptr) tried = FindProbe(q, ProbeKind::kSetting, row.change);
     if (tried == nullptr) continue;
-    const bool in_vain = tried->kind == ProbeKind::kSetting ? Refutes(tried, row.gain, q.thresholds)
-                                                            : GainsNothing(tried, q.thresholds);
+    const bool setting = tried->kind == ProbeKind::kSetting;
+    const Promise promise = PromiseOf(row.gain, row.set, q);
+    const bool in_vain = setting ? Refutes(tried, promise, q.thresholds) : GainsNothing(tried, q.thresholds);
     row.tried = {.samples_per_s = tried->samples_per_s,
                  .gain = tried->gain,
                  .gain_interval = tried->gain_interval,
-                 .refutes = in_vain && row.gain >= q.thresholds.gain_that_counts};
+                 .refutes = in_vain && row.gain >= q.thresholds.gain_that_counts,
+                 .stands = setting && Replaces(*tried, promise, q.thresholds)};
   }
 }
 
@@ -296,13 +329,13 @@ void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatI
   for (const WhatIf& row : rows) {
     if (!row.tried || row.set != recommendation.set) continue;
     const double before = *recommendation.gain;
-    const bool replaces = Replaces(row.tried->gain, row.tried->gain_interval, before, thresholds);
-    if (row.tried->refutes || (replaces && row.tried->gain < thresholds.tried_in_vain)) {
+    const bool stands = row.tried->stands;
+    if (row.tried->refutes || (stands && row.tried->gain < thresholds.tried_in_vain)) {
       recommendation = {.text = fmt::format("{} was tried and gained {}: nothing to change", row.change,
                                             base::Gain(row.tried->gain))};
       return;
     }
-    if (!replaces) continue;
+    if (!stands) continue;
     recommendation.gain = row.tried->gain;
     recommendation.tried = true;
     if (recommendation.samples_per_s && 1 + before > 0)

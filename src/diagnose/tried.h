@@ -17,7 +17,7 @@ double MostGainTried(const Question& question, trace::ProbeKind kind);
 
 /// The decision without the verdicts that a probe refutes: input verdicts when free data gains
 /// nothing, the training side's when free compute gains nothing, and a setting that was tried in
-/// vain. A setting that gained when tried leads, unless another one promises more. If the leader
+/// vain. A setting that gained when tried leads, unless another one promises more than it may gain. If the leader
 /// goes, the largest remaining gain leads; without one, the side whose probe gained; without that,
 /// the run is balanced.
 Decision WithTried(Decision decision, const Question& question);
@@ -35,8 +35,8 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& question);
 /// One clause for each side that its probe rules out.
 std::vector<std::string> RuledOutByProbes(const Question& question);
 
-/// The gain that was measured replaces the predicted one where it is known narrowly, or where the
-/// predicted one lies outside its interval. Settings that were tried in vain are not recommended.
+/// The gain that was measured replaces the predicted one where it is known narrowly, where the predicted one lies
+/// outside its interval, or where no model knows it. Settings that were tried in vain are not recommended.
 void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows,
                          const Thresholds& thresholds);
 

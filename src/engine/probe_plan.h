@@ -19,6 +19,7 @@ struct LiveSetting {
   int prefetch_factor = 0;
   int compute_threads = 0;   ///< of a trainer on the CPU; 0: as they are
   double expected_gain = 0;  ///< how long blocks with the change are planned to take
+  bool waits = true;         ///< training will wait for batches, as predicted
 };
 
 struct ProbePlan {

@@ -110,6 +110,7 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
                    .base_samples_per_s = as_it_was.PerSecond(),
                    .base_half_width = std::expm1(base::HalfWidth(base_logs, kBaseLevel).value_or(0)),
                    .samples_per_s = changed.PerSecond(),
+                   .half_width = std::expm1(base::HalfWidth(changed_logs, kBaseLevel).value_or(0)),
                    .gain = gain->gain,
                    .gain_interval = *gain->interval});
   }

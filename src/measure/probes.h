@@ -18,6 +18,7 @@ struct Tried {
   double base_samples_per_s = 0;  ///< of the blocks beside it
   double base_half_width = 0;     ///< of those blocks' mean rate, relative to it
   double samples_per_s = 0;       ///< over all blocks with the change
+  double half_width = 0;          ///< of those blocks' mean rate, relative to it
   /// Geometric mean over the pairs of changed / base − 1; where pairs scatter widely, of the blocks
   /// with the change over the measured window.
   double gain = 0;

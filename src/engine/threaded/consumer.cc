@@ -292,7 +292,7 @@ void Consumer::Probe(const ProbeMeans& means) {
   run_.gate.Open();
   if (plan && !run_.ending()) {
     Seat seat(*this, means);
-    probes_ = RunProbes(seat, *plan, ProbeShapeOf(run_.experiment));
+    probes_ = RunProbes(seat, *plan, run_.ShapeOfProbes(end));
   }
   run_.End(reason);
 }

@@ -140,7 +140,7 @@ class Prober {
     if (!Settle(Way::kFreeCompute, shape_.window())) return std::nullopt;
     while (seat_.Now() - begin < kPoolSpins)
       if (!Once(Way::kFreeCompute)) return std::nullopt;
-    return Block(Way::kFreeCompute, batches);
+    return Block(Way::kFreeCompute, WholeCycles(static_cast<double>(batches), shape_.in_work()));
   }
 
   /// Batches of a block such that `pairs` rounds of `blocks` blocks and `beside` other batches fit
@@ -258,7 +258,7 @@ class Prober {
       const auto back = static_cast<double>(plan.rounds / 2);
       const double changes_s =
           back * static_cast<double>(own.least_settling()) * own.step_s +
-          (rounds - back) * static_cast<double>(other.settling) * other.step_s;
+          (rounds - back) * static_cast<double>(other.least_settling()) * other.step_s;
       const double left_s = (time_s - changes_s) / rounds - own.block_s - other.block_s;
       if (left_s < 0) continue;
       const double more_s =
@@ -298,6 +298,7 @@ class Prober {
   bool TrySetting(const LiveSetting& setting, Duration until) {
     until_ = until;
     Side own{.shape = shape_}, other{.shape = shape_};
+    other.shape.waits = setting.waits;
     other.shape.workers = setting.workers;
     other.shape.prefetch_factor = setting.prefetch_factor;
     own.settling = other.shape.window() + Settling(own.shape);
@@ -319,6 +320,8 @@ class Prober {
       Duration& longest_such = longest[changed ? 1 : 0];
       const auto first = BlockOf(changed ? other : own);
       if (!first) break;
+      // Where training waits neither way, the stock stays full.
+      if (other.same_loading && !own.shape.waits && !other.shape.waits && !other.stock) other.stock = own.stock;
       changed = !changed;
       Side& to = changed ? other : own;
       if (!ChangeTo(to, changed ? &setting : nullptr)) break;
@@ -351,22 +354,23 @@ class Prober {
 
 }  // namespace
 
-ProbeShape ProbeShapeOf(const spec::Experiment& experiment) {
+ProbeShape ProbeShapeOf(const spec::Experiment& experiment, bool waits) {
   const spec::Loader& loader = experiment.loader;
   return {.workers = loader.workers,
           .prefetch_factor = loader.workers > 0 ? loader.prefetch_factor : 0,
           // The CPU trains in the consumer's own thread.
           .in_flight = experiment.device.kind == spec::DeviceKind::kCpu
                            ? 1
-                           : static_cast<std::int64_t>(MostInFlight(experiment.device))};
+                           : static_cast<std::int64_t>(MostInFlight(experiment.device)),
+          .waits = waits};
 }
 
 bool CanProbe(std::int64_t steps, Duration elapsed, const ProbeShape& shape) {
   // The shortest useful plan, in steps as they were: settle, and three pairs of a setting that takes
   // no time itself, which is put back once.
   constexpr double kShare = 0.2, kMost_s = 10;
-  const std::int64_t needed =
-      Settling(shape) + kLeastPairs * shape.cycle() + shape.window() + Settling(shape);
+  const std::int64_t back = (shape.waits ? shape.window() : 0) + Settling(shape);
+  const std::int64_t needed = Settling(shape) + kLeastPairs * shape.cycle() + back;
   const double step_s =
       base::ToSeconds(elapsed) / static_cast<double>(std::max<std::int64_t>(steps, 1));
   return static_cast<double>(needed) * step_s <=

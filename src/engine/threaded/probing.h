@@ -40,13 +40,17 @@ class ProbeSeat {
 struct ProbeShape {
   int workers = 0, prefetch_factor = 0;
   std::int64_t in_flight = 1;
+  bool waits = true;  ///< training waits for batches
 
   std::int64_t window() const { return std::int64_t{workers} * prefetch_factor; }
-  /// Workers deliver in bursts of W: only whole cycles compare.
-  std::int64_t cycle() const { return workers > 0 ? workers : 1; }
+  /// Batches that are made side by side.
+  std::int64_t in_work() const { return workers > 0 ? workers : 1; }
+  /// Workers deliver in bursts of W: where training waits for them, only whole cycles compare.
+  std::int64_t cycle() const { return waits ? in_work() : 1; }
 };
 
-ProbeShape ProbeShapeOf(const spec::Experiment& experiment);
+/// `waits`: training does for batches.
+ProbeShape ProbeShapeOf(const spec::Experiment& experiment, bool waits);
 
 /// Whether a run of `steps` steps in `elapsed` was long enough that probes fit their share of it.
 bool CanProbe(std::int64_t steps, base::Duration elapsed, const ProbeShape& shape);

@@ -7,7 +7,6 @@
 
 #include "cost/buffers.h"
 #include "engine/rules.h"
-#include "engine/threaded/probing.h"
 
 namespace pipesim::engine::threaded {
 namespace {
@@ -62,7 +61,16 @@ bool RunState::GoesOnToProbe(trace::EndReason reason) {
   if (!probes || !IsPlanned(reason)) return false;
   const std::int64_t steps =
       rings.With([](const trace::TraceBuilder& so_far) { return so_far.trace().steps; });
-  return CanProbe(steps, clock.Now() - begin, ProbeShapeOf(experiment));
+  const base::Instant now = clock.Now();
+  return CanProbe(steps, now - begin, ShapeOfProbes(now));
+}
+
+ProbeShape RunState::ShapeOfProbes(base::Instant until) {
+  constexpr double kHardly = 0.01;  // of the time, the first batch's among it
+  const base::Duration starved = rings.With([&](const trace::TraceBuilder& so_far) {
+    return trace::TimeIn(so_far.trace(), trace::Role::kConsumer, trace::State::kStarved, begin, until);
+  });
+  return ProbeShapeOf(experiment, base::ToSeconds(starved) > kHardly * base::ToSeconds(until - begin));
 }
 
 void RunState::End(trace::EndReason reason, std::string failure) {

@@ -17,6 +17,7 @@
 #include "engine/threaded/no_sink.h"
 #include "engine/threaded/parking_gate.h"
 #include "engine/threaded/pin_stage.h"
+#include "engine/threaded/probing.h"
 #include "engine/threaded/resource_reader.h"
 #include "engine/threaded/sample_pool.h"
 #include "engine/threaded/shared_storage.h"
@@ -55,6 +56,8 @@ struct RunState {
   };
   /// Why the run ends; nullopt while it goes on.
   std::optional<Ending> ended() const;
+  /// By the run up to `until`. Any thread, but not inside SpanRings::With.
+  ProbeShape ShapeOfProbes(base::Instant until);
 
   /// What a worker records into: its ring, or nothing for one that only a probe started.
   trace::SpanSink& RecordsOf(int worker);

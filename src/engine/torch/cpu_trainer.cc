@@ -18,16 +18,37 @@ namespace pipesim::engine {
 
 namespace {
 
-/// The time of the steps that are repeated for one figure, and the longest step that is: by the run's
-/// shortest, since beside other programs any one may take many times as long.
-constexpr double kMeasure_s = 0.2, kLongest_s = 0.5;
+/// The time of the steps that are repeated for one figure: at least, and at most, unless a share of the run is less. They
+/// are repeated until blocks of this length say the mean to within a share of itself: on a virtual machine means over
+/// 0.2 s of mlp's steps differed by 20 % (standard deviation, on one thread and on two).
+constexpr double kMeasure_s = 0.2, kMost_s = 1, kMostOfRun = 0.1;
+constexpr double kBlock_s = 0.04, kKnown = 0.05, kLevel = 0.95;
+constexpr std::size_t kFewestBlocks = 4;
+/// The longest step that is repeated: by the run's shortest, since beside other programs any one may take many times
+/// as long.
+constexpr double kLongest_s = 0.5;
 /// The longest step, as expected, that is timed on one thread; longer ones where they take hardly longer
 /// than a step of the run. Beside other programs a pool's step may take ten times as long as on one thread, so
 /// that one tells what the pool loses.
 constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
-/// The longest pause between repeated steps, the fewest of them where pauses are long, and the most.
+/// The longest pause between repeated steps, and the fewest of them where pauses are long.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
-constexpr int kFewestSteps = 8, kMostSteps = 200;
+constexpr std::size_t kFewestSteps = 8;
+
+/// The mean of what steps took one after another, to within kKnown of itself. Of blocks, since a machine's slow moments
+/// last for several steps.
+bool MeanIsKnown(const std::vector<double>& took) {
+  std::vector<double> blocks;
+  double sum_s = 0, count = 0;
+  for (const double each_s : took) {
+    sum_s += each_s;
+    ++count;
+    if (sum_s < kBlock_s) continue;
+    blocks.push_back(sum_s / count);
+    sum_s = count = 0;
+  }
+  return blocks.size() >= kFewestBlocks && *base::HalfWidth(blocks, kLevel) <= kKnown * base::Mean(blocks);
+}
 
 /// Another count of threads while this lives.
 class OtherThreads {
@@ -113,7 +134,7 @@ class CpuTrainer final : public Trainer {
     return base::FromSeconds(base::Mean(seconds));
   }
 
-  /// Steps that are expected to take `expected_s`, after an untimed one if they are short, for kMeasure_s
+  /// Steps that are expected to take `expected_s`, after an untimed one if they are short, for kMeasure_s and more
   /// whatever was expected: beside another program a pool's step tells little of one thread's. With the
   /// run's pauses between them: a step finds the caches as the time since the last one leaves them. Measured on
   /// a virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
@@ -134,11 +155,12 @@ class CpuTrainer final : public Trainer {
     base::Duration cpu{};
     const base::Instant first = clock_.Now();
     double all_s = 0;
-    const auto enough = [&] {
-      const bool over = base::ToSeconds(clock_.Now() - first) >= kMeasure_s;
-      const auto count = static_cast<int>(steps.took.size());
-      return count == kMostSteps || all_s >= kMeasure_s || (count >= kFewestSteps && over);
+    const double most_s = std::clamp(kMostOfRun * base::ToSeconds(trained_ + paused_), kMeasure_s, kMost_s);
+    const auto lasted = [&](double seconds) {
+      const bool over = base::ToSeconds(clock_.Now() - first) >= seconds;
+      return all_s >= seconds || (steps.took.size() >= kFewestSteps && over);
     };
+    const auto enough = [&] { return lasted(most_s) || (lasted(kMeasure_s) && MeanIsKnown(steps.took)); };
     while (!enough()) {
       Pause(pause);
       const base::Instant begin = clock_.Now();

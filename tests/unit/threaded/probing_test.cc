@@ -180,6 +180,24 @@ TEST(Probing, StepsUnderCollapseLeaveTimeForThreePairs) {
   EXPECT_LE(probes.time, Duration(1s) + Duration(120ms));  // the step that was begun ends
 }
 
+TEST(Probing, OneStepIsABlockWhereTrainingDoesNotWaitForTheWorkers) {
+  // 4 workers, 120 ms a step on the run's threads, 8 ms on one: a second holds eight steps, two cycles of the workers.
+  const auto pairs = [](bool waits) {
+    MadeUpSeat seat(1ms, 120ms, 4);
+    seat.train_on_others = 8ms;
+    ProbeShape shape{.workers = 4, .prefetch_factor = 2, .in_flight = 1, .waits = waits};
+    LiveSetting one = OneThread(14, shape);
+    one.waits = waits;
+    const trace::Probes probes = RunProbes(seat, {.most_time = 1s, .setting = one, .step_s = 0.12}, shape);
+    const trace::Probe* setting = Find(probes, ProbeKind::kSetting);
+    if (setting == nullptr) return std::size_t{0};
+    for (const trace::ProbePair& pair : setting->pairs) EXPECT_NEAR(GainOf(pair), 14, 1e-6);
+    return setting->pairs.size();
+  };
+  EXPECT_GE(pairs(false), 3u);
+  EXPECT_EQ(pairs(true), 0u);
+}
+
 TEST(Probing, APromiseThatIsFarOffCostsNoMoreTime) {
   // Promised to be 20 times as fast, and 10 times slower.
   MadeUpSeat seat(1ms, 20ms, 1);
@@ -240,6 +258,11 @@ TEST(Probing, NeedsStepsEnoughForItsShareOfTheRun) {
   // 4 to settle, three blocks of 4, and 8 + 4 after the change back are 28 steps: a fifth of 140.
   EXPECT_FALSE(CanProbe(139, 10s, kFourWorkers));
   EXPECT_TRUE(CanProbe(141, 10s, kFourWorkers));
+  // Where training does not wait: 2, three blocks of 1, and 2 after the change back.
+  ProbeShape busy = kFourWorkers;
+  busy.waits = false;
+  EXPECT_FALSE(CanProbe(34, 10s, busy));
+  EXPECT_TRUE(CanProbe(36, 10s, busy));
   // Nor do they take more than 10 s.
   EXPECT_FALSE(CanProbe(140, 60s, kFourWorkers));
 }
