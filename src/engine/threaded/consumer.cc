@@ -239,7 +239,7 @@ class Consumer::Seat final : public ProbeSeat {
     const auto taken = consumer_.TakeNext();
     if (!taken) return std::nullopt;
     taken_ += SamplesOf(*taken);
-    starved_ = taken->starved > Duration::zero();
+    starved_ = taken->starved > base::Duration::zero();
     return taken;
   }
   std::int64_t SamplesOf(const BatchFeed::Taken& taken) const {
