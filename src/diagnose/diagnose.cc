@@ -85,7 +85,7 @@ struct Asked {
   Asked(const spec::Experiment& experiment, const measure::Measurement& measurement,
         const cost::Pipeline& pipeline, const Predictor& model, const Thresholds& thresholds,
         const Predictor& quick_model, const Offers& offers)
-      : now(VariantOf(experiment, pipeline)),
+      : now(WithStepTried(VariantOf(experiment, pipeline), measurement, model)),
         predict(Anchored(model, now, measurement.result.samples_per_s)),
         quick(quick_model ? Anchored(quick_model, now, measurement.result.samples_per_s)
                           : predict),

@@ -12,6 +12,11 @@
 
 namespace pipesim::diagnose {
 
+/// The run with a step on one thread as the repeated one and a probe of one thread say in the mean, each by how well it
+/// knows: both lasted for a second or less, in which a machine is faster or slower than it is. Without such a probe as it
+/// was.
+Variant WithStepTried(Variant now, const measure::Measurement& measurement, const Predictor& model);
+
 /// The upper end of what this probe gained; infinite where it was not tried.
 double MostGainTried(const Question& question, trace::ProbeKind kind);
 
@@ -35,8 +40,8 @@ void AttachTried(std::vector<WhatIf>& rows, const Question& question);
 /// One clause for each side that its probe rules out.
 std::vector<std::string> RuledOutByProbes(const Question& question);
 
-/// The gain that was measured replaces the predicted one where it is known narrowly, where the predicted one lies
-/// outside its interval, or where no model knows it. Settings that were tried in vain are not recommended.
+/// The gain that was measured replaces the predicted one where it is known narrowly, or where the predicted one lies
+/// outside its interval. Settings that were tried in vain are not recommended.
 void PromiseWhatWasTried(Recommendation& recommendation, const std::vector<WhatIf>& rows,
                          const Thresholds& thresholds);
 
