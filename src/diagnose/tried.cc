@@ -39,7 +39,7 @@ bool IsKnown(double gain, const measure::Interval& range, double share) {
 /// Half-width at 95 % of a mean over steps that are repeated for a second. Measured on two cores of a virtual machine: 40
 /// means over 0.2 s of mlp on one thread had a standard deviation of 20 % and were independent of each other.
 constexpr double kRepeated = 0.2;
-constexpr double kUneven = 2 * kRepeated;  // blocks of a probe that say nothing
+constexpr double kUneven = 2 * kRepeated;  // of blocks of a probe that say nothing
 
 /// A promise, by the model.
 struct Promise {

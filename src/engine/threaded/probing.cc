@@ -90,12 +90,21 @@ class Prober {
     return true;
   }
 
-  /// Parked workers had filled the window before: where training waited for batches, until it does again, but no more
-  /// than a window longer.
-  bool SettleAsItWas(std::int64_t batches, bool starved) {
-    if (!Settle(Way::kAsItIs, batches)) return false;
-    for (std::int64_t more = shape_.window(); starved && !seat_.Starved() && more > 0; --more)
-      if (!Once(Way::kAsItIs)) return false;
+  /// Parked workers had filled the window before, or it was emptied without training: where training waited for batches,
+  /// until it does again, else until the stock is what it was, for which workers take cores; but no more than a window
+  /// longer. `stock`: absent before the first block.
+  bool SettleAsItWas(std::int64_t batches, bool starved, std::optional<std::int64_t> stock) {
+    std::int64_t samples = 0;
+    const auto as_it_was = [&] {
+      if (shape_.waits || !stock) return !starved || seat_.Starved();
+      return std::abs(seat_.Stock() - *stock) < std::max<std::int64_t>(samples, 1);
+    };
+    const std::int64_t most = batches + shape_.window();
+    for (std::int64_t done = 0; done < batches || (done < most && !as_it_was()); ++done) {
+      const auto taken = Once(Way::kAsItIs);
+      if (!taken) return false;
+      samples = *taken;
+    }
     return true;
   }
 
@@ -192,15 +201,17 @@ class Prober {
     }
     Duration longest{};
     bool starved = false;
+    std::optional<std::int64_t> stock;
     while (Elapsed() + longest <= until) {
       const bool data_open = !IsSettled(data);
       const bool training_open = training != nullptr && !IsSettled(*training);
       if (!data_open && !training_open) break;
       const Instant round = seat_.Now();
-      if (!SettleAsItWas(settling, starved)) return;
+      if (!SettleAsItWas(settling, starved, stock)) return;
       const auto base = Block(Way::kAsItIs, batches);
       if (!base) return;
       starved = seat_.Starved();
+      stock = seat_.Stock();
       if (data_open) {
         const auto changed = FreeData(batches);
         if (!changed) return;

@@ -270,7 +270,7 @@ TEST(Tried, APromiseThatRestsOnAFewStepsHasToBeSeen) {
   EXPECT_NE(OneThreadPromised(0.19, 0.06, 0.23, true, 0, 0.35).recommendation->set, kSetOneThread);
   EXPECT_EQ(OneThreadPromised(0.19, 0.15, 0.23, true, 0, 0.35).recommendation->set, kSetOneThread);
   EXPECT_EQ(OneThreadPromised(0.19, 0.06, 0.23, false).recommendation->set, kSetOneThread);
-  // Blocks that differ by more than repeated steps do say nothing.
+  // Blocks that differ by twice what repeated steps do say nothing.
   EXPECT_EQ(OneThreadPromised(0.19, 0.06, 0.23, true, 0, 0.5).recommendation->set, kSetOneThread);
 }
 

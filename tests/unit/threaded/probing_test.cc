@@ -67,15 +67,17 @@ class MadeUpSeat final : public ProbeSeat {
   Instant now_{};
 };
 
-/// One worker and its queue in virtual time; other compute threads train in `train_on_others`.
+/// One worker and its queue in virtual time; other compute threads train in `train_on_others`. A step that begins before
+/// the queue is full takes `beside_loading` longer.
 class QueueSeat final : public ProbeSeat {
  public:
   QueueSeat(Duration load, Duration train, Duration train_on_others, double room)
       : load_(load), train_(train), train_on_others_(train_on_others), room_(room), stock_(room) {}
 
   std::optional<std::int64_t> Train() override {
+    const Duration longer = stock_ < room_ ? beside_loading : Duration{};
     Take();
-    Advance(on_others_ ? train_on_others_ : train_);
+    Advance((on_others_ ? train_on_others_ : train_) + longer);
     return 8;
   }
   /// A worker that is parked has filled the queue before.
@@ -97,6 +99,8 @@ class QueueSeat final : public ProbeSeat {
   std::int64_t Stock() const override { return std::llround(8 * stock_); }
   bool Starved() const override { return starved_; }
   Instant Now() const override { return now_; }
+
+  Duration beside_loading{};
 
  private:
   void Take() {
@@ -244,6 +248,19 @@ TEST(Probing, TheStockOfParkedWorkersIsNoRateOfTheRunAsItIs) {
   ASSERT_NE(data, nullptr);
   ASSERT_GE(data->pairs.size(), 3u);
   for (const trace::ProbePair& pair : data->pairs) EXPECT_NEAR(GainOf(pair), 9, 0.5);
+}
+
+TEST(Probing, WorkersThatRefillTheirQueueAreNotTheRunAsItIs) {
+  // Loading takes 4 ms, a step 5 and beside loading 7: dropping batches empties a queue of 4, which takes ten steps to fill.
+  constexpr ProbeShape kBusy{.workers = 1, .prefetch_factor = 16, .in_flight = 1, .waits = false};
+  QueueSeat seat(4ms, 5ms, 5ms, 4);
+  seat.beside_loading = 2ms;
+  const trace::Probes probes = RunProbes(seat, {.most_time = 20s, .setting = {}, .step_s = 0.005}, kBusy);
+  const trace::Probe* data = Find(probes, ProbeKind::kFreeData);
+  ASSERT_NE(data, nullptr);
+  ASSERT_NE(Find(probes, ProbeKind::kFreeCompute), nullptr);
+  ASSERT_GE(data->pairs.size(), 3u);
+  for (const trace::ProbePair& pair : data->pairs) EXPECT_NEAR(GainOf(pair), 0, 0.005);
 }
 
 TEST(Probing, AnEndingRunKeepsWholePairs) {
