@@ -1,10 +1,10 @@
 #include "app/probe_planning.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/memory.h"
 #include "cost/memory_plan.h"
+#include "diagnose/settings.h"
 #include "diagnose/what_if.h"
 
 namespace pipesim::app {
@@ -22,11 +22,6 @@ bool Fits(const spec::Experiment& experiment, const spec::Loader& loader) {
   with.loader = loader;
   const auto bound = base::Tightest(base::ReadMemoryBounds());
   return !bound || !cost::MemoryRefusal(with, *bound);
-}
-
-bool SetsPath(const WhatIf& row, std::string_view path) {
-  return std::any_of(row.set.begin(), row.set.end(),
-                     [&](const auto& one) { return one.first == path; });
 }
 
 /// Whether the row changes nothing but what a running pipeline can change. Only a CPU that trains
@@ -65,7 +60,7 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
   return engine::LiveSetting{.change = row.change,
                              .workers = row.after.loader.workers,
                              .prefetch_factor = row.after.loader.prefetch_factor,
-                             .compute_threads = SetsPath(row, "limits.compute_threads")
+                             .compute_threads = diagnose::SetsPath(row.set, "limits.compute_threads")
                                                     ? row.after.limits.compute_threads.value_or(0)
                                                     : 0,
                              .expected_gain = row.gain,
@@ -75,7 +70,7 @@ std::optional<engine::LiveSetting> LiveFrom(const WhatIf& row, const spec::Exper
 /// Fewer compute threads where more threads than cores ran (only there the step was repeated on one):
 /// no prediction is less certain than that of a pool that lacks cores.
 bool IsUncertain(const WhatIf& row, const measure::Measurement& measurement) {
-  return row.set.size() == 1 && SetsPath(row, "limits.compute_threads") &&
+  return row.set.size() == 1 && diagnose::SetsPath(row.set, "limits.compute_threads") &&
          measurement.effective.step_on_one_thread.has_value();
 }
 

@@ -29,6 +29,10 @@ bool StepIsKnownAlone(const measure::Measurement& measurement) {
   return !measurement.effective.device_asynchronous && measurement.effective.device_step;
 }
 
+bool PoolLacksCores(const measure::Measurement& measurement) {
+  return measurement.effective.step_on_one_thread && measurement.effective.step_cpu;
+}
+
 double TrainerContendedShare(const measure::Measurement& measurement) {
   const auto& consumer = measurement.consumer;
   if (!(consumer.wall_s > 0)) return 0;

@@ -10,6 +10,10 @@ namespace pipesim::diagnose {
 /// for a core.
 bool StepIsKnownAlone(const measure::Measurement& measurement);
 
+/// More threads wanted a core than there are, a pool that spins among them: its step was repeated alone, and on one
+/// thread. False in virtual time, where no step has CPU time of its own and each run is like the next.
+bool PoolLacksCores(const measure::Measurement& measurement);
+
 /// Share of the training thread's wall time that was lost waiting for a core: its waiting between
 /// steps and, on a CPU, the time of its steps beyond the isolated step, or the waiting of the pool's
 /// threads by the kernel's count (resources.trainer_contended_fraction), whichever is more. Both are

@@ -269,10 +269,7 @@ void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt
     doubt.weak = true;
     doubt.missing.push_back({std::move(signal), std::move(reason)});
   };
-  // In virtual time, where no step has CPU time of its own, each run is like the next.
-  const trace::Effective& effective = q.measurement.effective;
-  const bool pool_lacks_cores = effective.step_on_one_thread && effective.step_cpu;
-  if (pool_lacks_cores && decision.gain < q.thresholds.gain_beyond_pools)
+  if (PoolLacksCores(q.measurement) && decision.gain < q.thresholds.gain_beyond_pools)
     weaken("effective.compute_threads",
            fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to the next, which "
                        "one run does not show", q.now.ComputeThreads()));

@@ -38,6 +38,10 @@ int MostThatFit(const Variant& s) {
 
 }  // namespace
 
+bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::string_view path) {
+  return std::any_of(set.begin(), set.end(), [&](const auto& each) { return each.first == path; });
+}
+
 int MostWorkers(const Variant& s) {
   constexpr double kGrows = 1.01;
   const int most_that_wait = MostThatFit(s);

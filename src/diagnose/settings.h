@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Setting {
   std::vector<std::pair<std::string, std::string>> set;  ///< paths and values
   Change change;
 };
+
+/// Among the paths of `set`.
+bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::string_view path);
 
 /// The most workers of an accelerator that are worth a look: max(its share of the cores, 4 × now), at
 /// least 1 (design section 2), and where workers wait, which needs no core, as many (up to 128) as gain

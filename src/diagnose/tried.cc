@@ -7,9 +7,12 @@
 #include <limits>
 
 #include "base/number_text.h"
+#include "diagnose/contention.h"
 #include "diagnose/demands.h"
+#include "diagnose/settings.h"
 #include "diagnose/texts.h"
 #include "diagnose/what_if.h"
+#include "measure/paired_gain.h"
 #include "measure/probes.h"
 
 namespace pipesim::diagnose {
@@ -18,12 +21,16 @@ namespace {
 using measure::Tried;
 using trace::ProbeKind;
 
-const Tried* FindProbe(const Question& q, ProbeKind kind, std::string_view change = {}) {
-  for (const Tried& tried : q.measurement.tried) {
+const Tried* FindProbe(const measure::Measurement& measurement, ProbeKind kind, std::string_view change) {
+  for (const Tried& tried : measurement.tried) {
     const bool same = tried.kind == kind && (kind != ProbeKind::kSetting || tried.change == change);
-    if (same && measure::SpeaksForTheRun(tried, q.measurement.result)) return &tried;
+    if (same && measure::SpeaksForTheRun(tried, measurement.result)) return &tried;
   }
   return nullptr;
+}
+
+const Tried* FindProbe(const Question& q, ProbeKind kind, std::string_view change = {}) {
+  return FindProbe(q.measurement, kind, change);
 }
 
 bool GainsNothing(const Tried* tried, const Thresholds& thresholds) {
@@ -36,8 +43,8 @@ bool IsKnown(double gain, const measure::Interval& range, double share) {
   return (range.high - range.low) / 2 <= share * std::max(1.0, 1 + gain);
 }
 
-/// Half-width at 95 % of a mean over steps that are repeated for a second. Measured on two cores of a virtual machine: 40
-/// means over 0.2 s of mlp on one thread had a standard deviation of 20 % and were independent of each other.
+/// Half-width at 95 % of a mean over steps that are repeated for a second. Measured on two cores of a virtual machine:
+/// 40 means over 0.2 s of mlp on one thread had a standard deviation of 20 % and were independent of each other.
 constexpr double kRepeated = 0.2;
 constexpr double kUneven = 2 * kRepeated;  // of blocks of a probe that say nothing
 
@@ -48,10 +55,7 @@ struct Promise {
 };
 
 Promise PromiseOf(double gain, const std::vector<std::pair<std::string, std::string>>& set, const Question& q) {
-  const trace::Effective& effective = q.measurement.effective;
-  const bool threads = std::any_of(set.begin(), set.end(),
-                                   [](const auto& each) { return each.first == "limits.compute_threads"; });
-  return {gain, threads && effective.step_on_one_thread && effective.step_cpu};
+  return {gain, SetsPath(set, "limits.compute_threads") && PoolLacksCores(q.measurement)};
 }
 
 /// The measured gain is known as well as a promise has to be, or rules the predicted one out.
@@ -60,9 +64,6 @@ bool Replaces(const Tried& tried, const Promise& promise, const Thresholds& thre
   return IsKnown(tried.gain, range, thresholds.model_error) || promise.gain < range.low || promise.gain > range.high;
 }
 
-/// Of the gain's logarithm; half of the half-width at 95 %.
-double StandardError(const measure::Interval& range) { return (std::log1p(range.high) - std::log1p(range.low)) / 4; }
-
 /// The setting was promised and gained nothing when tried: for certain, or known well enough to stand instead
 /// of the promise; or the promise is no larger than what a model may miss, and the probe not far wider than that, or
 /// lost more; or it rests on little, and the probe gained less than its standard error.
@@ -70,11 +71,13 @@ bool Refutes(const Tried* tried, const Promise& promise, const Thresholds& thres
   if (GainsNothing(tried, thresholds)) return true;
   if (tried == nullptr) return false;
   const bool is_even = tried->half_width < kUneven;
-  if (promise.rests_on_little && is_even && std::log1p(tried->gain) < StandardError(tried->gain_interval)) return true;
+  const double standard_error = measure::LogHalfWidth(tried->gain_interval) / 2;  // the half-width is at 95 %
+  if (promise.rests_on_little && is_even && std::log1p(tried->gain) < standard_error) return true;
   if (tried->gain >= thresholds.tried_in_vain) return false;
   if (Replaces(*tried, promise, thresholds)) return true;
   if (promise.gain > thresholds.model_error) return false;
-  return tried->gain < -thresholds.model_error || IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
+  return tried->gain < -thresholds.model_error ||
+         IsKnown(tried->gain, tried->gain_interval, 2 * thresholds.model_error);
 }
 
 bool Gains(const Tried* tried, const Thresholds& thresholds) {
@@ -226,16 +229,14 @@ void AddContradiction(const Tried& tried, std::string_view what, double predicte
 Variant WithStepTried(Variant now, const measure::Measurement& measurement, const Predictor& model) {
   const auto rate = measurement.result.samples_per_s;
   auto& one_thread = now.pipeline.step.one_thread;
-  if (!rate || !one_thread || !now.on_cpu() || now.ComputeThreads() < 2 || !measurement.effective.step_cpu) return now;
+  if (!rate || !one_thread || !now.on_cpu() || now.ComputeThreads() < 2 || !PoolLacksCores(measurement)) return now;
   const Setting setting = ComputeThreads(now, 1);
-  for (const Tried& tried : measurement.tried) {
-    if (tried.change != setting.text || !measure::SpeaksForTheRun(tried, measurement.result)) continue;
-    const double predicted = model(setting.change(now)), measured = *rate * (1 + tried.gain);
-    if (!(predicted > 0) || !std::isfinite(predicted) || !(measured > 0)) continue;
-    const double weight = 1 / (1 + std::pow(tried.half_width / kRepeated, 2));
-    one_thread = one_thread->Scaled(std::pow(predicted / measured, weight));
-    break;
-  }
+  const Tried* tried = FindProbe(measurement, ProbeKind::kSetting, setting.text);
+  if (tried == nullptr) return now;
+  const double predicted = model(setting.change(now)), measured = *rate * (1 + tried->gain);
+  if (!(predicted > 0) || !std::isfinite(predicted) || !(measured > 0)) return now;
+  const double weight = 1 / (1 + std::pow(tried->half_width / kRepeated, 2));
+  one_thread = one_thread->Scaled(std::pow(predicted / measured, weight));
   return now;
 }
 

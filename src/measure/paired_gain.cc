@@ -28,4 +28,8 @@ std::optional<PairedGain> GainOf(std::span<const RatePair> pairs, std::string_vi
   return gain;
 }
 
+double LogHalfWidth(const Interval& gain_interval) {
+  return (std::log1p(gain_interval.high) - std::log1p(gain_interval.low)) / 2;
+}
+
 }  // namespace pipesim::measure

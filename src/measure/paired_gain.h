@@ -22,4 +22,7 @@ struct PairedGain {
 /// nullopt without a pair, or with a rate that is not positive. `method`: "pairs of runs".
 std::optional<PairedGain> GainOf(std::span<const RatePair> pairs, std::string_view method);
 
+/// Of a gain's logarithm, as its interval was made.
+double LogHalfWidth(const Interval& gain_interval);
+
 }  // namespace pipesim::measure

@@ -44,10 +44,6 @@ Interval Widened(Interval interval, double gain, double by) {
   return interval;
 }
 
-double LogHalfWidth(const PairedGain& gain) {
-  return (std::log1p(gain.interval->high) - std::log1p(gain.interval->low)) / 2;
-}
-
 /// The blocks with the change against the whole measured window, which knows a run of uneven steps
 /// better than a few blocks beside the change do. Independent, so their half-widths add in squares.
 std::optional<PairedGain> GainOverWindow(double changed_per_s, const std::vector<double>& logs,
@@ -102,7 +98,8 @@ std::vector<Tried> TriedIn(const trace::Probes& probes, const Result& result) {
       // Whether what slowed the blocks beside the change would have slowed it, too, is not known.
       if (probe.kind == trace::ProbeKind::kSetting)
         gain->interval->low = std::min(gain->interval->low, over_window->interval->low);
-    } else if (over_window && LogHalfWidth(*gain) > kWide && LogHalfWidth(*over_window) < LogHalfWidth(*gain)) {
+    } else if (over_window && LogHalfWidth(*gain->interval) > kWide &&
+               LogHalfWidth(*over_window->interval) < LogHalfWidth(*gain->interval)) {
       gain = over_window;
     }
     all.push_back({.kind = probe.kind,

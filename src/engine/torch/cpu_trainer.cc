@@ -18,9 +18,9 @@ namespace pipesim::engine {
 
 namespace {
 
-/// The time of the steps that are repeated for one figure: at least, and at most, unless a share of the run is less. They
-/// are repeated until blocks of this length say the mean to within a share of itself: on a virtual machine means over
-/// 0.2 s of mlp's steps differed by 20 % (standard deviation, on one thread and on two).
+/// The time of the steps that are repeated for one figure: at least, and at most, unless a share of the run is less.
+/// They are repeated until blocks of this length say the mean to within a share of itself: on a virtual machine means
+/// over 0.2 s of mlp's steps differed by 20 % (standard deviation, on one thread and on two).
 constexpr double kMeasure_s = 0.2, kMost_s = 1, kMostOfRun = 0.1;
 constexpr double kBlock_s = 0.04, kKnown = 0.05, kLevel = 0.95;
 constexpr std::size_t kFewestBlocks = 4;
@@ -35,20 +35,25 @@ constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
 constexpr std::size_t kFewestSteps = 8;
 
-/// The mean of what steps took one after another, to within kKnown of itself. Of blocks, since a machine's slow moments
-/// last for several steps.
-bool MeanIsKnown(const std::vector<double>& took) {
-  std::vector<double> blocks;
-  double sum_s = 0, count = 0;
-  for (const double each_s : took) {
-    sum_s += each_s;
-    ++count;
-    if (sum_s < kBlock_s) continue;
-    blocks.push_back(sum_s / count);
-    sum_s = count = 0;
+/// What steps took one after another, in blocks, since a machine's slow moments last for several steps.
+class Blocks {
+ public:
+  void Add(double step_s) {
+    sum_s_ += step_s;
+    ++count_;
+    if (sum_s_ < kBlock_s) return;
+    means_s_.push_back(sum_s_ / count_);
+    sum_s_ = count_ = 0;
   }
-  return blocks.size() >= kFewestBlocks && *base::HalfWidth(blocks, kLevel) <= kKnown * base::Mean(blocks);
-}
+  /// The mean, to within kKnown of itself.
+  bool Agree() const {
+    return means_s_.size() >= kFewestBlocks && *base::HalfWidth(means_s_, kLevel) <= kKnown * base::Mean(means_s_);
+  }
+
+ private:
+  std::vector<double> means_s_;
+  double sum_s_ = 0, count_ = 0;
+};
 
 /// Another count of threads while this lives.
 class OtherThreads {
@@ -152,6 +157,7 @@ class CpuTrainer final : public Trainer {
                                      : std::min(paused_ / (trained_count_ - 1), kLongestPause);
     if (expected_s <= kLongest_s) step();
     Steps steps;
+    Blocks blocks;
     base::Duration cpu{};
     const base::Instant first = clock_.Now();
     double all_s = 0;
@@ -160,7 +166,7 @@ class CpuTrainer final : public Trainer {
       const bool over = base::ToSeconds(clock_.Now() - first) >= seconds;
       return all_s >= seconds || (steps.took.size() >= kFewestSteps && over);
     };
-    const auto enough = [&] { return lasted(most_s) || (lasted(kMeasure_s) && MeanIsKnown(steps.took)); };
+    const auto enough = [&] { return lasted(most_s) || (lasted(kMeasure_s) && blocks.Agree()); };
     while (!enough()) {
       Pause(pause);
       const base::Instant begin = clock_.Now();
@@ -170,6 +176,7 @@ class CpuTrainer final : public Trainer {
       steps.on_core.push_back(base::ToSeconds(base::ThreadCpuTime() - thread_begin));
       cpu += base::ProcessCpuTime() - process_begin;
       steps.took.push_back(base::ToSeconds(clock_.Now() - begin));
+      blocks.Add(steps.took.back());
       all_s += steps.took.back();
     }
     steps.cpu = cpu / static_cast<std::int64_t>(steps.took.size());
