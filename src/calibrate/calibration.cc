@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <compare>
 #include <map>
 
 #include "base/cpus.h"
-#include "base/stats.h"
+#include "calibrate/figure_of.h"
 #include "calibrate/loops.h"
 #include "calibrate/photos.h"
 #include "calibrate/runs.h"
@@ -24,6 +23,12 @@ constexpr double kSettled = 0.05;
 constexpr double kLongestStep = 1.0;  // s: larger batches are left to extrapolation
 constexpr std::int64_t kLargestBatch = 512;
 
+/// On a CPU steps are measured after these pauses, too, at a few batch sizes: others use the caches
+/// meanwhile, and threads go to sleep.
+constexpr std::chrono::milliseconds kPauses[] = {std::chrono::milliseconds(10), std::chrono::milliseconds(40)};
+constexpr std::int64_t kBatchesAfterPauses[] = {1, 16, 256};
+constexpr double kLongestAfterPauses = 0.1;  // s: what a pause adds to longer steps hardly shows
+
 /// Measures one figure, or several that one run yields; called once per round.
 struct Probe {
   std::string what;  ///< shown while it is measured
@@ -38,39 +43,9 @@ struct Shown {
 /// In the order of their keys; nullopt where a run did not yield the figure, empty if it failed.
 using Values = std::vector<std::optional<double>>;
 
-double SpreadOf(const std::vector<double>& values) {
-  return values.size() > 1 ? base::Stdev(values) / base::Mean(values) : 0;
-}
-
 bool IsSettled(const Probe& probe) {
   return std::all_of(probe.measured.begin(), probe.measured.end(),
                      [](const auto* values) { return SpreadOf(*values) <= kSettled; });
-}
-
-/// A measured number as the file shows it; more digits would be noise.
-double Rounded(double value, int digits) {
-  if (!(value > 0)) return value;
-  const int shift = digits - 1 - static_cast<int>(std::floor(std::log10(value)));
-  const double scale = std::pow(10, std::abs(shift));
-  return shift < 0 ? std::round(value / scale) * scale : std::round(value * scale) / scale;
-}
-
-template <class T>
-T FromNumber(double value) {
-  if constexpr (std::is_same_v<T, base::Duration>) return base::FromSeconds(value);
-  if constexpr (std::is_same_v<T, base::BytesPerSecond>) return {value};
-  if constexpr (std::is_same_v<T, base::Bytes>) return {std::llround(value)};
-  if constexpr (std::is_same_v<T, double>) return value;
-}
-
-/// Median and scatter; nullopt without a value.
-template <class T>
-spec::MaybeFigure<T> FigureOf(const std::vector<double>& values, const std::string& how) {
-  const auto median = base::Quantile(values, 0.5);
-  if (!median || !(*median > 0)) return std::nullopt;
-  spec::Figure<T> figure{FromNumber<T>(Rounded(*median, 4)), std::nullopt, how};
-  if (values.size() > 1) figure.spread = Rounded(SpreadOf(values), 2);
-  return figure;
 }
 
 std::vector<int> ThreadCounts(int most) {
@@ -117,6 +92,7 @@ class Calibration {
   void AddFiles();
   void AddTraining();
   void AddStep(const std::string& model, int threads, std::int64_t batch);
+  void AddAfterPauses(const std::string& model, int threads);
   void AddHost(const std::string& model, double host_s);
   void AddCpuRoofline();
   void AddCopies();
@@ -128,8 +104,10 @@ class Calibration {
     std::string model;
     int threads = 1;
     std::int64_t batch = 1;
+    base::Duration after_pause{};
     auto operator<=>(const StepKey&) const = default;
   };
+  double ExpectedSeconds(const StepKey& key) const;
 
   const Plan& plan_;
   const Control& control_;
@@ -229,22 +207,29 @@ void Calibration::AddTraining() {
         AddStep(model, threads, batch);
         if (own > batch && own < 2 * batch) AddStep(model, threads, own);
       }
+      if (OnCpu()) AddAfterPauses(model, threads);
     }
   }
   OnCpu() ? AddCpuRoofline() : AddCopies();
+}
+
+/// What the largest batch up to this one suggests; 0: none was measured yet.
+double Calibration::ExpectedSeconds(const StepKey& key) const {
+  double expected_s = 0;
+  for (const auto& [known, times] : steps_) {
+    if (known.model != key.model || known.threads != key.threads || known.batch > key.batch ||
+        known.after_pause > base::Duration::zero() || times.empty())
+      continue;
+    expected_s = times.back() * static_cast<double>(key.batch) / static_cast<double>(known.batch);
+  }
+  return expected_s;
 }
 
 /// The smaller batch measured before tells how many steps to run, and whether to run any.
 void Calibration::AddStep(const std::string& model, int threads, std::int64_t batch) {
   const StepKey key{model, threads, batch};
   const auto measure = [this, key] {
-    double expected_s = 0;
-    for (const auto& [known, times] : steps_) {
-      if (known.model != key.model || known.threads != key.threads || known.batch > key.batch ||
-          times.empty())
-        continue;
-      expected_s = times.back() * static_cast<double>(key.batch) / static_cast<double>(known.batch);
-    }
+    const double expected_s = ExpectedSeconds(key);
     if (expected_s > kLongestStep) return;
     const auto step = runs_.StepOf(key.model, key.threads, key.batch, expected_s);
     if (!step) return;
@@ -259,6 +244,24 @@ void Calibration::AddStep(const std::string& model, int threads, std::int64_t ba
                                  threads == 1 ? "" : "s"),
                      measure,
                      {&steps_[key]}});
+}
+
+void Calibration::AddAfterPauses(const std::string& model, int threads) {
+  for (const std::int64_t batch : kBatchesAfterPauses) {
+    for (const base::Duration pause : kPauses) {
+      const StepKey key{model, threads, batch, pause};
+      const auto measure = [this, key] {
+        const double expected_s = ExpectedSeconds(key);
+        if (expected_s > kLongestAfterPauses) return;
+        const auto step = runs_.StepOf(key.model, key.threads, key.batch, expected_s, key.after_pause);
+        if (step) steps_[key].push_back(step->step_s);
+      };
+      probes_.push_back({fmt::format("steps of {}, batch {}, {} thread{}, after pauses", model, batch,
+                                     threads, threads == 1 ? "" : "s"),
+                         measure,
+                         {&steps_[key]}});
+    }
+  }
 }
 
 /// On a GPU the host's time is the launch time of the step's kernels.
@@ -376,6 +379,7 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
          .precision = experiment.training.precision,
          .optimizer = experiment.training.optimizer,
          .batch = key.batch,
+         .after_pause = key.after_pause,
          .time = *time,
          .launch = median(launches_),
          .gap = median(gaps_)});
@@ -385,7 +389,7 @@ void Calibration::AddStepsTo(spec::MachineProfile& profile) const {
 bool SameStep(const spec::ProfileStep& a, const spec::ProfileStep& b) {
   return a.model == b.model && a.shape == b.shape && a.device == b.device &&
          a.threads == b.threads && a.omp_wait == b.omp_wait && a.precision == b.precision &&
-         a.optimizer == b.optimizer && a.batch == b.batch;
+         a.optimizer == b.optimizer && a.batch == b.batch && a.after_pause == b.after_pause;
 }
 
 }  // namespace

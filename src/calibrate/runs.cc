@@ -126,10 +126,13 @@ std::optional<ProbeRuns::Reading> ProbeRuns::ColdReading(
 }
 
 std::optional<StepTimes> ProbeRuns::StepOf(const std::string& model, int threads,
-                                           std::int64_t batch, double expected_s) const {
+                                           std::int64_t batch, double expected_s,
+                                           base::Duration pause) const {
   // A process is slower at first; this warm-up is long enough.
   constexpr double kSeconds = 0.5;
-  constexpr int kFewest = 8;
+  constexpr int kFewest = 8, kFewestPaused = 24;
+  const bool pauses = pause > base::Duration::zero();
+  const int fewest = pauses ? kFewestPaused : kFewest;
   const auto setting = [&](const char* path) { return Change(path, base_.settings.at(path).text); };
   // A thread that also collates launches kernels more slowly: on an H200 those of mlp, batch 512, in 0.80 to 0.85 ms
   // instead of 0.59, which runs with workers take, too.
@@ -145,9 +148,10 @@ std::optional<StepTimes> ProbeRuns::StepOf(const std::string& model, int threads
                         Change("loader.batch_size", std::to_string(batch)),
                         Change("loader.drop_last", "true"),
                         Change("storage", "none"),
-                        Change("prepare", "none"),
-                        kFewest * expected_s > kSeconds
-                            ? Change("run.steps", std::to_string(kFewest))
+                        Change("prepare", pauses ? fmt::format("{{kind: burn, cost: {}ns}}", pause.count() / batch)
+                                                 : "none"),
+                        fewest * (expected_s + base::ToSeconds(pause)) > kSeconds
+                            ? Change("run.steps", std::to_string(fewest))
                             : Change("run.duration", fmt::format("{}s", kSeconds))};
   const auto step = on_cpu ? runner_.apart(changes) : StepIn(Run(changes), Changed(changes));
   return step && step->step_s > 0 ? step : std::nullopt;

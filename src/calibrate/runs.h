@@ -60,9 +60,9 @@ class ProbeRuns {
 
   /// A step of `model` on the experiment's device; it is expected to take about `expected_s` (0:
   /// short). If the CPU trains, it runs in a child process like every run, since the state of the
-  /// allocator shows in the step's time.
+  /// allocator shows in the step's time. With a `pause` the CPU burns for that long before each step.
   std::optional<StepTimes> StepOf(const std::string& model, int threads, std::int64_t batch,
-                                  double expected_s) const;
+                                  double expected_s, base::Duration pause = {}) const;
   /// CPU time that each other thread of LibTorch's pool spends after a step when the next step is
   /// 20 ms away.
   std::optional<double> PoolSpinSeconds() const;

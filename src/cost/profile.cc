@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "base/stats.h"
@@ -17,9 +18,14 @@ double Scaled(double one, std::optional<double> all, double cores, int threads) 
   return one + (all_cores - one) * (threads - 1) / (cores - 1);
 }
 
+/// Its batch size and pause do not matter.
 bool IsTraining(const spec::ProfileStep& step, const spec::Experiment& experiment, spec::DeviceId device) {
   return step.model == experiment.model.name && step.shape == experiment.dataset.shape && step.device == device &&
          step.precision == experiment.training.precision && step.optimizer == experiment.training.optimizer;
+}
+
+bool WaitsAlike(const spec::ProfileStep& step, const spec::Experiment& experiment) {
+  return !step.device.IsCpu() || step.threads == 1 || step.omp_wait == experiment.limits.omp_wait;
 }
 
 /// The step of this training at the batch nearest to the experiment's (by factor); nullptr: none.
@@ -105,13 +111,49 @@ std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
                                      int threads) {
   std::vector<spec::StepPoint> points;
   for (const spec::ProfileStep& step : profile.steps) {
-    const bool waits_alike =
-        !device.IsCpu() || threads == 1 || step.omp_wait == experiment.limits.omp_wait;
-    if (waits_alike && step.threads == threads && IsTraining(step, experiment, device)) points.push_back({step.batch, step.time.value});
+    const bool at_once = step.after_pause == base::Duration::zero();
+    if (at_once && step.threads == threads && WaitsAlike(step, experiment) && IsTraining(step, experiment, device))
+      points.push_back({step.batch, step.time.value});
   }
   std::stable_sort(points.begin(), points.end(),
                    [](const auto& a, const auto& b) { return a.samples < b.samples; });
   return points;
+}
+
+std::vector<PausedStep> StepsAfterPauses(const spec::MachineProfile& profile,
+                                         const spec::Experiment& experiment, int threads) {
+  const spec::DeviceId cpu = spec::DeviceId::Cpu();
+  const std::vector<spec::StepPoint> at_once = StepsOf(profile, experiment, cpu, threads);
+  std::map<base::Duration, std::vector<double>> longer_s;
+  for (const spec::ProfileStep& step : profile.steps) {
+    if (step.after_pause == base::Duration::zero() || step.threads != threads ||
+        !WaitsAlike(step, experiment) || !IsTraining(step, experiment, cpu))
+      continue;
+    const auto same = std::find_if(at_once.begin(), at_once.end(),
+                                   [&](const auto& point) { return point.samples == step.batch; });
+    if (same != at_once.end())
+      longer_s[step.after_pause].push_back(base::ToSeconds(step.time.value - same->time));
+  }
+  std::vector<PausedStep> steps;
+  base::Duration longer{};
+  for (const auto& [pause, seconds] : longer_s) {
+    longer = std::max(longer, base::FromSeconds(base::Mean(seconds)));
+    steps.push_back({pause, longer});
+  }
+  return steps;
+}
+
+int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+                        int threads) {
+  if (threads < 2) return 0;
+  int fewest = 0;
+  for (const spec::ProfileStep& step : profile.steps) {
+    const bool fewer = fewest == 0 || step.threads < fewest;
+    if (step.threads > threads && fewer && step.device.IsCpu() && WaitsAlike(step, experiment) &&
+        IsTraining(step, experiment, step.device))
+      fewest = step.threads;
+  }
+  return fewest;
 }
 
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads) {

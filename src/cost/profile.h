@@ -31,10 +31,19 @@ void SetHost(const spec::MachineProfile& profile, const spec::Experiment& experi
 void SetWaiting(const spec::MachineFigures& figures, Machine& machine);
 
 /// The profile's steps of exactly this training: model, sample shape, precision, optimizer,
-/// `device` and `threads`. Ascending; empty when it has none.
+/// `device` and `threads`, one after another. Ascending; empty when it has none.
 std::vector<spec::StepPoint> StepsOf(const spec::MachineProfile& profile,
                                      const spec::Experiment& experiment, spec::DeviceId device,
                                      int threads);
+/// How much longer the CPU's steps of this training take after a pause: the mean over the batch sizes
+/// that the profile has after pauses and without; differences of single ones are about as large as
+/// their noise. No longer pause takes less. Ascending; empty: unknown.
+std::vector<PausedStep> StepsAfterPauses(const spec::MachineProfile& profile,
+                                         const spec::Experiment& experiment, int threads);
+/// The fewest threads above `threads` (> 1) on which the CPU's steps of this training were measured;
+/// 0: none.
+int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experiment& experiment,
+                        int threads);
 
 /// The profile's CPU with `threads` of its cores as a device for the roofline: dense products as
 /// fast as they were measured. Speed is interpolated linearly between one core and all cores, and

@@ -54,12 +54,26 @@ Duration Step::MeanOn(std::int64_t samples, int on_threads) const {
   return one_thread ? std::min(fewer, one_thread->At(samples)) : fewer;
 }
 
+Duration Step::LongerAfter(Duration pause) const {
+  PausedStep below{};
+  for (const PausedStep& above : after_pauses) {
+    if (pause < above.pause) {
+      Duration more = above.longer - below.longer;
+      Scale(more, base::ToSeconds(pause - below.pause) / base::ToSeconds(above.pause - below.pause));
+      return below.longer + more;
+    }
+    below = above;
+  }
+  return below.longer;
+}
+
 Step Step::WithSleepingPool(std::int64_t samples, base::Duration wake_up) const {
   const double step_s = base::ToSeconds(Mean(samples));
   const double wakes_s = threads > 1 ? 2 * barriers * base::ToSeconds(wake_up) : 0;
   if (!(step_s > 0)) return *this;
   Step sleeping = Scaled(1 + wakes_s / step_s);
   sleeping.one_thread = one_thread;
+  sleeping.after_pauses = after_pauses;
   return sleeping;
 }
 
@@ -74,6 +88,7 @@ Step Step::Scaled(double by) const {
     scaled.factor *= by;
   }
   if (scaled.one_thread) scaled.one_thread = scaled.one_thread->Scaled(by);
+  for (PausedStep& paused : scaled.after_pauses) Scale(paused.longer, by);
   return scaled;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/drawn.h"
 #include "base/units.h"
@@ -31,6 +32,13 @@ struct StatedStep {
   bool operator==(const StatedStep&) const = default;
 };
 
+/// A step of the CPU that does not follow the last one at once takes `longer`: others have used the
+/// caches meanwhile, and threads have gone to sleep.
+struct PausedStep {
+  base::Duration pause, longer;
+  bool operator==(const PausedStep&) const = default;
+};
+
 /// Device time of a step, or its wall time where the CPU trains.
 struct Step {
   using Cost = std::variant<StatedStep, StepTable, std::shared_ptr<const Roofline>>;
@@ -41,6 +49,8 @@ struct Step {
   int threads = 0;
   /// Where the CPU trains, CPU time for each second of a step; nullopt: unknown, at least 1.
   std::optional<double> cpu_per_wall;
+  /// Where the CPU trains and this was measured; ascending.
+  std::vector<PausedStep> after_pauses;
   /// Where several threads train: the step on one.
   std::optional<StepTable> one_thread;
   /// Where several threads train: how often they meet in a step. Each operation is one parallel
@@ -67,6 +77,9 @@ struct Step {
   /// `threads` take at most threads / on_threads times as long, and no longer than one; more gain
   /// nothing.
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;
+  /// How much longer a step takes that begins `pause` after the last one's end: linear between the known
+  /// pauses, constant beyond the longest.
+  base::Duration LongerAfter(base::Duration pause) const;
   /// Every step takes `factor` times as long; launches and the wait for them do not change.
   Step Scaled(double factor) const;
   /// The step of a pool whose threads sleep at barriers instead of spinning, for steps of `samples`:

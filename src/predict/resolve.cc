@@ -95,8 +95,6 @@ class Lookup {
   void FindDevice();
   spec::DeviceId ChosenDevice() const;
   int Threads() const;
-  /// The fewest threads above `threads` (> 1) on which the profile has this step; 0: none.
-  int MoreThreadsMeasured(int threads) const;
   void FindCpuStep();
   /// The experiment's device.step, which it has.
   cost::StatedStep MeasuredStep() {
@@ -108,6 +106,8 @@ class Lookup {
   void FindGpuStep();
   /// The run's own step, then the profile's; empty: neither.
   std::vector<spec::StepPoint> StepTable(spec::DeviceId device, int threads);
+  /// The profile's, and how much longer those of the CPU take after pauses.
+  std::vector<spec::StepPoint> ProfiledSteps(const Experiment& training, spec::DeviceId device, int threads);
   void WarnBeyond(const std::vector<spec::StepPoint>& table);
 
   const Experiment& asked_;
@@ -242,6 +242,12 @@ int Lookup::Threads() const {
   return std::max(1, static_cast<int>(out_.notes.cores));
 }
 
+std::vector<spec::StepPoint> Lookup::ProfiledSteps(const Experiment& training, spec::DeviceId device, int threads) {
+  if (device.IsCpu())
+    out_.pipeline.step.after_pauses = cost::StepsAfterPauses(basis_.profile, training, threads);
+  return cost::StepsOf(basis_.profile, training, device, threads);
+}
+
 std::vector<spec::StepPoint> Lookup::StepTable(spec::DeviceId device, int threads) {
   const std::vector<std::string> depends_on{"model", "dataset.shape", "dataset.classes"};
   const bool same_threads = !device.IsCpu() || (run() && run()->compute_threads == threads);
@@ -252,11 +258,11 @@ std::vector<spec::StepPoint> Lookup::StepTable(spec::DeviceId device, int thread
     }
   }
   out_.notes.step = Source::kProfile;
-  std::vector<spec::StepPoint> points = cost::StepsOf(basis_.profile, asked_, device, threads);
+  std::vector<spec::StepPoint> points = ProfiledSteps(asked_, device, threads);
   if (!points.empty() || asked_.limits.omp_wait == spec::OmpWait::kDefault) return points;
   spec::Experiment spinning = asked_;
   spinning.limits.omp_wait = spec::OmpWait::kDefault;
-  points = cost::StepsOf(basis_.profile, spinning, device, threads);
+  points = ProfiledSteps(spinning, device, threads);
   if (!points.empty()) {
     spun_ = true;
     Warn("step-other-wait",
@@ -285,15 +291,6 @@ void Lookup::WarnBeyond(const std::vector<spec::StepPoint>& points) {
                    batch > table.largest() ? "largest" : "smallest"));
 }
 
-int Lookup::MoreThreadsMeasured(int threads) const {
-  if (threads < 2) return 0;
-  int most = 0;
-  for (const spec::ProfileStep& step : basis_.profile.steps) most = std::max(most, step.threads);
-  for (int more = threads + 1; more <= most; ++more)
-    if (!cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), more).empty()) return more;
-  return 0;
-}
-
 void Lookup::FindMeasuredStep(int threads) {
   const spec::StepCost& measured = *asked_.device.step;
   cost::Step& step = out_.pipeline.step;
@@ -320,7 +317,7 @@ void Lookup::FindCpuStep() {
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (points.empty()) {
     // The engine scales the step of more threads to fewer, as a what-if does.
-    if (const int more = MoreThreadsMeasured(threads)) {
+    if (const int more = cost::MoreThreadsMeasured(basis_.profile, asked_, threads)) {
       step.threads = more;
       points = StepTable(spec::DeviceId::Cpu(), more);
     }

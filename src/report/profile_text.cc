@@ -30,10 +30,11 @@ struct StepTimesTable {
 };
 
 std::string NameOf(const spec::ProfileStep& step) {
-  return fmt::format("{} {}, {}, {} on {}{}", step.model, spec::ToText(step.shape),
+  return fmt::format("{} {}, {}, {} on {}{}{}", step.model, spec::ToText(step.shape),
                      spec::WordOf(spec::kPrecisions, step.precision),
                      spec::WordOf(spec::kOptimizers, step.optimizer), spec::ToText(step.device),
-                     step.omp_wait == spec::OmpWait::kDefault ? "" : ", omp_wait passive");
+                     step.omp_wait == spec::OmpWait::kDefault ? "" : ", omp_wait passive",
+                     step.after_pause == Duration::zero() ? "" : ", after " + ValueText(step.after_pause));
 }
 
 std::string Rendered(const std::string& name, const StepTimesTable& table) {

@@ -81,6 +81,7 @@ ProfileStep ReadStep(Reading& reading, const Node& node, const std::string& path
   read += reader.Time("time", step.time.value) ? 1 : 0;
   if (Duration launch{}; reader.Time("launch", launch)) step.launch = launch;
   if (Duration gap{}; reader.Time("gap", gap)) step.gap = gap;
+  reader.Time("after_pause", step.after_pause);
   reader.Count("threads", step.threads, 1, 4096);
   ReadWord(reader, "omp_wait", kOmpWaits, step.omp_wait);
   ReadWord(reader, "precision", kPrecisions, step.precision);
@@ -173,7 +174,9 @@ std::string StepText(const ProfileStep& step) {
          (step.omp_wait == OmpWait::kDefault ? "" : ", omp_wait: passive") +
          ", precision: " + WordOf(kPrecisions, step.precision) +
          ", optimizer: " + WordOf(kOptimizers, step.optimizer) +
-         ", batch: " + std::to_string(step.batch) + ", time: " + ToText(step.time.value) +
+         ", batch: " + std::to_string(step.batch) +
+         (step.after_pause == Duration::zero() ? "" : ", after_pause: " + ToText(step.after_pause)) +
+         ", time: " + ToText(step.time.value) +
          (step.launch ? ", launch: " + ToText(*step.launch) : "") +
          (step.gap ? ", gap: " + ToText(*step.gap) : "") + OriginText(step.time) + "}\n";
 }

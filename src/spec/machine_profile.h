@@ -156,6 +156,8 @@ struct ProfileStep {
   Precision precision = Precision::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   std::int64_t batch = 1;
+  /// Between a step's end and the next one's begin, where that was not at once.
+  Duration after_pause{};
   Figure<Duration> time;
   std::optional<Duration> launch = {};  ///< on a GPU: the host's time to launch it; kernels of models differ
   /// On a GPU: what a step takes beyond `time`, since its kernels wait for their launches although

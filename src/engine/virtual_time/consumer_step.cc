@@ -71,7 +71,8 @@ bool Consumer::Submit() {
   if (!device_) {
     account_.Enter(State::kCompute, run_.now);
     pool_.StepBegins();
-    compute_ = cpu_step_->Time(steps_, batch_.samples);
+    compute_ = cpu_step_->Time(steps_, batch_.samples) +
+               run_.pipeline.step.LongerAfter(run_.now - last_step_);
     return After(Wait::For({.each = compute_,
                             .threads = step_threads_,
                             .meets = step_threads_ > 1,

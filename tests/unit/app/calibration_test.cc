@@ -29,11 +29,14 @@ TEST(MergedProfile, KeepsWhatWasNotMeasuredAgain) {
   older.steps.push_back(sleeping);
   sleeping.omp_wait = spec::OmpWait::kPassive;  // another step than the one that spins
   newer.steps.push_back(sleeping);
+  spec::ProfileStep paused = Step(4, microseconds(400));
+  paused.after_pause = microseconds(10);  // another step than the one that follows at once
+  older.steps.push_back(paused);
   const spec::MachineProfile merged = Merged(older, newer);
   EXPECT_EQ(merged.figures.wake_up->how, "newer");
   EXPECT_EQ(merged.figures.worker_startup->how, "older");
   EXPECT_FALSE(merged.figures.burn_handover);
-  ASSERT_EQ(merged.steps.size(), 5u);
+  ASSERT_EQ(merged.steps.size(), 6u);
   for (const spec::ProfileStep& step : merged.steps)
     EXPECT_EQ(step.time.value, microseconds(step.batch == 2 ? 210 : 100 * step.batch));
   EXPECT_EQ(merged.gpu, "a GPU");

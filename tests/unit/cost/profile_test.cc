@@ -41,6 +41,45 @@ TEST(Profile, TakesOnlyStepsOfTheSameTraining) {
   EXPECT_TRUE(StepsOf(EightCores(), experiment, spec::DeviceId::Cpu(), 3).empty());
 }
 
+TEST(Profile, KnowsHowMuchLongerStepsTakeAfterPauses) {
+  spec::Experiment experiment;
+  experiment.model.name = "m";
+  experiment.dataset.shape = {8};
+  spec::MachineProfile profile = EightCores();
+  EXPECT_TRUE(StepsAfterPauses(profile, experiment, 2).empty());
+  const auto add = [&](std::int64_t batch, int threads, base::Duration pause, base::Duration time) {
+    profile.steps.push_back({.model = "m",
+                             .shape = {8},
+                             .device = spec::DeviceId::Cpu(),
+                             .threads = threads,
+                             .batch = batch,
+                             .after_pause = pause,
+                             .time = {time, {}, "measured"}});
+  };
+  add(64, 2, 40ms, 2300us);  // 2 ms at once
+  add(16, 2, 10ms, 1400us);  // 1 ms at once
+  add(64, 2, 10ms, 2800us);
+  add(16, 2, 40ms, 1100us);
+  add(16, 4, 10ms, 9ms);
+  add(32, 2, 10ms, 9ms);  // never measured at once
+  const auto steps = StepsAfterPauses(profile, experiment, 2);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0], (PausedStep{10ms, 600us}));
+  EXPECT_EQ(steps[1], (PausedStep{40ms, 600us})) << "the mean is 200 us, but no longer pause takes less";
+  EXPECT_EQ(StepsOf(profile, experiment, spec::DeviceId::Cpu(), 2).size(), 2u) << "only those at once";
+  experiment.limits.omp_wait = spec::OmpWait::kPassive;
+  EXPECT_TRUE(StepsAfterPauses(profile, experiment, 2).empty());
+}
+
+TEST(Profile, FindsTheFewestThreadsAboveThoseAskedFor) {
+  spec::Experiment experiment;
+  experiment.model.name = "m";
+  experiment.dataset.shape = {8};
+  EXPECT_EQ(MoreThreadsMeasured(EightCores(), experiment, 3), 4);
+  EXPECT_EQ(MoreThreadsMeasured(EightCores(), experiment, 4), 0);
+  EXPECT_EQ(MoreThreadsMeasured(EightCores(), experiment, 1), 0) << "one thread is no part of a pool";
+}
+
 TEST(Profile, TheCpuGrowsFromOneCoreToAllAndItsMemoryNoFurther) {
   const auto flops = [](int threads) {
     return CpuAsDevice(EightCores(), threads)->fp32_flops_per_s;

@@ -141,6 +141,21 @@ TEST(StepTest, OfFewerThreadsTakesInProportionAndNoLongerThanOneIsKnownToTake) {
   EXPECT_EQ(step.MeanOn(32, 1), microseconds(2500));
 }
 
+TEST(StepTest, TakesLongerAfterAPauseLinearlyUpToTheLongestKnown) {
+  Step step = Costing(Table(milliseconds(3)), 2);
+  EXPECT_EQ(step.LongerAfter(milliseconds(5)), Duration::zero());
+  step.after_pauses = {{milliseconds(10), milliseconds(1)}, {milliseconds(40), milliseconds(2)}};
+  EXPECT_EQ(step.LongerAfter(Duration::zero()), Duration::zero());
+  EXPECT_EQ(step.LongerAfter(milliseconds(5)), microseconds(500));
+  EXPECT_EQ(step.LongerAfter(milliseconds(10)), milliseconds(1));
+  EXPECT_EQ(step.LongerAfter(milliseconds(25)), microseconds(1500));
+  EXPECT_EQ(step.LongerAfter(std::chrono::seconds(1)), milliseconds(2));
+  EXPECT_EQ(step.Scaled(0.5).LongerAfter(std::chrono::seconds(1)), milliseconds(1));
+  EXPECT_EQ(step.Scaled(0).LongerAfter(milliseconds(10)), Duration::zero()) << "free";
+  step.barriers = 10;
+  EXPECT_EQ(step.WithSleepingPool(64, microseconds(15)).LongerAfter(milliseconds(10)), milliseconds(1));
+}
+
 TEST(StepTest, ScaledTakesAsManyTimesAsLongWhateverItsCostIs) {
   spec::Experiment experiment = Emulated();
   Step stated =

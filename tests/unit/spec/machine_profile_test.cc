@@ -23,7 +23,7 @@ figures:
 steps:
   - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, batch: 64, time: 1.2ms, spread: 0.03, how: measured}
   - {model: mlp, shape: [1, 28, 28], device: "cuda:0", precision: bf16, optimizer: adam, batch: 256, time: 106us, launch: 184us, gap: 7us, how: measured}
-  - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, omp_wait: passive, batch: 64, time: 1.9ms, how: measured}
+  - {model: mlp, shape: [1, 28, 28], device: cpu, threads: 2, omp_wait: passive, batch: 64, after_pause: 10ms, time: 1.9ms, how: measured}
 )";
 
 MachineProfile Profile(std::string_view text) { return ReadMachineProfileText(text, "p.yaml"); }
@@ -70,6 +70,8 @@ TEST(MachineProfile, HoldsMeasuredSteps) {
   EXPECT_EQ(profile.steps[1].batch, 256);
   EXPECT_EQ(profile.steps[0].omp_wait, OmpWait::kDefault);
   EXPECT_EQ(profile.steps[2].omp_wait, OmpWait::kPassive);
+  EXPECT_EQ(profile.steps[2].after_pause, 10ms);
+  EXPECT_EQ(profile.steps[0].after_pause, 0ms);
 }
 
 TEST(MachineProfile, ASecondRoundTripChangesNothing) {
@@ -86,6 +88,7 @@ TEST(MachineProfile, ASecondRoundTripChangesNothing) {
   EXPECT_EQ(again.steps[1].gap, 7us);
   EXPECT_EQ(again.steps[0].gap, std::nullopt);
   EXPECT_EQ(again.steps[2].omp_wait, OmpWait::kPassive);
+  EXPECT_EQ(again.steps[2].after_pause, 10ms);
 }
 
 TEST(MachineProfile, EveryFigureRoundTrips) {

@@ -68,6 +68,7 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
     e.device.kind = spec::DeviceKind::kCpu;
     pipeline.step = CpuStep(0s, static_cast<int>(In(1, 3)));
     std::get<cost::StatedStep>(pipeline.step.cost).per_sample = AnyCost(200);
+    if (Yes()) pipeline.step.after_pauses = {{300us, 100us}, {2ms, 250us}};
     if (Yes()) {  // a pool that sleeps at barriers, beside a step on one thread
       e.limits.omp_wait = spec::OmpWait::kPassive;
       pipeline.step.one_thread =

@@ -64,6 +64,21 @@ TEST(Stages, AWorkerWithSeveralThreadsWakesThemForEachBurn) {
   EXPECT_EQ(trace.end - trace.begin, 100 * 320us);
 }
 
+TEST(Stages, AStepOfTheCpuTakesLongerAfterAPause) {
+  auto experiment = Stages(0, 6ms, 0s, 101);
+  experiment.device.kind = spec::DeviceKind::kCpu;
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.step = CpuStep(2ms);
+  pipeline.step.after_pauses = {{4ms, 1ms}, {8ms, 3ms}};
+  const auto each = [&] {
+    const trace::RunTrace trace = Predict(experiment, pipeline);
+    return (trace.progress[100].at - trace.progress[0].at) / 100;
+  };
+  EXPECT_EQ(each(), 6ms + 2ms + 2ms);
+  experiment.loader.workers = 3;  // a batch every 2 ms: the step itself sets the pace, without a pause
+  EXPECT_EQ(each(), 2ms);
+}
+
 TEST(Stages, ReadingEveryResultBackRemovesTheOverlap) {
   auto experiment = Stages(0, 3ms, 1ms, 101);
   experiment.training.sync_every = 1;
