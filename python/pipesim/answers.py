@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Callable
+
+from torch.utils.data import DataLoader
 
 from .costs import Costs, mean
 from .errors import PipesimError
@@ -80,6 +83,15 @@ def threads_line(tuned: Tuned) -> str:
     return f"  and torch.set_num_threads({tuned.threads}) in the training program\n" if tuned.threads else ""
 
 
+def line_for(loader: DataLoader, tuned: Tuned) -> str:
+    """The program knows no loader without a batch size: one of samples, or whose batch sampler makes the batches."""
+    if loader.batch_size is not None:
+        return tuned.line
+    batches = "batch_size=None" if loader.batch_sampler is None else "batch_sampler=batch_sampler"
+    line = re.sub(r"batch_size=\d+", batches, tuned.line)
+    return re.sub(r", (shuffle|drop_last)=\w+", "", line)
+
+
 def answer(recording: Recording) -> str:
     return advice(recording, tune(str(recording.file)))
 
@@ -92,9 +104,11 @@ def advice(recording: Recording, tuned: Tuned) -> str:
             f"({tuned.now_per_s:,.4g} samples/s)\n"
         )
     text = (
-        f"In PyTorch: {tuned.line}\n{threads_line(tuned)}"
+        f"In PyTorch: {line_for(recording.loader, tuned)}\n{threads_line(tuned)}"
         f"  predicted {tuned.tuned_per_s:,.4g} samples/s, {tuned.gain:+.0%} over {tuned.now_per_s:,.4g} as it is\n"
     )
+    if tuned.workers > 1 and recording.trials.repeats_stream:
+        text += f"  Split the stream by get_worker_info() first: now {tuned.workers} workers repeat it as many times\n"
     if recording.step is None:
         text += "  This is for loading alone: with a step, fewer workers may keep up with it\n"
     shown = diff(recording.place, changes(recording, tuned))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
@@ -79,12 +80,24 @@ def layout_of(batch: Any, samples: int) -> Layout:
     return Layout(len(tensors), total, list(main.shape[1:]) or [1], DTYPES[main.dtype])
 
 
+def like(value: Mapping, items: dict) -> Mapping:
+    """A mapping of the same type with these items, where it can be made: a plain dict has no attributes."""
+    try:
+        if isinstance(value, MutableMapping):
+            made = copy.copy(value)
+            made.update(items)
+            return made
+        return type(value)(items)
+    except Exception:  # noqa: BLE001 - the user's type may be made differently
+        return items
+
+
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """The same nesting with every tensor changed; anything else stays."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, Mapping):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return like(value, {key: mapped(item, change) for key, item in value.items()})
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(mapped(item, change) for item in value))
     if isinstance(value, (list, tuple)):

@@ -56,10 +56,10 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> Dat
     settings: dict[str, Any] = {"collate_fn": loader.collate_fn, "pin_memory": loader.pin_memory}
     if loader.batch_sampler is not None and loader.batch_size is None:
         settings["batch_sampler"] = loader.batch_sampler
-    elif loader.batch_size is None:
-        settings.update(batch_size=None, sampler=loader.sampler)
     else:
-        settings.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
+        settings["batch_size"] = loader.batch_size
+        if loader.batch_size is not None:
+            settings["drop_last"] = loader.drop_last
         if not is_iterable(loader):
             settings["sampler"] = loader.sampler
     if workers > 0:

@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, Iterator
 
 from torch.utils.data import IterableDataset, get_worker_info
+from torch.utils.data._utils import worker as worker_loop
 
 now = time.monotonic
 thread_cpu = time.thread_time
@@ -25,8 +26,8 @@ WALL, CPU, IN_QUEUE, GAVE_UP, ENDED = range(SAMPLE_COLUMNS)  # GAVE_UP: times th
 UNKNOWN = -1.0
 BATCH_COLUMNS = 8
 (BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
-STARTED, MEMORY, IN_HAND, CURRENT = range(4)  # the head of each worker's figures
-HEAD = 4
+STARTED, MEMORY, IN_HAND, CURRENT, ASKED = range(5)  # the head of each worker's figures
+HEAD = 5
 NO_INDEX = -1.0
 # After so many batches a worker has what it needs in memory.
 SETTLED = 3
@@ -110,6 +111,8 @@ class Figures:
 
 def own_figures(figures: list[Figures]) -> Figures:
     worker = get_worker_info()
+    if isinstance(worker, NotedInfo):  # this is not the user who asks
+        worker = worker._info
     return figures[worker.id if worker is not None else 0]
 
 
@@ -169,7 +172,12 @@ class Probe:
         self.begin.note(len(arguments))
         mine = self.own or self.mine()
         mine.head[CURRENT], mine.head[IN_HAND] = NO_INDEX, now()
-        results = [function(argument) for argument in arguments]
+        loading = None
+        try:
+            results = [function(loading := argument) for argument in arguments]
+        except Exception:
+            mine.head[CURRENT] = float(loading) if isinstance(loading, int) else NO_INDEX
+            raise
         mine.head[IN_HAND] = 0.0
         return results
 
@@ -246,6 +254,7 @@ class IterableProxy(Proxy, IterableDataset):
             try:
                 sample = self._probe.call(step, position, 1)
             except StopIteration:
+                self._probe.mine().head[IN_HAND] = 0.0
                 return
             position += 1
             yield sample
@@ -298,13 +307,28 @@ class TimedCollate:
         return batch
 
 
+class NotedInfo:
+    """Stands for what get_worker_info() returns in a worker: notes that someone asked which worker it is."""
+
+    def __init__(self, info: Any, head: Any):
+        self._info, self._head = info, head
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("id", "num_workers", "seed"):
+            self._head[ASKED] = 1.0
+        return getattr(self._info, name)
+
+
 class NotedStart:
     """A worker_init_fn that notes the CPU time until the worker was ready, then calls the user's."""
 
-    def __init__(self, user_function: Callable | None, figures: list[Figures]):
-        self.user_function, self.figures = user_function, figures
+    def __init__(self, user_function: Callable | None, probe: Probe):
+        self.user_function, self.probe = user_function, probe
 
     def __call__(self, worker: int) -> None:
-        self.figures[worker].head[STARTED] = time.process_time()
+        figures = self.probe.figures[worker]
+        figures.head[STARTED] = time.process_time()
+        self.probe.own = figures
+        worker_loop._worker_info = NotedInfo(worker_loop._worker_info, figures.head)
         if self.user_function is not None:
             self.user_function(worker)

@@ -309,6 +309,11 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
             f"{trials.batch_samples:.4g} on average of {trials.mixed.batches}; an experiment has one batch_size: "
             "the mean is written, and waits that follow from large batches are left out"
         )
+    if trials.repeats_stream:
+        warnings.append(
+            "workers do not share the stream: none asks which worker it is (torch.utils.data.get_worker_info), so with "
+            "N workers an epoch has every sample N times; split the stream before you set num_workers above 1"
+        )
     if getattr(loader, "timeout", 0):
         warnings.append("the loader's timeout is left out")
     return warnings

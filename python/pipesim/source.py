@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
+from torch.utils.data import DataLoader
+
 # PyTorch refuses these without workers.
 NEEDS_WORKERS = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout", "in_order")
 
@@ -59,21 +61,47 @@ def offset(lines: list[str], line: int, column_bytes: int) -> int:
     return before + len(lines[line - 1].encode()[:column_bytes].decode())
 
 
+def given(call: ast.Call) -> tuple[dict[str, ast.expr], dict[str, ast.expr]] | None:
+    """What the call gives by position and by keyword; None where the text does not say it all."""
+    names = list(inspect.signature(DataLoader).parameters)
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if starred or len(call.args) > len(names) or any(keyword.arg is None for keyword in call.keywords):
+        return None
+    return dict(zip(names, call.args)), {keyword.arg: keyword.value for keyword in call.keywords}
+
+
+def end_of_arguments(text: str, last: int, end: int) -> int:
+    """Behind the last argument, whose expression ends at `last`: parentheses around it belong to it. `end`: of
+    the call, whose own parenthesis is the last one."""
+    at = behind = last
+    while at < end - 1:
+        if text[at] == "#":
+            at = text.index("\n", at)
+        elif text[at] == ")":
+            behind = at + 1
+        at += 1
+    return behind
+
+
 def with_settings(text: str, call: ast.Call, settings: dict[str, Any]) -> str | None:
-    """The text with the call's keywords changed or added. A value of None takes a keyword away."""
-    known = {keyword.arg: keyword for keyword in call.keywords}
-    if None in known:  # **settings: what they hold is not in the text
+    """The text with the call's arguments changed or added. A value of None takes a keyword away. None: not possible."""
+    arguments = given(call)
+    if arguments is None:
+        return None
+    positional, keywords = arguments
+    known = positional | keywords
+    if any(value is None and name in positional for name, value in settings.items()):
         return None
     lines = text.splitlines(keepends=True)
     begin = offset(lines, call.lineno, call.col_offset)
     end = offset(lines, call.end_lineno, call.end_col_offset)
     if any(value is None and name in known for name, value in settings.items()):
-        return text[:begin] + rewritten(call, settings) + text[end:]
+        return text[:begin] + rewritten(call, list(positional), settings) + text[end:]
     edits = []
     added = []
     for name, value in settings.items():
         if name in known:
-            node = known[name].value
+            node = known[name]
             edits.append(
                 (offset(lines, node.lineno, node.col_offset),
                  offset(lines, node.end_lineno, node.end_col_offset), repr(value))
@@ -81,18 +109,26 @@ def with_settings(text: str, call: ast.Call, settings: dict[str, Any]) -> str | 
         elif value is not None:
             added.append(f"{name}={value!r}")
     if added:
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        last = max(offset(lines, node.end_lineno, node.end_col_offset) for node in arguments)
+        last = max(offset(lines, node.end_lineno, node.end_col_offset) for node in known.values())
+        last = end_of_arguments(text, last, end)
         edits.append((last, last, ", " + ", ".join(added)))
     for low, high, new in sorted(edits, reverse=True):
         text = text[:low] + new + text[high:]
     return text
 
 
-def rewritten(call: ast.Call, settings: dict[str, Any]) -> str:
+def rewritten(call: ast.Call, positional: list[str], settings: dict[str, Any]) -> str:
+    arguments = [
+        ast.Constant(settings[name]) if name in settings else argument
+        for name, argument in zip(positional, call.args)
+    ]
     kept = [keyword for keyword in call.keywords if keyword.arg not in settings]
-    new = [ast.keyword(name, ast.Constant(value)) for name, value in settings.items() if value is not None]
-    return ast.unparse(ast.Call(call.func, call.args, kept + new))
+    new = [
+        ast.keyword(name, ast.Constant(value))
+        for name, value in settings.items()
+        if value is not None and name not in positional
+    ]
+    return ast.unparse(ast.Call(call.func, arguments, kept + new))
 
 
 def diff(place: Place | None, settings: dict[str, Any]) -> str:

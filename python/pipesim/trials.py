@@ -86,6 +86,7 @@ class Trials:
     loops: dict[str, Loop]
     start_method: str
     sendable: bool  # a batch could be sent to the caller
+    repeats_stream: bool  # no worker of an iterable asked which one it is: each yields all of it
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,8 @@ def trial_loader(
         settings["worker_init_fn"] = start
         settings["timeout"] = timeout_s
         settings["prefetch_factor"] = loader.prefetch_factor or 2
-        settings["multiprocessing_context"] = loader.multiprocessing_context
+        # Without one PyTorch asks the default context, which fixes the default for good.
+        settings["multiprocessing_context"] = loader.multiprocessing_context or start_method_of(loader)
     if order is None:
         settings["batch_size"] = loader.batch_size
         if loader.batch_size is not None:
@@ -219,7 +221,7 @@ class Recorder:
     def run(self, report: Callable[[str, Any], None], send_batch: bool) -> Trials:
         torch.set_num_threads(1)  # as in a worker, and a forked process must not use its parent's pool
         loader = self.loader
-        order = None if is_iterable(loader) else Continued(loader.batch_sampler or loader.sampler)
+        order = None if is_iterable(loader) else Continued(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
         loops: dict[str, Loop] = {}
 
         report("phase", "samples: what each costs, without workers")
@@ -254,6 +256,7 @@ class Recorder:
             samples_seen=sum(sizes),
             epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
             loops=loops, start_method=self.start_method, sendable=seen.sendable,
+            repeats_stream=order is None and not self.asked_which_worker(),
         )  # fmt: skip
 
     def trial(self, order: Continued | None, work: Callable[[], Any]) -> Any:
@@ -262,6 +265,9 @@ class Recorder:
         if order is not None:
             order.go_on_to(taken)
         return result
+
+    def asked_which_worker(self) -> bool:
+        return any(figures.head[probes.ASKED] > 0 for figures in self.figures["workers"])
 
     def sizes_seen(self) -> list[int]:
         """Of the samples trial."""
@@ -329,7 +335,7 @@ class Recorder:
         """With workers. `each_sample`: the probe sees each, else batches."""
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
         dataset = probes.proxy_of(self.loader.dataset, probe, each_sample)
-        start = probes.NotedStart(self.loader.worker_init_fn, probe.figures)
+        start = probes.NotedStart(self.loader.worker_init_fn, probe)
         return trial_loader(self.loader, order, WORKERS, dataset, collate, start, timeout_s)
 
     def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:

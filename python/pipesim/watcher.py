@@ -3,7 +3,8 @@
     for batch in pipesim.watch(loader):
         train(batch)
 
-It notes when a batch was asked for, when it came and when the next was asked for: a microsecond a batch.
+It notes when a batch was asked for, when it came and when the next was asked for, and the CPU time between:
+a few microseconds a batch.
 With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
 ceiling that no loader can beat; and on one thread, where the CPU trains on several, or step by step, where a GPU
 trains. At the end of the first epoch it records the loader (pipesim.record), asks the program, and prints a
@@ -36,6 +37,7 @@ from .source import Place
 from .step import CoreShare, StepTimes, holds_a_core
 
 clock = time.perf_counter
+thread_cpu = time.thread_time
 
 BLOCK_S, LEAST_BLOCK_STEPS = 1.0, 10
 ROUNDS = 3  # of blocks as it is, cached, and a third kind
@@ -47,6 +49,8 @@ LONGEST_FILL_S = 4 * BLOCK_S
 WARM_UP_STEPS = 3
 BAR_COLUMNS = 20
 
+# The files that no `out` names, by the line that watches: a second loader must not overwrite the first one's.
+DEFAULT_FILES: dict[tuple[str, int], Path] = {}
 # The loaders that were watched already, as long as their owners keep them.
 WATCHED: weakref.WeakSet = weakref.WeakSet()
 
@@ -82,7 +86,7 @@ class Watched:
     one_thread: Totals = field(default_factory=Totals)  # cached, too
     gpu: GpuSteps | None = None  # cached, too, where a GPU trains
     first_wait_s: float = 0.0
-    cpu_s: float = 0.0  # of the thread that trains, in all
+    cpu_s: float = 0.0  # of the thread that trains, in the loop's body
     wall_s: float = 0.0  # without its time in the run queue
     report: str = ""
     recording: Recording | None = None
@@ -180,7 +184,7 @@ class Watch:
         try:
             yield from self._probed() if self.probe else self._timed()
         finally:  # also where the user's loop breaks off
-            self.watched.cpu_s, self.watched.wall_s = share.spent()
+            self.watched.wall_s = share.spent()[1]
             if not self.is_done and self.watched.as_it_is.steps > 0 and not sys.is_finalizing():
                 self.is_done = True
                 self._report()
@@ -188,7 +192,7 @@ class Watch:
     def _timed(self) -> Iterator[Any]:
         """The plain loop: two clock reads a batch. Totals are kept in locals."""
         watched, skipped = self.watched, WARM_UP_STEPS
-        waiting_s = step_s = 0.0
+        waiting_s = step_s = cpu_s = 0.0
         steps = 0
         asked = clock()
         try:
@@ -196,7 +200,9 @@ class Watch:
                 got = clock()
                 if steps == 0 and skipped == WARM_UP_STEPS:
                     watched.first_wait_s = got - asked
+                began = thread_cpu()
                 yield batch
+                cpu_s += thread_cpu() - began
                 after = clock()
                 if skipped > 0:
                     skipped -= 1
@@ -207,6 +213,7 @@ class Watch:
                 asked = after
         finally:
             watched.as_it_is = Totals(steps, waiting_s, step_s)
+            watched.cpu_s = cpu_s
 
     def _probed(self) -> Iterator[Any]:
         kept: list[Any] = []
@@ -241,7 +248,9 @@ class Watch:
                     kept.append(batch)
                 if kind is Kind.ONE_BY_ONE:
                     gpu.begin(behind_sleep=len(gpu.calls) > len(gpu.behind))
+                began = thread_cpu()
                 yield batch
+                self.watched.cpu_s += thread_cpu() - began
                 if kind is Kind.ONE_BY_ONE:
                     gpu.end()
                 after = clock()
@@ -368,20 +377,26 @@ def measured_text(watched: Watched, batch_size: int | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def place_of_caller() -> Place | None:
-    """The file of whoever called pipesim.watch: the first frame outside this package."""
+def line_of_caller() -> tuple[str, int]:
+    """File and line of whoever called pipesim.watch: the first frame outside this package."""
     frame = sys._getframe(1)
     own = os.path.dirname(__file__)
     while frame is not None and os.path.dirname(frame.f_code.co_filename) == own:
         frame = frame.f_back
-    return Place(frame.f_code.co_filename) if frame is not None else None
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def default_file(line: tuple[str, int]) -> Path:
+    """watched.yaml for the first line of a process that watches, watched-2.yaml for the next."""
+    number = "" if not DEFAULT_FILES else f"-{len(DEFAULT_FILES) + 1}"
+    return DEFAULT_FILES.setdefault(line, Path(f"watched{number}.yaml"))
 
 
 def watch(
     loader: Any,
     *,
     probe: bool = False,
-    out: str | Path = "watched.yaml",
+    out: str | Path | None = None,
     name: str | None = None,
     quiet: bool = False,
 ) -> Watch:
@@ -389,12 +404,15 @@ def watch(
 
     probe=True also trains on kept batches, for about three seconds, and three more on one thread where the CPU
     trains on several, whose number is put back: that changes training. The report goes to stdout (`quiet`: to
-    stderr, without progress), the experiment to `out`. In a job of several ranks on a host the first one reports.
+    stderr, without progress), the experiment to `out` (watched.yaml, and watched-2.yaml for a second line of the
+    program that watches). In a job of several ranks on a host the first one reports.
     Watching one loader again, as in a loop over epochs, only iterates.
     """
     if not hasattr(loader, "__iter__"):
         raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
-    watch = Watch(loader, probe, Path(out), quiet, place_of_caller(), name)
+    caller = line_of_caller()
+    file = default_file(caller) if out is None else Path(out)
+    watch = Watch(loader, probe, file, quiet, Place(caller[0]) if caller[0] else None, name)
     try:
         watch.is_done = loader in WATCHED
         WATCHED.add(loader)

@@ -67,7 +67,7 @@ const Axis* FindAxis(std::string_view name) {
 
 std::string SettingText(const Axis& axis, double value) {
   if (axis.is_rate) return spec::ToText(base::BytesPerSecond{value});
-  return fmt::format("{}", axis.whole ? std::round(value) : value);
+  return fmt::format("{:.12g}", axis.whole ? std::round(value) : value);
 }
 
 std::optional<double> PresentValue(const Axis& axis, const spec::Experiment& experiment) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pipesim::advise {
@@ -34,8 +35,9 @@ struct SizeQuestion {
 
 struct SizeTry {
   double value = 0;
-  std::optional<Rates> rates;  ///< nullopt: it cannot run (memory)
+  std::optional<Rates> rates;  ///< nullopt: it cannot run
   bool meets = false;
+  std::string failure = {};  ///< why it cannot run; empty where nobody asked
 };
 
 struct SizeAnswer {

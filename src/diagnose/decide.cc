@@ -87,6 +87,16 @@ std::vector<Candidate> FreedThatMayCount(const Variant& now, const Predictor& pr
   return kept;
 }
 
+/// Whether fewer threads gain because there are not cores for all: then more cores gain, too. Fewer readers also
+/// gain on storage that all share, whose first batch comes sooner. A CPU that trains shares its cores by definition.
+bool GainsByCores(const Variant& now, double gain, const Predictor& predict) {
+  if (now.on_cpu()) return true;
+  constexpr double kPart = 0.5;  // fewer threads may gain by both
+  Variant ample = now;
+  ample.pipeline.machine.cores = 0;
+  return Gain(predict(now), predict(ample)) >= kPart * gain;
+}
+
 void Lead(Decision& decision, Verdict verdict, const SettingGain& best) {
   decision.verdict = verdict;
   decision.gain = best.gain;
@@ -128,7 +138,7 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;
   }
-  if (fewer && fewer->gain >= thresholds.gain_that_counts) {
+  if (fewer && fewer->gain >= thresholds.gain_that_counts && GainsByCores(now, fewer->gain, predict)) {
     Lead(decision, Verdict::kCpuContention, *fewer);
     return decision;
   }

@@ -142,9 +142,10 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
     d.recommendation = WithFlagFirst(*std::move(d.recommendation), findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
   if (measured) d.enough = FindEnoughWorkers(q);
-  // Last, since it asks most and the predictor answers only so many in full.
+  // Last, since they ask most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);
+  NameNextLimits(q, d.what_if);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);
   if (!measurement.tried.empty()) d.probes_s = measurement.probes_s;

@@ -3,6 +3,7 @@
 // or the virtual engine).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ struct WhatIf {
   std::optional<Demand> eases;        ///< the demand that it lowers; nullopt: a setting, or several
   std::optional<Takes> pair_takes;    ///< of two changes at once: what the cheaper one takes
   Settings after;                     ///< the run's settings with the change
+  std::function<Variant(const Variant&)> make;  ///< the change
   std::optional<TriedGain> tried;     ///< nullopt: the run did not try it
 };
 

@@ -45,7 +45,7 @@ void AddPinned(Levers& levers, const Question& q) {
 /// Not for worker processes, which cannot write memory that the trainer's process has locked.
 void AddCollatePinned(Levers& levers, const Question& q) {
   const spec::Loader& loader = q.now.settings.loader;
-  if (loader.collate_into == spec::CollateInto::kPinned || loader.HasProcesses()) return;
+  if (loader.collate_into == spec::CollateInto::kPinned || loader.kind == spec::LoaderKind::kProcess) return;
   const auto& pipeline = q.now.pipeline;
   const bool pins = pipeline.pin.Time(pipeline.samples.prepared) > base::Duration::zero();
   if (loader.pin_memory && !pins) return;  // nothing to spare

@@ -10,13 +10,19 @@ namespace pipesim::diagnose {
 
 namespace {
 
+/// What to write in a training program instead; empty where the change is none of its lines.
+std::string PyTorchText(const Settings& now, const Settings& after) {
+  if (after.loader != now.loader) return DataLoaderText(after.loader, after.accelerators);
+  const auto& threads = after.limits.compute_threads;
+  return threads && threads != now.limits.compute_threads ? fmt::format("torch.set_num_threads({})", *threads) : "";
+}
+
 Recommendation WithRow(std::string text, const Findings& found, const WhatIf& row) {
   Recommendation r{.text = std::move(text)};
   r.set = row.set;
   r.samples_per_s = row.samples_per_s;
   r.gain = row.gain;
-  if (row.after.loader != found.question.now.settings.loader)
-    r.pytorch = DataLoaderText(row.after.loader, row.after.accelerators);
+  r.pytorch = PyTorchText(found.question.now.settings, row.after);
   return r;
 }
 
@@ -68,6 +74,20 @@ Recommendation FromBest(std::string text, const Findings& found, Demand demand) 
   return WithRow(text + "; " + row->change, found, *row);
 }
 
+namespace {
+
+/// Its text without the change that its figures and its command are of.
+std::string WithoutChange(const Recommendation& recommended, const Findings& found) {
+  std::string text = recommended.text;
+  for (const WhatIf& row : found.what_if) {
+    const std::string tail = "; " + row.change;
+    if (row.set == recommended.set && text.ends_with(tail)) text.resize(text.size() - tail.size());
+  }
+  return text;
+}
+
+}  // namespace
+
 Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) {
   const WhatIf* flag = nullptr;
   for (const WhatIf& row : found.what_if) {
@@ -80,7 +100,7 @@ Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) 
     if (flag == nullptr && row.eases && counts && !refuted) flag = &row;
   }
   if (flag == nullptr) return recommended;
-  return WithRow(fmt::format("{}; beyond that, {}", flag->change, recommended.text), found, *flag);
+  return WithRow(fmt::format("{}; beyond that, {}", flag->change, WithoutChange(recommended, found)), found, *flag);
 }
 
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
@@ -95,8 +115,7 @@ Recommendation FromSetting(std::string text, const Findings& found) {
   const Setting& setting = found.decision.setting->setting;
   Recommendation r = FromRow(std::move(text), found, setting.text);
   r.set = setting.set;
-  const Settings after = setting.change(found.question.now).settings;
-  r.pytorch = DataLoaderText(after.loader, after.accelerators);
+  r.pytorch = PyTorchText(found.question.now.settings, setting.change(found.question.now).settings);
   return r;
 }
 

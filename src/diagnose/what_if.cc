@@ -50,6 +50,7 @@ class Table {
     row.change = lever.setting.text;
     row.set = lever.setting.set;
     row.after = after.settings;
+    row.make = lever.setting.change;
     row.takes = lever.takes;
     row.eases = lever.eases;
     row.pair_takes = lever.pair_takes;
@@ -140,6 +141,18 @@ std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const WhatIf& a, const WhatIf& b) { return a.gain > b.gain; });
   return rows;
+}
+
+void NameNextLimits(const Question& q, std::vector<WhatIf>& rows) {
+  constexpr std::size_t kMostRows = 8;         // each asks for a dozen predictions
+  constexpr double kBelow = 0.9, kAbove = 1.02;  // of the bound: drawn costs alone explain that much
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    WhatIf& row = rows[i];
+    if (row.gain < q.thresholds.gain_that_counts) return;
+    const Variant after = row.make(q.now);
+    const double rate = q.predict(after), bound = q.quick(after);
+    if (rate < kBelow * bound || rate > kAbove * bound) row.then = Decide(after, q.predict, q.thresholds).verdict;
+  }
 }
 
 std::optional<std::size_t> FindRow(const std::vector<WhatIf>& rows, std::string_view change) {

@@ -15,6 +15,10 @@ namespace pipesim::diagnose {
 /// the bounds of its own pipeline each.
 std::vector<WhatIf> WhatIfs(const Question& question, const Decision& decision);
 
+/// Names `then` of the largest rows anew where their bounds, by which it was named, do not explain their rates: epochs'
+/// first batches, order, caches.
+void NameNextLimits(const Question& question, std::vector<WhatIf>& rows);
+
 /// The row of this text, and its place in the table; nullopt when there is none.
 std::optional<std::size_t> FindRow(const std::vector<WhatIf>& rows, std::string_view change);
 

@@ -137,10 +137,11 @@ std::string GpuText(const TraceSummary& t) {
   return text + ", launch: " + DurationText((own_s - before_s) / steps) + ", with_copies: true}\n";
 }
 
+/// Of a CPU, too, the loop goes on when the step is done.
 std::string DeviceText(const TraceSummary& t) {
   if (t.kernels > 0) return GpuText(t);
   const double step_s = std::max(0.0, t.wall_s - t.loader_s) / static_cast<double>(t.steps);
-  return "device: {emulated: {base: " + DurationText(step_s) + "}}\n";
+  return "model: {sync_every: 1}\ndevice: {emulated: {base: " + DurationText(step_s) + "}}\n";
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ std::string SizeTable(View document, bool all) {
                    {"target"}};
   for (const SizeRow& row : SizeRows(document, all))
     table.rows.push_back({TextCell(row.what), TextCell(row.setting), TextCell(row.rate),
-                          TextCell(row.utilization), TextCell(row.met ? "met" : "missed")});
+                          TextCell(row.utilization), TextCell(row.verdict)});
   return ToHtml(table);
 }
 

@@ -14,7 +14,8 @@ Document TryValue(const SizeReport& report, const SizeTry& attempt) {
           {"setting", advise::SettingText(*report.axis, attempt.value)},
           {"meets", attempt.meets},
           {"samples_per_s", rates ? NumberValue(rates->samples_per_s) : nullptr},
-          {"accelerator_utilization", rates ? NumberValue(rates->utilization) : nullptr}};
+          {"accelerator_utilization", rates ? NumberValue(rates->utilization) : nullptr},
+          {"failure", TextOrNull(attempt.failure)}};
 }
 
 Document TryOrNull(const SizeReport& report, const std::optional<SizeTry>& attempt) {

@@ -13,7 +13,7 @@ namespace pipesim::report {
 struct SizeRow {
   std::string what;  ///< "answer", "one step less", "now"
   std::string setting, rate, utilization;
-  bool met = false;
+  std::string verdict;  ///< "met", "missed", "no run"
   View attempt;
 };
 /// `all`: with every value that was tried.

@@ -20,6 +20,11 @@ std::string RateOfTry(View attempt) {
   return rate ? Significant(*rate, 4) : "n/a";
 }
 
+std::string_view VerdictOf(View attempt) {
+  if (attempt.At("meets").IsTrue()) return "met";
+  return attempt.At("samples_per_s").IsPresent() ? "missed" : "no run";
+}
+
 /// "AU 0.902, 3,520 samples/s".
 std::string Reaches(View attempt) {
   return fmt::format("AU {}, {} samples/s", AuText(attempt), RateOfTry(attempt));
@@ -39,6 +44,9 @@ std::string Headline(View document) {
   const View answer = document.At("answer"), best = document.At("best");
   const std::string target = document.At("target.text").Text();
   const bool most = FindsMost(document);
+  const bool more_cannot_run = !document.At("neighbor.failure").Text().empty();
+  if (answer.IsPresent() && most && more_cannot_run)
+    return fmt::format("{} keep {}, and more cannot run: {}", Named(document, answer), target, Reaches(answer));
   if (answer.IsPresent())
     return fmt::format("{} {} {}: {}", Named(document, answer),
                        most ? "at most keep" : "is the least that reaches", target,
@@ -55,11 +63,22 @@ void AddTable(const Sheet& sheet) {
                              sheet.document.At("solve.name").Text(), "samples/s", "AU", "target"));
   for (const SizeRow& row : SizeRows(sheet.document, sheet.full))
     sheet.page.Add(fmt::format("  {:<14} {:>14} {:>12} {:>8}  {}", row.what, row.setting, row.rate,
-                               row.utilization, row.met ? "met" : "missed"));
+                               row.utilization, row.verdict));
   sheet.page.AddBlank();
 }
 
+/// One step further does not run at all, which binds first.
+bool AddFailure(const Sheet& sheet) {
+  const View neighbor = sheet.document.At("neighbor");
+  const std::string failure = neighbor.At("failure").Text();
+  if (failure.empty()) return false;
+  sheet.page.Add(fmt::format("Binds     {} cannot run: {}", Named(sheet.document, neighbor), failure),
+                 Style::kAttention, kBelowLabel);
+  return true;
+}
+
 void AddBinds(const Sheet& sheet) {
+  if (AddFailure(sheet)) return;
   const View binds = sheet.document.At("binds");
   const std::string confidence = binds.At("confidence").Text();
   const std::string headline = binds.At("headline").Text(), second = binds.At("second").Text();
@@ -102,7 +121,7 @@ std::vector<SizeRow> SizeRows(View document, bool all) {
   const auto add = [&](std::string_view what, View attempt) {
     if (attempt.IsPresent())
       rows.push_back({std::string(what), Spaced(attempt.At("setting").Text()), RateOfTry(attempt),
-                      AuText(attempt), attempt.At("meets").IsTrue(), attempt});
+                      AuText(attempt), std::string(VerdictOf(attempt)), attempt});
   };
   if (all)
     for (const View attempt : document.At("tried").Items()) add("tried", attempt);

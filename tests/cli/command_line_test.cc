@@ -79,6 +79,15 @@ TEST(CommandLine, AMissingFileIsAConfigurationErrorThatNamesIt) {
   EXPECT_THAT(result.err, HasSubstr("no-such.yaml"));
 }
 
+TEST(CommandLine, ValidateReadsEachPointOfASweep) {
+  const std::string file = (TestFolder() / "swept.yaml").string();
+  std::ofstream(file) << "version: 1\nsweep:\n  axes:\n    loader.workers: [1, 2, x]\n";
+  const CommandResult result = RunPipesim({"validate", file});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("'x' is not"));
+  EXPECT_EQ(RunPipesim({"validate", PIPESIM_SOURCE_DIR "/configs/sweeps/workers_by_batch.yaml"}).exit_code, 0);
+}
+
 TEST(CommandLine, SeveralAcceleratorsCanOnlyBePredicted) {
   const std::string file = (TestFolder() / "eight.yaml").string();
   std::ofstream(file) << "version: 1\nrun: {accelerators: 8}\n";

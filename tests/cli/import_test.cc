@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -175,6 +176,22 @@ TEST(ImportTrace, GivesAVerdictAndAnExperimentThatPredictsIt) {
   const CommandResult predicted = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
   ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
   EXPECT_NEAR(json::parse(predicted.out)["result"]["steps_per_s"].get<double>(), 1000, 20);
+}
+
+TEST(ImportTrace, OfALoopThatLoadsItselfPredictsTheTurnsThatItTakes) {
+  const std::string trace = TestFolder() / "t.json", file = TestFolder() / "e.yaml";
+  std::string events = TraceOfLoop(300);
+  for (std::size_t at; (at = events.find("_MultiProcessing")) != std::string::npos;)
+    events.replace(at, std::strlen("_MultiProcessing"), "_SingleProcess");
+  std::ofstream(trace) << events;
+  const CommandResult result = RunPipesim({"import", trace, "--out", file});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("verdict: loader-bound"));
+  const CommandResult predicted = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  const json document = json::parse(predicted.out);
+  EXPECT_NEAR(document["result"]["steps_per_s"].get<double>(), 1000, 20);
+  EXPECT_EQ(document["diagnosis"]["bottleneck"], "loader-bound");
 }
 
 TEST(ImportTrace, GivesTheVerdictOnTracesThatPyTorchRecorded) {

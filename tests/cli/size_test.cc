@@ -95,6 +95,20 @@ TEST(Size, FindsTheMostAccelerators) {
   EXPECT_EQ(sized.document["neighbor"]["value"], 8);
 }
 
+TEST(Size, WhereMemoryEndsBeforeTheTargetItSaysSo) {
+  const std::string profile = TestFolder() / "small.yaml";
+  std::ofstream(profile) << "context: {cores: 64}\nfigures: {memory: {value: 4GB, how: a test}}\n";
+  const std::vector<std::string> experiment = {
+      "--profile", profile, "--workers", "2", "--storage", "ram", "--prepare", "none", "--model", "mlp",
+      "--batch", "1000", "--set", "dataset.shape=[1000, 100]", "--set", "device={emulated: {base: 100ms}}"};
+  const Sized sized = SizeAsJson({"--target", "au>=0.5", "--solve", "accelerators"}, experiment);
+  ASSERT_EQ(sized.result.exit_code, 0) << sized.result.err;
+  EXPECT_TRUE(tests::FitsSchema(sized.document, "size"));
+  EXPECT_THAT(sized.document["neighbor"]["failure"].get<std::string>(), HasSubstr("4.0 GB are free"));
+  const std::string text = Size({"--target", "au>=0.5", "--solve", "accelerators"}, experiment).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("and more cannot run: AU"), HasSubstr("no run"), HasSubstr("cannot run: ")));
+}
+
 TEST(Size, ATargetOutOfReachNamesTheHighestAndWhatLimits) {
   std::vector<std::string> slow = kHungry;
   slow.insert(slow.end(), {"--prepare", "2ms", "--set", "limits.cpus=2"});

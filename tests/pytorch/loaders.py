@@ -1,5 +1,6 @@
 """Small data sets for test_record.py and test_watch.py, each with a cost that is known, or a fault."""
 
+import collections
 import dataclasses
 import multiprocessing
 import os
@@ -225,6 +226,19 @@ class Own:
 def to_own(samples):
     burn(0.003)
     return Own(torch.stack([values for values, _ in samples]))
+
+
+class Encoding(collections.UserDict):
+    """Items as attributes, like Hugging Face's BatchEncoding."""
+
+    def __getattr__(self, name):
+        if name in self.__dict__.get("data", {}):
+            return self.data[name]
+        raise AttributeError(name)
+
+
+def to_encoding(samples):
+    return Encoding(images=torch.stack([values for values, _ in samples]))
 
 
 def make_loader(num_workers):

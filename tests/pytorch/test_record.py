@@ -2,6 +2,7 @@
 """pipesim.record on loaders of every kind. Costs are compared with what the data set takes by
 construction, with room for a busy machine; exact figures are CPU times. Exit code 77: no PyTorch here."""
 
+import multiprocessing
 import os
 import random
 import re
@@ -27,7 +28,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, check, costs, experiment, probes, program, source, targets, turns  # noqa: E402
+from pipesim import answers, batches, check, costs, experiment, probes, program, source, targets, turns  # noqa: E402
 from pipesim.apart import Progress  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
@@ -286,6 +287,25 @@ class Source(unittest.TestCase):
         text = "DataLoader(d, num_workers=4, prefetch_factor=8)\n"
         self.assertEqual(self.changed(text, source.loader_settings(0, 2, False)), "DataLoader(d, num_workers=0)\n")
 
+    def test_arguments_by_position_are_known(self):
+        text = "DataLoader(d, 32, False, None, None, 0)\n"
+        self.assertEqual(self.changed(text, {"num_workers": 2, "prefetch_factor": 4}),
+                         "DataLoader(d, 32, False, None, None, 2, prefetch_factor=4)\n")
+        text = "DataLoader(d, 32, False, None, None, 4, prefetch_factor=4)\n"
+        self.assertEqual(self.changed(text, source.loader_settings(0, 2, False)),
+                         "DataLoader(d, 32, False, None, None, 0)\n")
+        text = "DataLoader(d, 32, False, None, None, 4, None, False, False, 5.0)\n"
+        self.assertIsNone(self.changed(text, source.loader_settings(0, 2, False)), "a timeout that must go")
+        self.assertIsNone(self.changed("DataLoader(d, *more)\n", {"num_workers": 2}))
+
+    def test_parentheses_around_the_last_argument_are_its_own(self):
+        for before, after in (
+            ("DataLoader(d, batch_size=(32))", "DataLoader(d, batch_size=(32), num_workers=2)"),
+            ("DataLoader(d, batch_size=((32)),  # :)\n)", "DataLoader(d, batch_size=((32)), num_workers=2,  # :)\n)"),
+            ("f(DataLoader(d, (8) ))", "f(DataLoader(d, (8), num_workers=2 ))"),
+        ):
+            self.assertEqual(self.changed(before, {"num_workers": 2}), after)
+
     def test_text_that_is_not_ascii_stays_whole(self):
         self.assertEqual(self.changed('DataLoader("ä", num_workers=1)', {"num_workers": 2}),
                          'DataLoader("ä", num_workers=2)')
@@ -397,6 +417,35 @@ class Kinds(unittest.TestCase):
         recording = record(loader, budget_s=1)  # time to find the end of 24 ms of work
         self.assertEqual(value(recording, "dataset.samples"), "48")
         self.assertEqual((loader.dataset.first, loader.dataset.last), (0, 48))
+
+    def test_a_stream_that_workers_repeat_gets_a_warning(self):
+        whole = record(loaders.Stream(48), batch_size=8)
+        self.assertTrue([text for text in whole.warnings if "do not share the stream" in text], whole.warnings)
+        tuned = program.Tuned(1.0, 2.0, workers=4, prefetch_factor=2, line="")
+        self.assertIn("now 4 workers repeat it", answers.advice(whole, tuned))
+        for loader in (DataLoader(loaders.Stream(48), batch_size=8, worker_init_fn=loaders.shard, num_workers=2),
+                       DataLoader(loaders.Numbers(), batch_size=8)):
+            shared = record(loader)
+            self.assertFalse([text for text in shared.warnings if "stream" in text], shared.warnings)
+            self.assertNotIn("repeat", answers.advice(shared, tuned))
+
+    def test_a_stream_of_batches_is_checked_and_keeps_its_batches(self):
+        loader = DataLoader(loaders.Stream(48), batch_size=None)
+        other = check.with_settings(loader, workers=1, prefetch_factor=2)
+        self.assertEqual(len(list(other)), 48)
+        tuned = program.Tuned(1.0, 2.0, 1, 2, "DataLoader(dataset, batch_size=1, num_workers=1, prefetch_factor=2)")
+        self.assertEqual(answers.line_for(loader, tuned),
+                         "DataLoader(dataset, batch_size=None, num_workers=1, prefetch_factor=2)")
+        pairs = DataLoader(loaders.Numbers(), batch_sampler=loaders.Pairs(64))
+        tuned.line = "DataLoader(dataset, batch_size=2, shuffle=True, num_workers=1, drop_last=True)"
+        self.assertEqual(answers.line_for(pairs, tuned), "DataLoader(dataset, batch_sampler=batch_sampler, num_workers=1)")
+
+    def test_batches_of_the_users_own_mappings_reach_the_step_as_they_are(self):
+        recording = record(loaders.Numbers(), batch_size=8, collate_fn=loaders.to_encoding,
+                           step=lambda batch: batch.images.sum())
+        self.assertEqual(recording.step.device, "cpu")
+        halved = batches.first_samples(loaders.to_encoding([(torch.ones(3), 0)] * 4), 2, 4)
+        self.assertEqual(halved.images.shape, (2, 3))
 
     def test_an_endless_stream_is_cut(self):
         self.assertGreater(int(value(record(loaders.Stream(10**9), batch_size=4), "dataset.samples")), 10_000)
@@ -531,6 +580,19 @@ class LeavesAlone(unittest.TestCase):
         self.assertEqual(loader.num_workers, 0)
 
 
+    def test_the_start_method_is_still_to_be_chosen(self):
+        code = (
+            "import multiprocessing, loaders, pipesim\n"
+            "if __name__ == '__main__':\n"
+            "    pipesim.record(loaders.make_loader(0), step=loaders.wait_for_a_device, budget_s=0.1, quiet=True)\n"
+            "    assert multiprocessing.get_start_method(allow_none=True) is None\n"
+        )
+        environment = {**os.environ, "PYTHONPATH": f"{PACKAGE}:{HERE}", "PYTHONWARNINGS": "ignore"}
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=FOLDER.name,
+                                env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
 class Trials(unittest.TestCase):
     def test_no_trial_sees_what_another_left_in_memory(self):
         record(loaders.KnowsItsProcess(), batch_size=8)
@@ -557,6 +619,22 @@ class Faults(unittest.TestCase):
     def test_a_data_set_that_raises(self):
         self.check(pipesim.RecordingFailed, "at index 37: ValueError: a broken picture", loaders.Raises())
 
+    def test_the_index_is_known_where_batches_are_timed(self):
+        probe = probes.Probe([probes.Figures(multiprocessing)], each_sample=False)
+        with self.assertRaises(ValueError):
+            probes.BatchProxy(loaders.Raises(), probe).__getitems__([35, 36, 37, 38])
+        self.assertEqual(probe.mine().head[probes.CURRENT], 37)
+
+    def test_the_end_of_a_stream_is_no_sample_in_hand(self):
+        probe = probes.Probe([probes.Figures(multiprocessing)], each_sample=True)
+        self.assertEqual(len(list(probes.IterableProxy(loaders.Stream(5), probe))), 5)
+        self.assertEqual(probe.mine().head[probes.IN_HAND], 0)
+
+    def test_fewer_samples_than_a_batch(self):
+        loader = DataLoader(loaders.Numbers(5), batch_size=8, drop_last=True)
+        with self.assertRaisesRegex(pipesim.RecordingFailed, "the loader has no batch"):
+            record(loader)
+
     def test_a_data_set_that_hangs(self):
         self.check(pipesim.RecordingFailed, "index 37 takes longer than 0.5 s", loaders.Hangs(), limit_s=0.5)
 
@@ -569,7 +647,7 @@ class Faults(unittest.TestCase):
                 return value
 
         recorder = Recorder(DataLoader(loaders.Numbers()), 1.0)
-        recorder.figures["samples"][0].head = Flickers([0.0, 0.0, probes.now(), 3.0])
+        recorder.figures["samples"][0].head = Flickers([0.0, 0.0, probes.now(), 3.0, 0.0])
         self.assertIsNone(hang_message(recorder, limit_s=60)())
 
     def test_a_data_set_that_dies(self):

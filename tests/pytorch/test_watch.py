@@ -67,6 +67,21 @@ class Watching(unittest.TestCase):
         self.assertIn("workers: 0", text)
         self.assertIn("kind: process", text)
 
+    def test_what_the_loop_itself_loads_is_no_work_of_its_body(self):
+        loader = DataLoader(loaders.Burns(240), batch_size=8)  # 16 ms of CPU time a batch
+        _, watch, _ = walked(loader, lambda batch: time.sleep(0.008))
+        self.assertEqual(watch.watched.recording.step.device, "", "it waits and holds no core")
+        loader = DataLoader(loaders.WaitsOnce(160), batch_size=8)
+        _, watch, _ = walked(loader, lambda batch: loaders.burn(0.012))
+        self.assertEqual(watch.watched.recording.step.device, "cpu")
+
+    def test_each_line_that_watches_has_its_own_file(self):
+        with mock.patch.dict(watcher.DEFAULT_FILES, clear=True):
+            files = [pipesim.watch([1]).out for _ in range(2)]
+            other = pipesim.watch([1]).out
+        self.assertEqual([str(file) for file in files], ["watched.yaml"] * 2)
+        self.assertEqual(str(other), "watched-2.yaml")
+
     def test_a_loop_that_breaks_off_is_reported_and_the_next_epoch_is_not(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)
         out = io.StringIO()

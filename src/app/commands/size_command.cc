@@ -120,6 +120,8 @@ std::optional<report::SizeReport> Solve(const Axis& axis, const Requirements::Li
   const auto rates_of = [&](double value) { return sizing.RatesAt(value); };
   report.found = advise::FindSize(report.question, rates_of);
   if (!report.found.best) return std::nullopt;
+  if (auto& neighbor = report.found.neighbor; neighbor && !neighbor->rates && !sizing.RatesAt(neighbor->value))
+    neighbor->failure = sizing.failure();
   const double diagnosed = report.found.answer.value_or(*report.found.ample).value;
   predict::Prediction whole = sizing.WholeAt(diagnosed);
   report.prediction = std::move(whole.notes);

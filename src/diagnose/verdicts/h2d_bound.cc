@@ -8,11 +8,14 @@
 namespace pipesim::diagnose::h2d_bound {
 namespace {
 
-/// Whether copying a batch into page-locked memory takes longer than copying it to the device.
+/// Whether copying a batch into page-locked memory takes longer than copying it to the device, and than the step where
+/// that comes after the copy.
 bool PinningLimits(const Question& q) {
-  const base::Bytes batch = q.now.pipeline.samples.prepared * q.now.settings.loader.batch_size;
-  return q.now.Pins() &&
-         q.now.pipeline.pin.Time(batch) > q.now.pipeline.transfer.Time(batch, true);
+  const std::int64_t samples = q.now.settings.loader.batch_size;
+  const base::Bytes batch = q.now.pipeline.samples.prepared * samples;
+  base::Duration device = q.now.pipeline.transfer.Time(batch, true);
+  if (!q.now.settings.transfer.overlap) device += q.now.pipeline.step.Mean(samples);
+  return q.now.Pins() && q.now.pipeline.pin.Time(batch) > device;
 }
 
 std::string Headline(const Findings& found) {

@@ -13,8 +13,11 @@ namespace {
 
 std::string Headline(const Findings& found) { return Limits("storage limits", found.question); }
 
-/// Against the limit that is nearest.
-void AddStorageUse(Clauses& clauses, const Question& q) {
+/// The limit of the storage that its use comes nearest to; both absent: there is none, or it is not used.
+struct NearestLimit {
+  std::optional<double> bytes_per_s, reads_per_s;
+};
+NearestLimit NearestLimitOf(const Question& q) {
   const auto& r = q.measurement.resources;
   const cost::StorageLimits limits = q.now.pipeline.storage.Limits();
   const auto share = [](double used, const std::optional<double>& limit) {
@@ -25,15 +28,24 @@ void AddStorageUse(Clauses& clauses, const Question& q) {
   const auto& reads = parallel ? limits.parallel_reads_per_s : limits.reads_per_s;
   const double of_bytes = share(r.storage_bytes_per_s, limits.bytes_per_s);
   const double of_reads = share(r.reads_per_s, reads);
-  if (of_bytes > 0 && of_bytes >= of_reads) {
+  NearestLimit nearest;
+  if (of_bytes > 0 && of_bytes >= of_reads) nearest.bytes_per_s = limits.bytes_per_s;
+  else if (of_reads > 0) nearest.reads_per_s = reads;
+  return nearest;
+}
+
+void AddStorageUse(Clauses& clauses, const Question& q) {
+  const auto& r = q.measurement.resources;
+  const NearestLimit nearest = NearestLimitOf(q);
+  if (nearest.bytes_per_s) {
     clauses.push_back(
-        {"storage delivers " + OfRateText(r.storage_bytes_per_s, *limits.bytes_per_s),
-         "resources.storage_bytes_per_s", r.storage_bytes_per_s, limits.bytes_per_s});
-  } else if (of_reads > 0) {
+        {"storage delivers " + OfRateText(r.storage_bytes_per_s, *nearest.bytes_per_s),
+         "resources.storage_bytes_per_s", r.storage_bytes_per_s, nearest.bytes_per_s});
+  } else if (nearest.reads_per_s) {
     clauses.push_back(
         {fmt::format("storage serves {} of its {} reads/s", base::Significant(r.reads_per_s, 3),
-                     base::Significant(*reads, 3)),
-         "resources.reads_per_s", r.reads_per_s, reads});
+                     base::Significant(*nearest.reads_per_s, 3)),
+         "resources.reads_per_s", r.reads_per_s, nearest.reads_per_s});
   }
 }
 
@@ -59,27 +71,24 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-/// How fast storage can get before something else limits; nullopt where its bandwidth is not what
-/// limits.
-std::optional<double> UsefulBytesPerSecond(const Question& q) {
+/// " (useful up to 500 MB/s, now 150 MB/s)": how much more of what limits the storage helps before something else
+/// does; empty where that is not known.
+std::string UsefulText(const Question& q) {
   const double rate = q.predict(Free(q.now, Demand::kStorage));
   const auto& d = q.measurement.demands;
-  if (!std::isfinite(rate) || !(d.bytes > 0) || d.batch_samples <= 0) return std::nullopt;
-  const double useful = rate / static_cast<double>(d.batch_samples) * d.bytes;
-  const auto& now = q.now.pipeline.storage.bandwidth;
-  return now && useful <= now->per_s ? std::nullopt : std::optional(useful);
+  if (!std::isfinite(rate) || d.batch_samples <= 0) return "";
+  const double batches_per_s = rate / static_cast<double>(d.batch_samples);
+  const NearestLimit now = NearestLimitOf(q);
+  if (now.bytes_per_s && batches_per_s * d.bytes > *now.bytes_per_s)
+    return fmt::format(" (useful up to {}, now {})", RateText(batches_per_s * d.bytes), RateText(*now.bytes_per_s));
+  if (now.reads_per_s && batches_per_s * d.reads > *now.reads_per_s)
+    return fmt::format(" (useful up to {} reads/s, now {})", base::Significant(batches_per_s * d.reads, 3),
+                       base::Significant(*now.reads_per_s, 3));
+  return "";
 }
 
 Recommendation Remedy(const Findings& found) {
-  const Question& q = found.question;
-  std::string text = "faster storage";
-  if (const auto useful = UsefulBytesPerSecond(q)) {
-    const auto& now = q.now.pipeline.storage.bandwidth;
-    text += fmt::format(" (useful up to {}{})", RateText(*useful),
-                        now ? ", now " + RateText(now->per_s) : std::string());
-  }
-  text += " or the data in memory";
-  return FromBest(std::move(text), found, Demand::kStorage);
+  return FromBest("faster storage" + UsefulText(found.question) + " or the data in memory", found, Demand::kStorage);
 }
 
 }  // namespace

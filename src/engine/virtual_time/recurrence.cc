@@ -291,7 +291,7 @@ void Recurrence::AddStretches(const Cycle& cycle, Duration since, ResourceCounte
 }
 
 std::int64_t Recurrence::TimesBeforeWatchers(const Cycle& cycle) const {
-  std::int64_t next = TimeTree::kNever;
+  std::int64_t next = VirtualRun::kLatest.count();
   const auto actors = static_cast<int>(run_.actors.size());
   for (int actor = 0; actor < actors; ++actor) {
     const bool skipped = actor == run_.monitor() && MonitorIsSkipped(cycle);

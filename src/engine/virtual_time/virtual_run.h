@@ -29,6 +29,9 @@ namespace pipesim::engine::virtual_time {
 int ThreadsOfStep(const spec::Experiment& experiment, const cost::Step& step);
 
 struct VirtualRun {
+  /// A run that would last longer ends there: nanoseconds count three centuries.
+  static constexpr base::Duration kLatest = std::chrono::hours(24 * 365 * 100);
+
   /// Both outlive the run.
   VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, KeptDraws draws,
              const RunControl& control);

@@ -1,0 +1,117 @@
+// What predictions of ordinary pipelines advise: the change, its figure and its command belong together, and each names
+// what really limits.
+#include <gmock/gmock.h>
+
+#include "diagnose/what_if.h"
+#include "experiments.h"
+#include "measure/repeats.h"
+
+namespace pipesim::predict {
+namespace {
+
+using diagnose::Verdict;
+using testing::HasSubstr;
+using testing::Not;
+
+/// On this many cores of the shipped default profile.
+Prediction On(double cores, const std::string& yaml) {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
+  basis.cores_here = cores;
+  return Predict(Read(yaml), basis, nullptr);
+}
+
+const diagnose::WhatIf& Row(const Prediction& prediction, std::string_view change) {
+  const auto& rows = prediction.diagnosis.what_if;
+  const auto at = diagnose::FindRow(rows, change);
+  if (!at) throw std::runtime_error("no such row: " + std::string(change));
+  return rows[*at];
+}
+
+TEST(Advice, FewerReadersOfAStorageThatAllShareAreNoMatterOfCores) {
+  // Each epoch begins with as many reads at once as there are workers: the fewer, the sooner the first batch.
+  const auto prediction = On(2, R"(
+dataset: {samples: 7000, sample_bytes: {distribution: normal, mean: 146579449B, stdev: 48973490B}, shape: [1448, 1448], dtype: uint8}
+storage: {preset: nvme, sharing: fair}
+prepare: none
+loader: {kind: process, workers: 48, batch_size: 7, prefetch_factor: 1, persistent_workers: true, drop_last: true, shuffle: true}
+device: {emulated: {base: 323ms}, in_flight: 1}
+run: {accelerators: 2, barrier: true, epochs: 5}
+)");
+  EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kCpuContention);
+}
+
+TEST(Advice, AFigureStandsBesideTheFlagThatItIsOf) {
+  const auto prediction = On(1, "device: {emulated: {preset: rtx-4060}}\nmodel: mlp\nloader: {workers: 8}\n");
+  const auto& recommended = *prediction.diagnosis.recommendation;
+  ASSERT_THAT(recommended.text, HasSubstr("CUDA graph; beyond that, "));
+  EXPECT_THAT(recommended.text, Not(HasSubstr("cores 1 to 2")));
+  EXPECT_DOUBLE_EQ(*recommended.gain, Row(prediction, "CUDA graph").gain);
+}
+
+TEST(Advice, AStorageOfFewReadsASecondNeedsMoreOfThemNotBytes) {
+  const auto prediction = On(8, R"(
+storage: {latency: 1ms, iops: 2000, queue_depth: 4}
+model: mlp
+loader: {workers: 4, batch_size: 64}
+device: {emulated: {base: 8ms}}
+)");
+  EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kIoBound);
+  EXPECT_THAT(prediction.diagnosis.recommendation->text, HasSubstr("(useful up to 8,000 reads/s, now 2,000)"));
+}
+
+TEST(Advice, FewerThreadsOfTheTrainerAreALineOfItsProgram) {
+  const auto prediction = On(4, R"(
+model: mlp
+loader: {workers: 4, batch_size: 64}
+device: cpu
+limits: {cpus: 4, compute_threads: 4}
+)");
+  const auto& recommended = *prediction.diagnosis.recommendation;
+  ASSERT_EQ(recommended.set.front().first, "limits.compute_threads");
+  EXPECT_EQ(recommended.pytorch, "torch.set_num_threads(" + recommended.set.front().second + ")");
+}
+
+TEST(Advice, CopiesInLineWithTheStepAreNoMatterOfPinning) {
+  const char* yaml = R"(
+dataset: {samples: 20000, sample_bytes: 3072B, shape: [3, 224, 224], dtype: uint8, classes: 10}
+storage: ram
+prepare: none
+loader: {workers: 8, batch_size: 256, pin_memory: true}
+limits: {cpus: 16}
+transfer: {overlap: false, non_blocking: false}
+model: linear
+device: {emulated: {preset: rtx-4060}}
+)";
+  const auto prediction = On(16, yaml);
+  EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kH2dBound);
+  EXPECT_THAT(prediction.diagnosis.headline, HasSubstr("copying batches to the device"));
+}
+
+TEST(Advice, TheNextLimitIsWhatTheChangedPipelineIsLimitedBy) {
+  // Without persistent workers each epoch waits 0.3 s, which bounds do not know.
+  const auto prediction = On(8, R"(
+dataset: {samples: 640, sample_bytes: 3072B, shape: [3, 32, 32], dtype: uint8, classes: 10}
+storage: ram
+prepare: {kind: wait, cost: 100us}
+loader: {workers: 2, batch_size: 32, worker_startup: 300ms}
+model: mlp
+device: {emulated: {base: 20ms}}
+)");
+  EXPECT_EQ(Row(prediction, "emulated device x2").then, Verdict::kLoaderBound);
+  EXPECT_EQ(Row(prediction, "persistent workers").then, Verdict::kComputeBound);
+}
+
+TEST(Advice, APipelineThatTakesYearsIsPredictedAndOneThatTakesCenturiesFails) {
+  const auto rate = [](const std::string& more) {
+    return On(2, "prepare: {kind: wait, cost: 10h}\nloader: {workers: 2}\ndevice: {emulated: {base: 1ms}}\n" + more)
+        .measurement;
+  };
+  EXPECT_NEAR(*rate("").result.samples_per_s, 2 / 36000.0, 1e-8);
+  const measure::Measurement failed = rate("run: {steps: 1000000}\n");
+  EXPECT_FALSE(measure::Finished(failed.result));
+  EXPECT_THAT(failed.failure, HasSubstr("more than a century"));
+}
+
+}  // namespace
+}  // namespace pipesim::predict
