@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import traceback
@@ -50,6 +51,16 @@ def where_raised(error: BaseException) -> str:
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
+def what_raised(error: BaseException) -> str:
+    """The error and where. What a worker process raised PyTorch raises anew, with its traceback as the text."""
+    text = str(error)
+    lines = re.findall(r'^  File "(.+)", line (\d+)', text, re.MULTILINE)
+    if lines and "Original Traceback" in text:
+        (file, line), what = lines[-1], text.strip().splitlines()[-1]
+        return f"{what} ({file}:{line})"
+    return f"{type(error).__name__}: {error}{where_raised(error)}"
+
+
 class FailedBelow(Exception):
     """What a process of this process reported instead of a result."""
 
@@ -68,7 +79,7 @@ def _answer(connection: Any, work: Callable[[], Any]) -> None:
     except PipesimError as error:
         connection.send((type(error).__name__, str(error)))
     except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
-        connection.send(("raised", f"{type(error).__name__}: {error}{where_raised(error)}"))
+        connection.send(("raised", what_raised(error)))
 
 
 def _child(connection: Any, work: Callable[[Report], Any]) -> None:

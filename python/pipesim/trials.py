@@ -221,7 +221,8 @@ class Recorder:
     def run(self, report: Callable[[str, Any], None], send_batch: bool) -> Trials:
         torch.set_num_threads(1)  # as in a worker, and a forked process must not use its parent's pool
         loader = self.loader
-        order = None if is_iterable(loader) else Continued(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
+        batches = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+        order = None if is_iterable(loader) else Continued(batches)
         loops: dict[str, Loop] = {}
 
         report("phase", "samples: what each costs, without workers")
@@ -298,7 +299,9 @@ class Recorder:
         reading = Reading(opens.count, change.get("rchar", 0), change.get("read_bytes", 0), switches)
         sizes = self.sizes_seen()
         if not sizes:
-            raise RecordingFailed("the loader has no batch: the data set is empty or returns nothing")
+            raise RecordingFailed(
+                "the loader has no batch: the data set is empty, returns nothing or, with drop_last, holds less than one"
+            )
         return Samples(
             reading, loop, layout_of(collate.batch, sizes[0]),
             collate_points(collate.collate, collate.samples) if collate.samples else [],

@@ -115,9 +115,14 @@ void AddGraph(Levers& levers, const Question& q) {
                              }));
 }
 
+/// Not where a stated step costs no launch: that is one that the loop itself waits in, as recordings and traces of such
+/// loops describe it.
 void AddReadBacks(Levers& levers, const Question& q) {
   const std::int64_t every = q.experiment.training.sync_every;
-  if (every <= 0) return;
+  const spec::Device& device = q.experiment.device;
+  const bool stated = device.kind == spec::DeviceKind::kEmulated && !device.preset;
+  const bool waits = stated && q.now.pipeline.step.launch == base::Duration::zero();
+  if (every <= 0 || waits) return;
   constexpr std::int64_t kRarer = 10;
   levers.push_back(FlagLever(std::string(kNoSync), "model.sync_every", "0", Demand::kSync,
                              [](Variant& v) { v = Free(v, Demand::kSync); }));

@@ -29,7 +29,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, batches, check, costs, experiment, probes, program, source, targets, turns  # noqa: E402
-from pipesim.apart import Progress  # noqa: E402
+from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
@@ -618,6 +618,13 @@ class Faults(unittest.TestCase):
 
     def test_a_data_set_that_raises(self):
         self.check(pipesim.RecordingFailed, "at index 37: ValueError: a broken picture", loaders.Raises())
+
+    def test_what_a_worker_raised_is_told_by_its_own_line(self):
+        try:
+            list(DataLoader(loaders.Raises(), batch_size=8, num_workers=1))
+        except ValueError as error:
+            text = what_raised(error)
+        self.assertRegex(text, r"^ValueError: a broken picture \(.*loaders.py:\d+\)$")
 
     def test_the_index_is_known_where_batches_are_timed(self):
         probe = probes.Probe([probes.Figures(multiprocessing)], each_sample=False)

@@ -102,6 +102,15 @@ device: {emulated: {base: 20ms}}
   EXPECT_EQ(Row(prediction, "persistent workers").then, Verdict::kComputeBound);
 }
 
+TEST(Advice, AStepThatTheLoopWaitsInCannotBeLeftUnread) {
+  const auto rows = [](const std::string& device) {
+    return On(8, "prepare: {kind: wait, cost: 100us}\nloader: {workers: 0}\nmodel: {name: mlp, sync_every: 1}\n" + device)
+        .diagnosis.what_if;
+  };
+  EXPECT_FALSE(diagnose::FindRow(rows("device: {emulated: {base: 8ms}}\n"), "no sync"));
+  EXPECT_TRUE(diagnose::FindRow(rows("device: {emulated: {preset: rtx-4060}}\n"), "no sync"));
+}
+
 TEST(Advice, APipelineThatTakesYearsIsPredictedAndOneThatTakesCenturiesFails) {
   const auto rate = [](const std::string& more) {
     return On(2, "prepare: {kind: wait, cost: 10h}\nloader: {workers: 2}\ndevice: {emulated: {base: 1ms}}\n" + more)
