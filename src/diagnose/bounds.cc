@@ -50,12 +50,10 @@ class BatchCosts {
     return chain;
   }
 
-  /// The device's serial work. Launching overlaps it (kernels start as they are launched); the copy
-  /// overlaps it only if overlap is on and there is a second buffer.
+  /// The device's serial work. Launching overlaps it: kernels start as they are launched.
   double Device() const {
     if (v_.on_cpu()) return 0;
-    const bool copy_in_line = !v_.settings.transfer.overlap || v_.settings.in_flight <= 1;
-    return Step() + (copy_in_line ? Transfer() : 0);
+    return Step() + (v_.CopiesInLine() ? Transfer() : 0);
   }
 
   double Transfer() const {

@@ -87,14 +87,16 @@ std::vector<Candidate> FreedThatMayCount(const Variant& now, const Predictor& pr
   return kept;
 }
 
-/// Whether fewer threads gain because there are not cores for all: then more cores gain, too. Fewer readers also
-/// gain on storage that all share, whose first batch comes sooner. A CPU that trains shares its cores by definition.
-bool GainsByCores(const Variant& now, double gain, const Predictor& predict) {
-  if (now.on_cpu()) return true;
-  constexpr double kPart = 0.5;  // fewer threads may gain by both
+/// Whether fewer workers gain because they share a storage, so that the first batch of each epoch comes sooner, and not
+/// because of cores: more of these gain little, and with free storage fewer workers do.
+bool GainsByStorage(const SettingGain& fewer, const Variant& now, const Predictor& predict) {
+  if (now.on_cpu() || !SetsPath(fewer.setting.set, "loader.workers")) return false;
+  const double little = 0.5 * fewer.gain;
   Variant ample = now;
   ample.pipeline.machine.cores = 0;
-  return Gain(predict(now), predict(ample)) >= kPart * gain;
+  if (Gain(predict(now), predict(ample)) >= little) return false;
+  const Variant free = Free(now, Demand::kStorage);
+  return Gain(predict(free), predict(fewer.setting.change(free))) < little;
 }
 
 void Lead(Decision& decision, Verdict verdict, const SettingGain& best) {
@@ -133,12 +135,13 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
   // Beside a device of its own, fewer threads gain no more than the loader does.
   std::optional<SettingGain> fewer;
-  if (!loads || now.on_cpu()) fewer = SmallestNearBest(FewerThreads(now, predict, thresholds), now, predict, thresholds);
+  if (!loads || now.on_cpu())
+    fewer = SmallestNearBest(FewerThreads(now, predict, thresholds), now, predict, thresholds);
   if (loads && !(fewer && fewer->gain > loader->gain)) {
     Lead(decision, Verdict::kLoaderBound, *loader);
     return decision;
   }
-  if (fewer && fewer->gain >= thresholds.gain_that_counts && GainsByCores(now, fewer->gain, predict)) {
+  if (fewer && fewer->gain >= thresholds.gain_that_counts && !GainsByStorage(*fewer, now, predict)) {
     Lead(decision, Verdict::kCpuContention, *fewer);
     return decision;
   }

@@ -37,6 +37,9 @@ struct Variant {
   /// Batches are copied into page-locked memory.
   bool Pins() const { return cost::PinsBatches(settings.loader, on_cpu()); }
   bool HasPinThread() const { return Pins() && settings.loader.workers > 0; }
+  /// A batch is copied to the device before or after a step, not beside one: there is no second stream, or no second
+  /// buffer.
+  bool CopiesInLine() const { return !settings.transfer.overlap || settings.in_flight <= 1; }
   double cores() const { return pipeline.machine.cores; }
 };
 

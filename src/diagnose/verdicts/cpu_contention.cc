@@ -94,7 +94,7 @@ const VerdictPage kPage = {
         "(omp_wait), gain 5 % or more, and more than any loader setting, when the pipeline runs "
         "again in virtual time. There threads share the cores, other programs hold those that they "
         "had, a quota stops all threads alike, and a training pool that spins gets on only while "
-        "each of its threads has a core.",
+        "each of its threads has a core. Fewer readers that gain by a storage they share do not count.",
     .signs =
         {
             "the training thread waits for a core (contended) while more threads than cores can "

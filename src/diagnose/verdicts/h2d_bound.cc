@@ -14,7 +14,7 @@ bool PinningLimits(const Question& q) {
   const std::int64_t samples = q.now.settings.loader.batch_size;
   const base::Bytes batch = q.now.pipeline.samples.prepared * samples;
   base::Duration device = q.now.pipeline.transfer.Time(batch, true);
-  if (!q.now.settings.transfer.overlap) device += q.now.pipeline.step.Mean(samples);
+  if (q.now.CopiesInLine()) device += q.now.pipeline.step.Mean(samples);
   return q.now.Pins() && q.now.pipeline.pin.Time(batch) > device;
 }
 

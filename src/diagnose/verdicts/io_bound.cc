@@ -84,7 +84,8 @@ std::string UsefulText(const Question& q) {
   if (now.reads_per_s && batches_per_s * d.reads > *now.reads_per_s)
     return fmt::format(" (useful up to {} reads/s, now {})", base::Significant(batches_per_s * d.reads, 3),
                        base::Significant(*now.reads_per_s, 3));
-  return "";
+  const bool unknown = !now.bytes_per_s && !now.reads_per_s;  // of real files
+  return unknown && d.bytes > 0 ? fmt::format(" (useful up to {})", RateText(batches_per_s * d.bytes)) : "";
 }
 
 Recommendation Remedy(const Findings& found) {

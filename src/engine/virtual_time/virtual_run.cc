@@ -214,7 +214,8 @@ void VirtualRun::Loop() {
       actors[static_cast<std::size_t>(resumed)]->Resume(Duration::zero());
     }
     if (now.time_since_epoch() > kLatest)
-      End(trace::EndReason::kFailed, "the run would last more than a century; ask for fewer steps, or state smaller costs");
+      End(trace::EndReason::kFailed,
+          "the run would last more than a century; ask for fewer steps, or state smaller costs");
     recurrence.AfterEvent();
   }
 }
