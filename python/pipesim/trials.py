@@ -300,7 +300,8 @@ class Recorder:
         sizes = self.sizes_seen()
         if not sizes:
             raise RecordingFailed(
-                "the loader has no batch: the data set is empty, returns nothing or, with drop_last, holds less than one"
+                "the loader has no batch: the data set is empty, returns nothing or, with drop_last, holds less "
+                "than one"
             )
         return Samples(
             reading, loop, layout_of(collate.batch, sizes[0]),

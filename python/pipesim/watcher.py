@@ -190,7 +190,7 @@ class Watch:
                 self._report()
 
     def _timed(self) -> Iterator[Any]:
-        """The plain loop: two clock reads a batch. Totals are kept in locals."""
+        """The plain loop: two reads of the clock and two of the thread's CPU time a batch. Totals are kept in locals."""
         watched, skipped = self.watched, WARM_UP_STEPS
         waiting_s = step_s = cpu_s = 0.0
         steps = 0

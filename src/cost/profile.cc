@@ -148,10 +148,8 @@ int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experim
   if (threads < 2) return 0;
   int fewest = 0;
   for (const spec::ProfileStep& step : profile.steps) {
-    const bool fewer = fewest == 0 || step.threads < fewest;
-    if (step.threads > threads && fewer && step.device.IsCpu() && WaitsAlike(step, experiment) &&
-        IsTraining(step, experiment, step.device))
-      fewest = step.threads;
+    const bool fewer = step.threads > threads && (fewest == 0 || step.threads < fewest);
+    if (fewer && !StepsOf(profile, experiment, spec::DeviceId::Cpu(), step.threads).empty()) fewest = step.threads;
   }
   return fewest;
 }

@@ -56,6 +56,16 @@ bool Contains(const WhatIf& pair, const WhatIf& part) {
   });
 }
 
+/// Its text without the change that its figures and its command are of.
+std::string WithoutChange(const Recommendation& recommended, const Findings& found) {
+  std::string text = recommended.text;
+  for (const WhatIf& row : found.what_if) {
+    const std::string tail = "; " + row.change;
+    if (row.set == recommended.set && text.ends_with(tail)) text.resize(text.size() - tail.size());
+  }
+  return text;
+}
+
 }  // namespace
 
 Recommendation FromRow(std::string text, const Findings& found, std::string_view change) {
@@ -73,20 +83,6 @@ Recommendation FromBest(std::string text, const Findings& found, Demand demand) 
   }
   return WithRow(text + "; " + row->change, found, *row);
 }
-
-namespace {
-
-/// Its text without the change that its figures and its command are of.
-std::string WithoutChange(const Recommendation& recommended, const Findings& found) {
-  std::string text = recommended.text;
-  for (const WhatIf& row : found.what_if) {
-    const std::string tail = "; " + row.change;
-    if (row.set == recommended.set && text.ends_with(tail)) text.resize(text.size() - tail.size());
-  }
-  return text;
-}
-
-}  // namespace
 
 Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) {
   const WhatIf* flag = nullptr;

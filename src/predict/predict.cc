@@ -93,10 +93,10 @@ bool IsStillStart(const trace::RunTrace& trace, const Experiment& experiment, co
   return (goal.shares_cores && StockGrows(*window)) || rate > (1 + kNoise) * goal.most_per_s;
 }
 
-/// Virtual time costs nothing, so runs' limit of 60 s does not apply. Nobody trains for longer than
-/// this, and the engine ends twice as late.
+/// Nobody trains for longer, and the engine ends twice as late.
 constexpr base::Duration kLongestRun = std::chrono::hours(24 * 365 * 50);
 
+/// Virtual time costs nothing, so runs' limit of 60 s does not apply.
 std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
                                            const Experiment& exact, const Goal& goal) {
   if (trace.steps >= goal.steps.most || now.time_since_epoch() > kLongestRun) return trace::EndReason::kEnough;
