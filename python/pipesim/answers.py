@@ -57,7 +57,7 @@ def summary(recording: Recording) -> str:
 def changes(recording: Recording, tuned: Tuned) -> dict:
     """The keywords that the tuned settings change; None takes one away."""
     loader = recording.loader
-    wanted = loader_settings(tuned.workers, tuned.prefetch_factor, loader.persistent_workers)
+    wanted = loader_settings(tuned.workers, tuned.prefetch_factor, tuned.persistent)
     present = {
         "num_workers": loader.num_workers,
         "prefetch_factor": loader.prefetch_factor if loader.num_workers else 2,
@@ -111,7 +111,7 @@ def advice(recording: Recording, tuned: Tuned) -> str:
         text += f"  Split the stream by get_worker_info() first: now {tuned.workers} workers repeat it as many times\n"
     if recording.step is None:
         text += "  This is for loading alone: with a step, fewer workers may keep up with it\n"
-    shown = diff(recording.place, changes(recording, tuned))
+    shown = diff(recording.place, recording.loader, changes(recording, tuned))
     return text + (f"\n{shown}" if shown else "")
 
 

@@ -40,6 +40,7 @@ class Checked:
         text = f"num_workers={self.tuned.workers}"
         if self.tuned.workers > 0:
             text += f", prefetch_factor={self.tuned.prefetch_factor}"
+            text += ", persistent_workers=True" * self.tuned.persistent
         return text + (f", torch.set_num_threads({self.tuned.threads})" if self.tuned.threads else "")
 
     def text(self) -> str:
@@ -51,7 +52,7 @@ class Checked:
         )
 
 
-def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> DataLoader:
+def with_settings(loader: DataLoader, workers: int, prefetch_factor: int, persistent: bool) -> DataLoader:
     """The user's loader with other workers; everything else is the user's own object."""
     settings: dict[str, Any] = {"collate_fn": loader.collate_fn, "pin_memory": loader.pin_memory}
     if loader.batch_sampler is not None and loader.batch_size is None:
@@ -65,7 +66,7 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int) -> Dat
     if workers > 0:
         settings.update(
             num_workers=workers, prefetch_factor=prefetch_factor, worker_init_fn=loader.worker_init_fn,
-            persistent_workers=loader.persistent_workers, timeout=loader.timeout,
+            persistent_workers=persistent, timeout=loader.timeout,
             multiprocessing_context=loader.multiprocessing_context,
         )  # fmt: skip
     return DataLoader(loader.dataset, generator=loader.generator, **settings)
@@ -94,7 +95,7 @@ def samples_per_s(loader: DataLoader, samples: float, step: Callable | None, sec
 def check(
     loader: DataLoader, tuned: Tuned, samples: float, step: Callable | None, progress: Progress
 ) -> Checked:
-    other = with_settings(loader, tuned.workers, tuned.prefetch_factor)
+    other = with_settings(loader, tuned.workers, tuned.prefetch_factor, tuned.persistent)
     now, then = [], []
     for turn in range(ROUNDS):
         progress.show(f"check: round {turn + 1} of {ROUNDS}, as it is and as tuned")

@@ -43,6 +43,7 @@ class Costs:
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float
+    worker_launch: float  # of the training process, to start one worker
     worker_memory: float
     touch: float  # first use of a batch that came from a worker
     read_bytes: float  # of a sample, by read calls
@@ -272,6 +273,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         receive=receiving(flow),
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
+        worker_launch=(flow.started - flow.began) / WORKERS,
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in rest.touches])),
         read_bytes=read,

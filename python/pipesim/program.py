@@ -58,6 +58,7 @@ class Tuned:
     prefetch_factor: int
     line: str
     threads: int | None = None  # for torch.set_num_threads, where it is to change
+    persistent: bool = False
 
     @property
     def gain(self) -> float:
@@ -86,6 +87,7 @@ def tune(experiment: str) -> Tuned:
         prefetch_factor=settings["prefetch_factor"],
         line=tuned["pytorch"],
         threads=threads if threads != asked["compute_threads"] else None,
+        persistent=settings["persistent_workers"],
     )  # fmt: skip
 
 

@@ -188,6 +188,7 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
             section.add("pin_bandwidth", bandwidth(step.pin_bandwidth), "of one thread, a batch like the first")
     section.add("start_method", trials.start_method)
     section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
+    section.add("worker_launch", duration(costs.worker_launch), "of this process, for each worker")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
     section.add("send", duration(costs.send), "its other threads")

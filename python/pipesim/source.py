@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
 
 # PyTorch refuses these without workers.
 NEEDS_WORKERS = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout", "in_order")
+# By which a loader is told from others.
+SETTINGS = ("batch_size", "shuffle", "num_workers", "pin_memory", "drop_last", "prefetch_factor", "persistent_workers")
 
 
 @dataclass
@@ -40,10 +42,11 @@ def is_loader_call(node: ast.AST) -> bool:
     return name == "DataLoader"
 
 
-def find_call(text: str, place: Place) -> ast.Call | None:
-    """The only DataLoader(...) call of the function, else of the file; None if there is a choice."""
+def find_call(text: str, place: Place, loader: DataLoader | None = None) -> ast.Call | None:
+    """The only DataLoader(...) call of the function, else of the file, that may have made `loader`; None if there is
+    a choice."""
     try:
-        calls = [node for node in ast.walk(ast.parse(text)) if is_loader_call(node)]
+        calls = [node for node in ast.walk(ast.parse(text)) if is_loader_call(node) and may_make(node, loader)]
     except SyntaxError:
         return None
     inside = [call for call in calls if place.first <= call.lineno <= place.last]
@@ -53,6 +56,55 @@ def find_call(text: str, place: Place) -> ast.Call | None:
         if candidates:
             return None
     return None
+
+
+def has(loader: DataLoader, name: str, value: Any) -> bool:
+    """Whether `value`, given for a parameter or left at its default, is what the loader has."""
+    if name == "shuffle":
+        plain = {RandomSampler: True, SequentialSampler: False}.get(type(getattr(loader, "sampler", None)))
+        return plain is None or bool(value) == plain
+    if name == "prefetch_factor" and value is None and loader.num_workers > 0:
+        value = 2
+    return getattr(loader, name, value) == value
+
+
+def may_make(call: ast.Call, loader: DataLoader | None) -> bool:
+    """What the call's text says of the loader's settings holds for it."""
+    arguments = given(call)
+    if loader is None or arguments is None:
+        return True
+    known = arguments[0] | arguments[1]
+    for name in SETTINGS:
+        hidden = name in ("batch_size", "shuffle", "drop_last") and "batch_sampler" in known
+        if hidden or (name == "shuffle" and "sampler" in known):
+            continue
+        default = inspect.signature(DataLoader).parameters[name].default
+        try:
+            value = ast.literal_eval(known[name]) if name in known else default
+        except (ValueError, TypeError):
+            continue  # a variable
+        if not has(loader, name, value):
+            return False
+    return True
+
+
+def place_in_program(loader: DataLoader, caller: str) -> Place | None:
+    """The caller's file or that of the data set's class, whichever has the one call that may have made `loader`."""
+    of_class = place_of(type(getattr(loader, "dataset", None)))
+    for path in (caller, of_class.path if of_class else ""):
+        if not path or "site-packages" in path:
+            continue
+        text = text_of(path)
+        if text is not None and find_call(text, Place(path), loader) is not None:
+            return Place(path)
+    return None
+
+
+def text_of(path: str) -> str | None:
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def offset(lines: list[str], line: int, column_bytes: int) -> int:
@@ -131,15 +183,10 @@ def rewritten(call: ast.Call, positional: list[str], settings: dict[str, Any]) -
     return ast.unparse(ast.Call(call.func, arguments, kept + new))
 
 
-def diff(place: Place | None, settings: dict[str, Any]) -> str:
-    """A unified diff of the call with these settings; empty where the call is not known."""
-    if place is None:
-        return ""
-    try:
-        text = Path(place.path).read_text()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    call = find_call(text, place)
+def diff(place: Place | None, loader: DataLoader, settings: dict[str, Any]) -> str:
+    """A unified diff of the call that made `loader` with these settings; empty where it is not known."""
+    text = text_of(place.path) if place else None
+    call = find_call(text, place, loader) if text is not None else None
     if call is None or not (call.args or call.keywords):
         return ""
     changed = with_settings(text, call, settings)

@@ -33,7 +33,7 @@ from .experiment import duration
 from .gpu import on_gpu, synchronize
 from .gpu_steps import GpuSteps
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
-from .source import Place
+from .source import place_in_program
 from .step import CoreShare, StepTimes, holds_a_core
 
 clock = time.perf_counter
@@ -160,10 +160,10 @@ class Watch:
     """Iterates over a loader like the loader itself, and has its attributes."""
 
     def __init__(
-        self, loader: Any, probe: bool, out: Path, quiet: bool, place: Place | None, name: str | None
+        self, loader: Any, probe: bool, out: Path, quiet: bool, caller: str, name: str | None
     ):
         self.loader, self.probe, self.out, self.quiet = loader, probe, out, quiet
-        self.place, self.name = place, name
+        self.caller, self.name = caller, name  # the file that watches
         self.watched: Watched | None = None
         self.is_done = False
 
@@ -347,7 +347,7 @@ def record_watched(watch: Watch) -> Recording:
         comments=[line.strip() for line in watched.report.splitlines()],
     )  # fmt: skip
     warnings = warnings_of(trials, costs, loader)
-    return written(watch.out, loader, trials, costs, around, warnings, watch.place)
+    return written(watch.out, loader, trials, costs, around, warnings, place_in_program(loader, watch.caller))
 
 
 def bar(share: float) -> str:
@@ -412,7 +412,7 @@ def watch(
         raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
     caller = line_of_caller()
     file = default_file(caller) if out is None else Path(out)
-    watch = Watch(loader, probe, file, quiet, Place(caller[0]) if caller[0] else None, name)
+    watch = Watch(loader, probe, file, quiet, caller[0], name)
     try:
         watch.is_done = loader in WATCHED
         WATCHED.add(loader)

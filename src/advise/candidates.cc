@@ -87,6 +87,10 @@ void TryWindows(const Configuration& from, const TuneSpace& space, Leader& leade
       leader.Try(configuration);
     }
   }
+  if (!space.persistent_workers || !leader.best()) return;
+  Configuration kept = leader.best()->configuration;
+  kept.persistent_workers = true;
+  leader.Try(kept);
 }
 
 void TryBatches(const Configuration& from, std::int64_t base, Leader& leader) {
@@ -168,6 +172,10 @@ Configuration Smallest(const Configuration& from, const TuneSpace& space, double
     if (!suffices(shallower)) continue;
     small = shallower;
     break;
+  }
+  if (Configuration started = small; space.persistent_workers) {
+    started.persistent_workers = false;
+    if (suffices(started)) small = started;
   }
   return small;
 }

@@ -21,13 +21,13 @@ struct Scored {
 std::vector<int> CountLadder(int fewest, int most);
 
 /// The fastest configuration, by coordinates from `start`: workers together with compute threads,
-/// which share the cores; prefetch together with dispatch; batch size if allowed; again until
+/// which share the cores; prefetch together with dispatch, then workers that are kept; batch size if allowed; again until
 /// nothing changes. Of nearly equal ones (0.5 %) the smallest. nullopt: none can run.
 std::optional<Scored> Fastest(const Configuration& start, const TuneSpace& space,
                               const Score& score);
 
 /// The smallest configuration from `from` downwards that reaches `samples_per_s`: fewest workers,
-/// then compute threads, then prefetch. `from` itself when nothing smaller does.
+/// then compute threads, then prefetch, then without workers that are kept. `from` itself when nothing smaller does.
 Configuration Smallest(const Configuration& from, const TuneSpace& space, double samples_per_s,
                        const Score& score);
 

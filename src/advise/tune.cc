@@ -18,6 +18,7 @@ double Distance(const Configuration& a, const Configuration& b) {
   const auto doublings = [](double x, double y) { return std::abs(std::log2((x + 1) / (y + 1))); };
   return doublings(a.workers, b.workers) + doublings(a.prefetch_factor, b.prefetch_factor) +
          doublings(a.compute_threads, b.compute_threads) + (a.dispatch == b.dispatch ? 0 : 1) +
+         (a.persistent_workers == b.persistent_workers ? 0 : 1) +
          doublings(static_cast<double>(a.batch_size), static_cast<double>(b.batch_size));
 }
 

@@ -22,6 +22,7 @@ struct Configuration {
   int compute_threads = 0;  ///< 0: a device of its own trains
   spec::Dispatch dispatch = spec::Dispatch::kRoundRobin;
   std::int64_t batch_size = 64;
+  bool persistent_workers = false;
 
   auto operator<=>(const Configuration&) const = default;
   /// Samples of all batches that may be finished and not yet taken.
@@ -36,6 +37,7 @@ struct TuneSpace {
   int fewest_prefetch = 1;                ///< a smaller one is only taken where memory is short
   std::vector<int> compute_threads = {};  ///< ascending; empty: not varied
   bool shared_dispatch = true;            ///< do the workers allow it?
+  bool persistent_workers = false;        ///< may workers be kept from one epoch to the next?
   bool batch = false;                     ///< may the batch size change?
 };
 

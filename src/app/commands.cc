@@ -56,9 +56,12 @@ constexpr std::string_view kTuneExamples[] = {
     "pipesim tune --model cnn --duration 8s --within 5% --allow batch",
 };
 constexpr std::string_view kSizeExamples[] = {
-    "pipesim size --storage hdd --target 'au>=0.9' --solve storage.bandwidth",
-    "pipesim size --prepare 2ms --target 'samples_per_s>=900' --solve limits.cpus",
-    "pipesim size --storage nvme --target 'au>=0.8' --solve accelerators",
+    "pipesim size configs/experiments/io-bound.yaml --target 'au>=0.9' \\\n"
+    "    --solve storage.bandwidth",
+    "pipesim size configs/experiments/loader-bound.yaml --target 'au>=0.9' \\\n"
+    "    --solve workers",
+    "pipesim size configs/experiments/compute-bound.yaml --target 'au>=0.9' \\\n"
+    "    --solve accelerators",
 };
 constexpr std::string_view kImportExamples[] = {
     "pipesim import configs/dlio/unet3d_h100.yaml --accelerators 4",

@@ -79,8 +79,10 @@ void Prove(const Arguments& arguments, Outcome& outcome) {
   }
   const auto promised = view.At("diagnosis.recommendation.gain").Number();
   if (!first || argv.empty() || !promised) {
-    outcome.notes.emplace_back(first ? "--prove: no gain is promised, so there is nothing to prove"
-                                     : "--prove: the run has no rate to compare with");
+    const bool interrupted = view.At("result.status").Text() == "interrupted";
+    outcome.notes.emplace_back(interrupted ? "--prove: the run was interrupted, so nothing was proved"
+                               : first     ? "--prove: no gain is promised, so there is nothing to prove"
+                                           : "--prove: the run has no rate to compare with");
     return;
   }
   report::Proof proof{.argv = argv,

@@ -48,4 +48,15 @@ std::map<int, Duration> ReadBusyTimes(const std::filesystem::path& root) {
   return times;
 }
 
+std::optional<Duration> BusyTimeOf(const std::vector<int>& cpus) {
+  const std::map<int, Duration> times = ReadBusyTimes();
+  Duration busy{};
+  for (const int cpu : cpus) {
+    const auto time = times.find(cpu);
+    if (time == times.end()) return std::nullopt;
+    busy += time->second;
+  }
+  return cpus.empty() ? std::nullopt : std::optional(busy);
+}
+
 }  // namespace pipesim::base

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,7 @@ std::string ReadProcFile(const std::filesystem::path& file);
 /// nor was taken by the hypervisor, in the resolution of the kernel's tick. Source: proc(5),
 /// /proc/stat.
 std::map<int, Duration> ReadBusyTimes(const std::filesystem::path& root = "/");
+/// That of `cpus` together; nullopt where one of them is not shown, or there is none.
+std::optional<Duration> BusyTimeOf(const std::vector<int>& cpus);
 
 }  // namespace pipesim::base

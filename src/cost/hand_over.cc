@@ -80,7 +80,7 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
                          .bandwidth = ValueOf(figures.process_receive_bandwidth)};
   if (!loader.receive_wait && LooksUp(experiment.prepare))
     hand_over.receive_wait = Always(kLocksOfTensor * tensors * DurationOf(figures.process_lock_wait));
-  hand_over.launch = DurationOf(figures.process_launch);
+  if (!loader.worker_launch) hand_over.launch = DurationOf(figures.process_launch);
   if (!loader.worker_startup)
     hand_over.startup = Always(StartupOf(figures, loader.start_method));
   if (!loader.worker_memory && figures.process_memory)
@@ -130,6 +130,7 @@ HandOver StatedHandOver(const spec::Loader& loader) {
   if (loader.worker_startup) hand_over.startup = *loader.worker_startup;
   if (loader.kind != spec::LoaderKind::kProcess) return hand_over;
   hand_over.processes = true;
+  if (loader.worker_launch) hand_over.launch = *loader.worker_launch;
   if (loader.share) hand_over.share.batch = *loader.share;
   if (loader.send) hand_over.send.batch = *loader.send;
   if (loader.receive) hand_over.receive.batch = *loader.receive;

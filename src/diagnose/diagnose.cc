@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/number_text.h"
 #include "diagnose/anchored.h"
 #include "diagnose/decide.h"
@@ -68,6 +70,14 @@ Judged JudgedOf(const Question& q) {
   return {std::move(decision), std::move(doubt), judgement};
 }
 
+/// The side that is certain, unless a verdict of another one is still open.
+std::optional<Side> SideOfAll(const std::vector<Verdict>& open, const Question& q) {
+  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  const bool elsewhere = std::ranges::any_of(
+      open, [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; });
+  return elsewhere ? std::nullopt : side;
+}
+
 /// For a run that ended for its memory before anything was measured.
 std::optional<Recommendation> WithinMemory(
     const std::vector<std::pair<std::string, std::string>>& fits) {
@@ -121,14 +131,12 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   Diagnosis d;
   d.bottleneck = verdict;
   d.confidence = judged.judgement.confidence;
-  d.side = verdict == Verdict::kInconclusive
-               ? CertainSide(TimelineOf(measurement), thresholds.side_share)
-               : RowOf(verdict).side;
+  d.side = verdict == Verdict::kInconclusive ? SideOfAll(doubt.open, q) : RowOf(verdict).side;
   d.what_if = WhatIfs(q, decision);
   AttachTried(d.what_if, q);
   const Findings findings{q, decision, doubt, d.what_if, d.side};
   d.headline = PageOf(verdict).headline(findings);
-  if (const std::string others = OthersClause(q); !others.empty())
+  if (const std::string others = OthersClause(q, d.what_if); !others.empty())
     d.headline = verdict == Verdict::kCpuContention ? others : others + "; " + d.headline;
   d.evidence = PageOf(verdict).evidence(findings);
   d.ruled_out = RuledOut(q, doubt);

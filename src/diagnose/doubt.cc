@@ -142,13 +142,18 @@ void AddUnknownLaunch(const Decision& decision, const Question& q, Doubt& doubt)
   }
 }
 
-/// The leader, and the candidates that could be it: those whose gain overlaps the leader's, unless
-/// the leader is a setting that at least doubles the rate.
+/// The leader, and the candidates that could be it: those whose gain overlaps the leader's, unless the leader is a
+/// setting that at least doubles the rate, or, where the interval is not much too wide, gains enough to count: settings
+/// lead whatever demands gain.
 std::vector<Candidate> Overlapping(const Decision& decision, const Question& q) {
   if (decision.candidates.empty()) return {};
   std::vector<Candidate> open = {decision.candidates.front()};
   const auto lead = GainInterval(q, open.front().change);
-  if (decision.setting && lead && 1 + lead->low >= kDoubles) return open;
+  constexpr double kMuchTooWide = 2;
+  const auto half_width = measure::RelativeHalfWidth(q.measurement.result);
+  const bool wide = !half_width || *half_width > kMuchTooWide * q.thresholds.rank_interval;
+  const double enough = wide ? kDoubles - 1 : q.thresholds.gain_that_counts;
+  if (decision.setting && lead && lead->low >= enough) return open;
   for (std::size_t i = 1; i < decision.candidates.size(); ++i) {
     const auto& other = decision.candidates[i];
     const auto range = GainInterval(q, other.change);
@@ -189,7 +194,7 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
 }
 
 /// The open verdicts: overlapping candidates and, if launch is unknown, step and launch. If a side
-/// is certain, only its own.
+/// is certain, only its own, unless the leader is elsewhere and gains more than twice as much.
 std::vector<Verdict> Open(const Decision& decision, const Question& q, bool launch_unknown) {
   std::vector<Verdict> open;
   for (const auto& candidate : Overlapping(decision, q)) open.push_back(candidate.verdict);
@@ -200,7 +205,12 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
   }
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
   if (!side) return open;
-  std::erase_if(open, [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; });
+  const auto elsewhere = [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; };
+  double most_there = 0;
+  for (const auto& candidate : decision.candidates)
+    if (!elsewhere(candidate.verdict)) most_there = std::max(most_there, candidate.gain);
+  if (most_there > 0 && 2 * most_there < decision.candidates.front().gain) return open;
+  std::erase_if(open, elsewhere);
   return open.empty() ? VerdictsOf(*side) : open;
 }
 

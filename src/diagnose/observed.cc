@@ -99,21 +99,29 @@ class Comparison {
     const auto rate = SeenRate();
     const auto& here = m_.result.samples_per_s;
     if (!rate || !here || !Apart(*rate, *here)) return;
-    const bool slower = *rate < *here;
-    const std::string_view most = slower ? "at most" : "at least";
+    const std::string_view most = *rate < *here ? "at least" : "at most";
     const auto& d = m_.demands;
-    if (d.bytes > 0 && d.batch_samples > 0) {
-      const double batches_per_s = *rate / static_cast<double>(d.batch_samples);
-      check_.mend.push_back(fmt::format("your storage delivers {} {} ({} reads/s)", most,
-                                        RateText(batches_per_s * d.bytes),
-                                        base::Significant(batches_per_s * d.reads, 3)));
-    }
+    if (d.batch_samples == 0) return;
+    const auto samples = static_cast<double>(d.batch_samples);
     const int loaders = std::max(1, e_.loader.workers) * e_.run.accelerators;
+    const double step_s = e_.loader.workers > 0 ? 0 : d.step_s.value_or(0);
+    const double sample_s = loaders / *rate - step_s / samples;
+    if (!(sample_s > 0)) return;
+    const double without_reads_s = d.prepare_cpu_s.value_or(0) + d.prepare_wait_s.value_or(0) +
+                                   d.collate_s.value_or(0) + d.send_s;
+    const double reads_s = samples * sample_s - without_reads_s;
+    if (d.bytes > 0 && d.reads > 0 && reads_s > 0) {
+      const double batches_per_s = *rate / samples;
+      check_.mend.push_back(fmt::format("a read from your storage takes {} {} ({} reads/s, {} in all)", most,
+                                        base::Seconds(reads_s / d.reads, 3),
+                                        base::Significant(batches_per_s * d.reads, 3),
+                                        RateText(batches_per_s * d.bytes)));
+    }
     const std::string who = e_.loader.workers > 0 ? "worker" : "training loop";
     check_.mend.push_back(fmt::format(
         "{}{} takes {} {} for a sample", check_.mend.empty() ? "" : "or ",
         loaders > 1 ? fmt::format("each of {} {}s", loaders, who) : "the " + who,
-        slower ? "at least" : "at most", base::Seconds(loaders / *rate, 3)));
+        most, base::Seconds(sample_s, 3)));
   }
 
   const Observed& seen_;

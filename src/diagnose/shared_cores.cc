@@ -69,11 +69,10 @@ std::vector<Lever> SharedCoresLevers(const Question& q) {
   return levers;
 }
 
-std::string OthersClause(const Question& q) {
-  const auto without = WithoutOtherPrograms(q.now);
-  if (!without) return {};
-  const double gain = Gain(q.predict(q.now), q.predict(without->change(q.now)));
-  if (!std::isfinite(gain) || gain < q.thresholds.gain_that_counts) return {};
+std::string OthersClause(const Question& q, const std::vector<WhatIf>& rows) {
+  const auto at = FindRow(rows, kWithoutOthers);
+  if (!at || rows[*at].gain < q.thresholds.gain_that_counts) return {};
+  const double gain = rows[*at].gain;
   constexpr double kManyTimes = 2;
   const double held = q.now.pipeline.machine.others.held;
   constexpr double kTenth = 0.1;

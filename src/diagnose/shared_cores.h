@@ -9,6 +9,7 @@
 #include "diagnose/levers.h"
 #include "diagnose/question.h"
 #include "diagnose/settings.h"
+#include "diagnose/what_if.h"
 
 namespace pipesim::diagnose {
 
@@ -35,7 +36,7 @@ std::optional<Setting> WithoutOtherPrograms(const Variant& now);
 std::vector<Lever> SharedCoresLevers(const Question& question);
 
 /// "other programs take 1.0 of 2 cores; without them training would be 20 times as fast", where that
-/// gains enough to count; else empty.
-std::string OthersClause(const Question& question);
+/// gains enough to count, by its row; else empty.
+std::string OthersClause(const Question& question, const std::vector<WhatIf>& rows);
 
 }  // namespace pipesim::diagnose

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +21,8 @@ namespace {
 constexpr std::size_t kMostKept = 4096;
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr double kMicro = 1e-6;
+// Nothing is recorded for 30 years, or 3,000 years after the epoch.
+constexpr double kLongest_us = 1e15, kLatest_us = 1e17;
 
 /// One event of traceEvents, as far as it counts.
 struct Event {
@@ -41,6 +44,7 @@ class TraceCounter {
   void Add(const Event& event) {
     ++summary_.events;
     if (event.phase != "X" || !(event.time_us >= 0)) return;
+    if (event.time_us > kLongest_us || std::abs(event.begin_us) > kLatest_us) return;
     if (event.category == "kernel") {
       ++summary_.kernels;
       bins_.Add(kKernel, event.begin_us, event.time_us);

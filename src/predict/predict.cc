@@ -162,7 +162,9 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
                            : precision ? UntilPrecise(chosen, *precision)
                                        : chosen;
   const diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
-  const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, basis.longest_s),
+  constexpr double kPatience = 20;  // of who states a precision
+  const double longest_s = precision ? kPatience * basis.longest_s : basis.longest_s;
+  const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, longest_s),
                   .shares_cores = diagnose::Oversubscribed(variant),
                   .most_per_s = diagnose::PredictByBounds(variant)};
   // Steps and epochs end a run by themselves.

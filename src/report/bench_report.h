@@ -23,6 +23,8 @@ struct BenchReport {
   calibrate::BenchPlan plan;
   calibrate::BenchResult result;
   std::string cpu_name, gpu_name;  ///< gpu_name empty: no GPU half
+  double cores = 0;                ///< allowed ones
+  std::optional<double> foreign_cores;  ///< of them, used by other programs meanwhile
   BenchPeak peak;                  ///< of the GPU
 };
 
@@ -36,6 +38,9 @@ std::string BenchText(const Document& document, const TextOptions& options);
 std::string BenchHeadline(View document);
 /// What timing only the enqueue would show; empty where it would show the truth.
 std::string BenchTrap(View document);
+
+/// What makes the times doubtful: other programs, repeats that differ. A sentence each.
+std::vector<std::string> BenchDoubts(View document);
 
 /// A row for each size; the cells are as wide as they need be.
 struct BenchTable {

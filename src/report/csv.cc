@@ -204,6 +204,7 @@ constexpr CsvColumn kTuneColumns[] = {{"phase", "phase"},
                                       {"compute_threads", "settings.compute_threads"},
                                       {"dispatch", "settings.dispatch"},
                                       {"batch_size", "settings.batch_size"},
+                                      {"persistent_workers", "settings.persistent_workers"},
                                       {"why", "why"},
                                       {"failure", "failure"}};
 

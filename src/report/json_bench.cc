@@ -161,7 +161,10 @@ Document ToJson(const BenchReport& report) {
       {"max_time_s", base::ToSeconds(plan.max_time)},
       {"wall_s", NumberValue(result.wall_s)},
       {"stopped_by", result.interrupted ? "interrupted" : result.out_of_time ? "max_time" : "sizes"}};
-  document["cpu"] = {{"name", TextOrNull(report.cpu_name)}, {"threads", plan.compute_threads}};
+  document["cpu"] = {{"name", TextOrNull(report.cpu_name)},
+                     {"threads", plan.compute_threads},
+                     {"cores", report.cores},
+                     {"foreign_cores", NumberValue(report.foreign_cores)}};
   document["gpu"] = BenchGpu(report);
   Document series = Document::array();
   for (const BenchSeries& each : result.series) series.push_back(BenchSeriesValue(report, each));

@@ -60,7 +60,8 @@ Document ConfigurationValue(const Configuration& configuration) {
           {"prefetch_factor", configuration.prefetch_factor},
           {"compute_threads", threads > 0 ? Document(threads) : Document(nullptr)},
           {"dispatch", WordOf(spec::kDispatches, configuration.dispatch)},
-          {"batch_size", configuration.batch_size}};
+          {"batch_size", configuration.batch_size},
+          {"persistent_workers", configuration.persistent_workers}};
 }
 
 Document StepValue(const TuneStep& step) {

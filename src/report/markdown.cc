@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "report/bench_report.h"
+#include "report/search_text.h"
 #include "report/sweep_text.h"
 #include "report/text_parts.h"
 #include "report/view.h"
@@ -270,21 +271,21 @@ std::string SweepPointsTable(View document) {
 }
 
 std::string TuneRunsTable(View document) {
+  const std::vector<SettingColumn> settings = SettingColumnsOf(document);
+  MarkdownRow head{"run"};
+  for (const SettingColumn& column : settings) head.emplace_back(column.title);
+  head.insert(head.end(), {"samples/s", "verdict", "why"});
   std::vector<MarkdownRow> rows;
   for (const View step : document.At("steps").Items()) {
     MarkdownRow cells{std::to_string(rows.size() + 1)};
-    for (const char* member : {"workers", "prefetch_factor", "compute_threads", "batch_size"}) {
-      const auto value = step.At("settings").At(member).Number();
-      cells.push_back(value ? Count(*value) : "n/a");
-    }
+    for (const SettingColumn& column : settings)
+      cells.push_back(MarkdownText(SettingOf(step.At("settings"), column.key)));
     cells.push_back(MarkdownRate(step.At("samples_per_s")));
     cells.push_back(MarkdownName(step.At("bottleneck").Text()));
     cells.push_back(MarkdownText(step.At("why").Text()));
     rows.push_back(std::move(cells));
   }
-  return MarkdownTable(
-      "Runs", "rrrrrrll",
-      {"run", "workers", "prefetch", "threads", "batch", "samples/s", "verdict", "why"}, rows);
+  return MarkdownTable("Runs", std::string(settings.size() + 2, 'r') + "ll", head, rows);
 }
 
 std::string SizeTriesTable(View document) {

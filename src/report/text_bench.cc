@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "measure/warning.h"
 #include "report/bench_report.h"
 #include "report/text_parts.h"
 
@@ -193,13 +194,54 @@ std::string BenchSize(View document, double size) {
   return document.At("bench.unit").Text() == "bytes" ? BinaryAmount(size) : Count(size);
 }
 
-std::string BenchHeadline(View document) {
+namespace {
+
+/// Cores that other programs used, where it is more than every machine does beside.
+std::optional<double> OthersBesideBench(View document) {
+  const auto others = document.At("cpu.foreign_cores").Number();
+  const double least = measure::warnings::ForeignCpu::kLeastShare * document.At("cpu.cores").NumberOr(0);
+  return others && *others > least ? others : std::nullopt;
+}
+
+std::string PlainHeadline(View document) {
   const std::string name = document.At("bench.name").Text();
   if (document.At("comparison.points").Items().empty())
     return document.At("gpu").IsPresent()
                ? name + ": nothing to compare was timed"
                : name + " on the CPU only: no GPU was timed; --device rtx-4060 predicts one";
   return ComparesDevices(document) ? DevicesHeadline(document) : WaysHeadline(document);
+}
+
+}  // namespace
+
+std::string BenchHeadline(View document) {
+  const auto others = OthersBesideBench(document);
+  if (!others) return PlainHeadline(document);
+  return fmt::format("Beside other programs ({:.1f} of {:.3g} cores): {}", *others,
+                     document.At("cpu.cores").NumberOr(0), PlainHeadline(document));
+}
+
+std::vector<std::string> BenchDoubts(View document) {
+  constexpr double kWide = 0.1;  // half the interval of the median, of the median
+  std::vector<std::string> doubts;
+  if (OthersBesideBench(document))
+    doubts.emplace_back("Other programs used the CPU meanwhile; its times are longer than they would be alone.");
+  for (const View series : document.At("series").Items()) {
+    std::vector<std::string> sizes;
+    double widest = 0;
+    for (const View point : series.At("points").Items()) {
+      const auto low = point.At("time_low_s").Number(), high = point.At("time_high_s").Number();
+      const double median = point.At("time_s").NumberOr(0);
+      const double half = low && high && median > 0 ? (*high - *low) / 2 / median : 0;
+      if (half <= kWide) continue;
+      sizes.push_back(BenchSize(document, point.At("size").NumberOr(0)));
+      widest = std::max(widest, half);
+    }
+    if (sizes.empty()) continue;
+    doubts.push_back(fmt::format("Repeats differ: the median of {} at {} is known to ±{} only.",
+                                 series.At("name").Text(), base::Join(sizes, ", "), Percent(widest)));
+  }
+  return doubts;
 }
 
 std::string BenchTrap(View document) {
@@ -241,6 +283,7 @@ std::string BenchText(const Document& document, const TextOptions& options) {
   if (const std::string trap = BenchTrap(sheet.document); !trap.empty()) page.Add(trap);
   if (options.detail == Detail::kBrief) return page.Take();
   AddBenchTable(sheet);
+  for (const std::string& doubt : BenchDoubts(sheet.document)) page.Add("Note: " + doubt);
   AddLeftOutSizes(sheet);
   AddBenchMachine(sheet);
   return page.Take();

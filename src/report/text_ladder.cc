@@ -128,10 +128,8 @@ std::string LadderFullText(View document, View row) {
                      : full == "no"     ? "no"
                      : full == "unsure" ? "not sure"
                                         : "-";
-  if (full == "no" && row.At("resource").Text() == "GPU" && DeviceWaits(document))
-    text += ": it waits";
-  if (row.At("is_limit").IsTrue())
-    text = full == "unsure" ? "likely limit" : PadRight(text, 5) + "<- limit";
+  if (row.At("is_limit").IsTrue()) return full == "unsure" ? "likely limit" : PadRight(text, 5) + "<- limit";
+  if (full == "no" && row.At("resource").Text() == "GPU" && DeviceWaits(document)) text += ": it waits";
   return text;
 }
 

@@ -53,7 +53,7 @@ std::string Headline(View document) {
                        Reaches(answer));
   if (most)
     return fmt::format("no number of accelerators keeps {}: 1 ends at {}", target, Reaches(best));
-  return fmt::format("{} alone cannot reach {}: at most {}, at {}", document.At("solve.name").Text(),
+  return fmt::format("{} alone cannot reach {}: about {} at most, from {} on", document.At("solve.name").Text(),
                      target, Reaches(best), Spaced(best.At("setting").Text()));
 }
 

@@ -14,7 +14,8 @@ constexpr SettingColumn kSettingColumns[] = {{"workers", "workers", true},
                                              {"prefetch_factor", "prefetch", true},
                                              {"compute_threads", "threads"},
                                              {"dispatch", "dispatch"},
-                                             {"batch_size", "batch"}};
+                                             {"batch_size", "batch"},
+                                             {"persistent_workers", "persistent"}};
 
 std::string RateOr(View value, std::string_view otherwise) {
   const auto rate = value.Number();
@@ -120,6 +121,7 @@ void AddYaml(const Sheet& sheet) {
 std::string SettingOf(View settings, std::string_view key) {
   const View value = settings.At(key);
   if (const auto number = value.Number()) return Count(*number);
+  if (value.IsBoolean()) return value.IsTrue() ? "yes" : "no";
   return value.Text();
 }
 

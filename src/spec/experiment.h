@@ -132,6 +132,7 @@ struct Loader {
   CollateInto collate_into = CollateInto::kPageable;  ///< the memory that workers collate into
   std::optional<Drawn<Duration>> worker_startup;  ///< absent: 0 for threads, else the profile's
   // kProcess; absent: the profile's.
+  std::optional<Duration> worker_launch;  ///< of the trainer's process, to start one worker's
   StartMethod start_method = StartMethod::kFork;
   std::optional<Drawn<Duration>> share;    ///< CPU time in the worker's main thread, each batch
   std::optional<Drawn<Duration>> send;     ///< CPU time in the worker's other threads, each batch

@@ -55,6 +55,10 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.worker_startup", "duration or distribution", "auto",
       "time to start a worker; auto: 0 for a thread, else the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.worker_startup); }},
+    {{"loader.worker_launch", "duration", "auto",
+      "process: time of the trainer's process to start one worker; auto: the profile's"},
+     [](const Experiment& e) { return OrWord(e.loader.worker_launch, "auto"); },
+     IsProcess},
     {{"loader.start_method", "fork|forkserver|spawn", "fork", "process: how workers start"},
      [](const Experiment& e) { return WordOf(kStartMethods, e.loader.start_method); },
      IsProcess},
@@ -107,6 +111,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   ReadWord(reader, "buffers", kBuffers, out.buffers);
   ReadWord(reader, "collate_into", kCollateInto, out.collate_into);
   reader.Drawn("worker_startup", out.worker_startup, "auto");
+  reader.Time("worker_launch", out.worker_launch, "auto");
   ReadWord(reader, "start_method", kStartMethods, out.start_method);
   reader.Drawn("share", out.share, "auto");
   reader.Drawn("send", out.send, "auto");

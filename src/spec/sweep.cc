@@ -141,8 +141,12 @@ void ReadAxisFlag(Reading& reading, const std::string& typed, std::span<const Sh
   for (auto& values : axis.values)
     for (std::size_t i = 0; i < keys.size(); ++i)
       if (keys[i].to_yaml != nullptr) values[i].text = keys[i].to_yaml(values[i].typed);
-  std::erase_if(out.axes, [&](const SweepAxis& other) { return other.keys == axis.keys; });
-  out.axes.push_back(std::move(axis));
+  const auto same = std::find_if(out.axes.begin(), out.axes.end(),
+                                 [&](const SweepAxis& other) { return other.keys == axis.keys; });
+  if (same != out.axes.end())
+    *same = std::move(axis);  // in its place: maps and rows keep their order
+  else
+    out.axes.push_back(std::move(axis));
 }
 
 void CheckValues(Reading& reading, const SweepAxis& axis) {

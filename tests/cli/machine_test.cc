@@ -89,6 +89,7 @@ TEST(Bench, RefusesABenchThatIsNone) {
   EXPECT_EQ(RunPipesim({"bench", "add", "--sizes", "0"}).exit_code, 2);
   EXPECT_EQ(RunPipesim({"bench", "add", "--sizes", "1:10:-1"}).exit_code, 2);
   EXPECT_EQ(RunPipesim({"bench", "add", "--max-time", "5"}).exit_code, 2);
+  EXPECT_THAT(RunPipesim({"bench", "add", "--iterations", "0"}).err, HasSubstr("--iterations takes a count"));
 }
 
 TEST(Bench, NeedsLibTorch) {

@@ -170,6 +170,12 @@ TEST(PredictAccelerators, FlagsAndKeysSetTheirNumber) {
   EXPECT_EQ(rate(one), one.report["result"]["samples_per_s_each"].get<double>());
 }
 
+TEST(Predict, PrepareOnTheCommandLineTakesAMapToo) {
+  const auto cost = [](const Predicted& predicted) { return predicted.report["experiment"]["prepare.kind"]["value"]; };
+  EXPECT_EQ(cost(PredictAsJson({"--prepare", "{kind: wait, cost: 1ms}", "--steps", "50"})), "wait");
+  EXPECT_EQ(cost(PredictAsJson({"--prepare", "1ms", "--steps", "50"})), "burn");
+}
+
 TEST(Predict, TheExamplesInItsHelpRun) {
   const fs::path folder = TestFolder() / "examples";
   fs::create_directories(folder);
@@ -374,7 +380,7 @@ TEST(PredictObserved, AnotherSystemIsSaidFirst) {
   EXPECT_EQ(other.report["diagnosis"]["confidence"], "low");
   const CommandResult text = Predict({file, "--brief", "--observed", "samples_per_s=450"});
   EXPECT_TRUE(text.out.starts_with("The description is not your system:")) << text.out;
-  EXPECT_THAT(text.out, HasSubstr("your storage delivers at most"));
+  EXPECT_THAT(text.out, HasSubstr("a read from your storage takes at least"));
   EXPECT_EQ(Predict({file, "--observed", "sample_per_s=450"}).exit_code, 2);
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "support/command.h"
 #include "what_if_row.h"
@@ -100,6 +101,17 @@ TEST(Prove, CtrlCKeepsThePairsThatAreFinished) {
   ASSERT_TRUE(report.contains("proof")) << result.err;
   EXPECT_LE(report["proof"]["changed_samples_per_s"].size(), 3u);
   EXPECT_EQ(report["proof"]["pairs_asked"], 3);
+}
+
+TEST(Prove, AnInterruptedRunProvesNothing) {
+  support::CommandOptions options;
+  options.while_running = [](int pid) {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    kill(pid, SIGINT);
+  };
+  const CommandResult result = RunPipesim(Starved({"--prove", "--steps", "5000"}), options);
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_THAT(result.err, HasSubstr("interrupted, so nothing was proved"));
 }
 
 TEST(Prove, WithoutAPromiseThereIsNothingToProve) {

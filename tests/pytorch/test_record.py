@@ -318,6 +318,27 @@ class Source(unittest.TestCase):
         self.assertIsNone(source.find_call(text, source.Place("x.py")))
         self.assertEqual(source.find_call(text, source.Place("x.py", 3, 4)).lineno, 4)
 
+    def test_of_several_calls_the_one_that_may_have_made_the_loader_is_meant(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=8, shuffle=True, num_workers=2)
+        text = ("train = DataLoader(x, batch_size=args.batch, shuffle=True, num_workers=2)\n"
+                "test = DataLoader(y, batch_size=args.batch, num_workers=2)\n")
+        self.assertEqual(source.find_call(text, source.Place("x.py"), loader).lineno, 1)
+        for other in ("num_workers=4", "num_workers=2, persistent_workers=True", "num_workers=2, prefetch_factor=4",
+                      "num_workers=2, batch_sampler=pairs, pin_memory=True"):
+            text = f"DataLoader(x, batch_size=8, shuffle=True, {other})\n"
+            self.assertIsNone(source.find_call(text, source.Place("x.py"), loader), other)
+        ranks = "DataLoader(x, batch_size=8, sampler=ranks, num_workers=n, prefetch_factor=2)\n"
+        self.assertIsNotNone(source.find_call(ranks, source.Place("x.py"), loader))
+
+    def test_a_loader_made_in_the_data_sets_module_is_found_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            caller = os.path.join(folder, "main.py")
+            Path(caller).write_text("for w in (2, 4):\n    DataLoader(x, batch_size=64, num_workers=w)\n")
+            for batch, path in ((64, caller), (8, loaders.__file__)):
+                loader = DataLoader(loaders.Numbers(), batch_size=batch)
+                self.assertEqual(source.place_in_program(loader, caller).path, path)
+            self.assertIsNone(source.place_in_program(DataLoader(loaders.Numbers(), batch_size=16), caller))
+
 
 class Costs(unittest.TestCase):
     def test_cpu_time_of_samples_is_prepare_cost(self):
@@ -431,7 +452,7 @@ class Kinds(unittest.TestCase):
 
     def test_a_stream_of_batches_is_checked_and_keeps_its_batches(self):
         loader = DataLoader(loaders.Stream(48), batch_size=None)
-        other = check.with_settings(loader, workers=1, prefetch_factor=2)
+        other = check.with_settings(loader, workers=1, prefetch_factor=2, persistent=True)
         self.assertEqual(len(list(other)), 48)
         tuned = program.Tuned(1.0, 2.0, 1, 2, "DataLoader(dataset, batch_size=1, num_workers=1, prefetch_factor=2)")
         self.assertEqual(answers.line_for(loader, tuned),

@@ -13,7 +13,7 @@ std::string FolderToYaml(std::string_view folder) {
   return "{kind: files, path: " + Quoted(folder) + "}";
 }
 std::string PrepareToYaml(std::string_view cost) {
-  if (cost.empty()) return "";
+  if (cost.empty() || cost.starts_with('{')) return std::string(cost);
   return cost == "none" || cost == "decode" ? "{kind: " + std::string(cost) + "}"
                                             : "{kind: burn, cost: " + std::string(cost) + "}";
 }

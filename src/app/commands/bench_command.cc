@@ -15,7 +15,9 @@
 #include "app/session.h"
 #include "app/torch_library.h"
 #include "base/error.h"
+#include "base/clock.h"
 #include "base/names.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "calibrate/bench.h"
 #include "report/bench_report.h"
@@ -83,6 +85,14 @@ void AddRange(const std::vector<std::string>& parts, BenchUnit unit, std::vector
   }
 }
 
+std::int64_t IterationsOf(const std::string& text) {
+  const auto count = spec::ParseCount(text);
+  const auto* const value = std::get_if<std::int64_t>(&count);
+  if (value == nullptr || *value < 1)
+    throw base::UsageError(fmt::format("--iterations takes a count of 1 or more, not '{}'", base::Printable(text)));
+  return *value;
+}
+
 std::vector<std::int64_t> SizesOf(const std::string& text, BenchUnit unit) {
   std::vector<std::int64_t> sizes;
   for (const std::string& piece : base::Split(text, ',')) {
@@ -120,7 +130,7 @@ calibrate::BenchPlan PlanOfBench(const Arguments& arguments) {
   calibrate::BenchPlan plan;
   plan.kind = &KindOfBench(arguments);
   plan.sizes = SizesOf(arguments.Last("sizes").value_or(std::string(plan.kind->sizes)), plan.kind->unit);
-  if (const auto text = arguments.Last("iterations")) plan.iterations = SizeOf(*text, BenchUnit::kRows);
+  if (const auto text = arguments.Last("iterations")) plan.iterations = IterationsOf(*text);
   plan.max_time = MaxTime(arguments, plan.max_time);
   plan.experiment = ExperimentOfBench(arguments);
   const spec::Device& device = plan.experiment.device;
@@ -160,6 +170,26 @@ void DescribeGpu(const spec::Inventory& inventory, report::BenchReport& report) 
   report.peak.bytes_per_s = preset->memory_bandwidth.per_s;
 }
 
+/// Of the allowed processors, from its construction on.
+class CpuUse {
+ public:
+  explicit CpuUse(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
+
+  /// Cores that other programs used, in the resolution of the kernel's tick; nullopt: not shown.
+  std::optional<double> OthersSince() const {
+    const auto busy = base::BusyTimeOf(cpus_);
+    const double elapsed_s = base::ToSeconds(base::SystemClock().Now() - begin_);
+    if (!busy_ || !busy || elapsed_s <= 0) return std::nullopt;
+    return std::max(0.0, base::ToSeconds((*busy - *busy_) - (base::ProcessCpuTime() - own_)) / elapsed_s);
+  }
+
+ private:
+  std::vector<int> cpus_;
+  base::Instant begin_ = base::SystemClock().Now();
+  base::Duration own_ = base::ProcessCpuTime();
+  std::optional<base::Duration> busy_ = base::BusyTimeOf(cpus_);
+};
+
 calibrate::BenchResult RunInterruptibly(const calibrate::BenchPlan& plan, bool quiet) {
   const engine::TorchPlugin& torch = LoadTorch();
   base::StopFlag stop;
@@ -185,7 +215,10 @@ ExitCode Bench(const Arguments& arguments) {
   report.plan.gpus = static_cast<int>(inventory.gpus.size());
   report.cpu_name = inventory.cpu.name;
   DescribeGpu(inventory, report);
+  const CpuUse before(inventory.cpu.allowed);
   report.result = RunInterruptibly(report.plan, arguments.Has("quiet"));
+  report.cores = inventory.cpu.cores;
+  report.foreign_cores = before.OthersSince();
   report.context = ReadContext();
   report.context.argv = arguments.typed;
   report.context.libtorch_version = LoadTorch().libtorch_version;

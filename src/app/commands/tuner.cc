@@ -27,6 +27,7 @@ constexpr const char* kPrefetchKey = "loader.prefetch_factor";
 constexpr const char* kDispatchKey = "loader.dispatch";
 constexpr const char* kBatchKey = "loader.batch_size";
 constexpr const char* kThreadsKey = "limits.compute_threads";
+constexpr const char* kPersistentKey = "loader.persistent_workers";
 
 RunStatus StatusOf(const std::string& word) {
   if (word == "ok") return RunStatus::kOk;
@@ -45,6 +46,10 @@ bool Apply(const std::string& key, const std::string& value, Configuration& conf
     configuration.dispatch = value == spec::WordOf(spec::kDispatches, spec::Dispatch::kShared)
                                  ? spec::Dispatch::kShared
                                  : spec::Dispatch::kRoundRobin;
+    return true;
+  }
+  if (key == kPersistentKey) {
+    configuration.persistent_workers = value == "true";
     return true;
   }
   int* const count = key == kWorkersKey    ? &configuration.workers
@@ -77,7 +82,8 @@ RunOutcome Tuner::RunBase() {
            .prefetch_factor = asked.loader.workers > 0 ? asked.loader.prefetch_factor : 2,
            .compute_threads = resolved.pipeline.step.on_cpu() ? resolved.compute_threads : 0,
            .dispatch = asked.loader.dispatch,
-           .batch_size = asked.loader.batch_size};
+           .batch_size = asked.loader.batch_size,
+           .persistent_workers = asked.loader.persistent_workers};
   outcome.hints = HintsOf(document);
   return outcome;
 }
@@ -112,6 +118,7 @@ advise::TuneSpace Tuner::Space(bool batch) const {
   // Processes lose time slices to each other, and dear samples may come in stretches. The window
   // hides that, and predictions have neither: only a real run may try a smaller one.
   if (processes && !real_) space.fewest_prefetch = base_.prefetch_factor;
+  space.persistent_workers = !base_.persistent_workers;
   space.batch = batch;
   if (base_.compute_threads == 0) return space;
   auto& threads = space.compute_threads;
@@ -135,6 +142,8 @@ Changes Tuner::ChangesOf(const Configuration& configuration) const {
     changes.emplace_back(kPrefetchKey, std::to_string(configuration.prefetch_factor));
   if (configuration.dispatch != base_.dispatch)
     changes.emplace_back(kDispatchKey, spec::WordOf(spec::kDispatches, configuration.dispatch));
+  if (configuration.persistent_workers != base_.persistent_workers && configuration.workers > 0)
+    changes.emplace_back(kPersistentKey, "true");
   if (configuration.compute_threads != base_.compute_threads)
     changes.emplace_back(kThreadsKey, std::to_string(configuration.compute_threads));
   if (configuration.batch_size != base_.batch_size)

@@ -15,13 +15,13 @@ bool IsHealthy(const Question& q) {
 }
 
 /// Other programs hold training back, which the headline says first.
-bool HasCompany(const Question& q) { return !OthersClause(q).empty(); }
+bool HasCompany(const Findings& found) { return !OthersClause(found.question, found.what_if).empty(); }
 
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
   if (!IsHealthy(q)) return Limits("the step itself limits", q);
   const bool never = TimelineOf(q.measurement).Share(Side::kInput) < 0.01;
-  return (HasCompany(q) ? "" : "healthy; ") + Training(q) +
+  return (HasCompany(found) ? "" : "healthy; ") + Training(q) +
          (never ? " never waits for data" : " hardly waits for data");
 }
 
@@ -67,7 +67,7 @@ Recommendation Remedy(const Findings& found) {
   if (!IsHealthy(found.question))
     return FromBest("a faster device, a smaller model or lower precision", found, Demand::kStep);
   const std::string nothing = "nothing to fix in the input pipeline";
-  return {.text = HasCompany(found.question)
+  return {.text = HasCompany(found)
                       ? "end the other programs or give them other cores; " + nothing
                       : nothing};
 }

@@ -18,18 +18,6 @@ using base::Duration;
 
 namespace {
 
-/// Of `cpus` together; nullopt where one of them is not shown.
-std::optional<Duration> MachineBusy(const std::vector<int>& cpus) {
-  const std::map<int, Duration> times = base::ReadBusyTimes();
-  Duration busy{};
-  for (const int cpu : cpus) {
-    const auto time = times.find(cpu);
-    if (time == times.end()) return std::nullopt;
-    busy += time->second;
-  }
-  return cpus.empty() ? std::nullopt : std::optional(busy);
-}
-
 base::Bytes Resident() {
   std::istringstream fields(base::ReadProcFile("/proc/self/statm"));
   std::int64_t size = 0, resident = 0;
@@ -62,7 +50,7 @@ ResourceReader::ResourceReader(const base::CpuAllowance& cpus, const ThreadIds& 
 ResourceReader::Counters ResourceReader::ReadCounters() const {
   Counters counters;
   counters.process_cpu = base::ProcessCpuTime();
-  counters.machine_cpu = MachineBusy(cpus_);
+  counters.machine_cpu = base::BusyTimeOf(cpus_);
   if (const auto throttling = base::ReadThrottling()) counters.throttled = throttling->throttled;
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) == 0) counters.major_faults = usage.ru_majflt;

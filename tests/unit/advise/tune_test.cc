@@ -211,6 +211,19 @@ TEST(Fastest, TriesSharedDispatchOnlyWhereTheWorkersAllowIt) {
             1.0);
 }
 
+TEST(Fastest, KeepsWorkersFromEpochToEpochWhereThatGains) {
+  const auto kept_are_better = [](const Configuration& c) {
+    return std::optional(std::min(4.0, c.workers + 1.0) * (c.persistent_workers ? 1.5 : 1.0));
+  };
+  const Configuration start{.workers = 1};
+  const TuneSpace allowed{.cores = 4, .persistent_workers = true};
+  const auto best = Fastest(start, allowed, kept_are_better);
+  EXPECT_EQ(best->configuration, (Configuration{.workers = 3, .prefetch_factor = 2, .persistent_workers = true}));
+  EXPECT_TRUE(Smallest(best->configuration, allowed, 5.9, kept_are_better).persistent_workers);
+  EXPECT_FALSE(Smallest(best->configuration, allowed, 1, kept_are_better).persistent_workers);
+  EXPECT_FALSE(Fastest(start, {.cores = 4}, kept_are_better)->configuration.persistent_workers);
+}
+
 TEST(CountLadder, EndsWithTheMost) {
   EXPECT_THAT(CountLadder(0, 4), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(CountLadder(1, 30), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 30));

@@ -77,6 +77,13 @@ TEST(HandOver, CostsEachBatchEachTensorAndEachByte) {
   EXPECT_EQ(pipeline.machine.worker_startup, 0s) << "that of a thread";
 }
 
+TEST(HandOver, AStatedLaunchCountsInPlaceOfTheProfiles) {
+  spec::Experiment experiment = TwoProcesses();
+  experiment.loader.worker_launch = 12ms;
+  EXPECT_EQ(Stated(experiment).hand_over.launch, 12ms);
+  EXPECT_EQ(On(experiment).hand_over.launch, 12ms);
+}
+
 TEST(HandOver, SamplesThatAreLookedUpPayForTheirTensors) {
   spec::MachineFigures figures = Measured();
   figures.python_tensor = {2us, {}, "test"};

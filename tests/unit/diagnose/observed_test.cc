@@ -33,7 +33,7 @@ TEST(Observed, ASlowerSystemWithTheSameStepHasASlowerInput) {
   const ObservedCheck check = Check({.device_utilization = 0.0955, .samples_per_s = 2441});
   EXPECT_TRUE(check.Differs());
   EXPECT_THAT(check.mend,
-              ElementsAre("your storage delivers at most 275 MB/s (2,440 reads/s)",
+              ElementsAre("a read from your storage takes at least 6.55 ms (2,440 reads/s, 275 MB/s in all)",
                           "or each of 16 workers takes at least 6.55 ms for a sample"));
 }
 

@@ -165,6 +165,7 @@ TEST(ProfilerTrace, OtherFilesAreErrors) {
   for (const char* const text : {"", "{", "{}", "[]", R"({"traceEvents": []})", "not json", R"({"traceEvents": [{"ph"})"})
     EXPECT_THROW(Summary(text), base::ConfigError) << text;
   EXPECT_THROW(Summary(Loop(1, 200, 0)), base::ConfigError);
+  EXPECT_THROW(Summary(Loop(50, 1e300, 1e300, -1e300)), base::ConfigError) << "no time of a recording";
 }
 
 /// Traces of torch.profiler itself (tests/pytorch/traces.py says what limits each loop).

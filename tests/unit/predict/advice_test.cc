@@ -4,6 +4,7 @@
 
 #include "diagnose/what_if.h"
 #include "experiments.h"
+#include "measure/rates.h"
 #include "measure/repeats.h"
 
 namespace pipesim::predict {
@@ -100,6 +101,50 @@ device: {emulated: {base: 20ms}}
 )");
   EXPECT_EQ(Row(prediction, "emulated device x2").then, Verdict::kLoaderBound);
   EXPECT_EQ(Row(prediction, "persistent workers").then, Verdict::kComputeBound);
+}
+
+TEST(Advice, WorkersThatStartInEachEpochAreLoaderBoundHoweverLongIsMeasured) {
+  // Of an epoch of 1.55 s training waits 0.3 s; the rate of 3 to 6 s depends on how many starts fall into them.
+  for (const char* duration : {"3s", "4s", "5s", "6s", "30s"}) {
+    const auto prediction = On(2, std::string(R"(
+dataset: {samples: 2000, sample_bytes: 784B, shape: [1, 28, 28], dtype: uint8}
+storage: ram
+prepare: {kind: wait, cost: 2ms}
+loader: {workers: 4, batch_size: 8, worker_startup: 300ms}
+device: {emulated: {base: 5ms}}
+run: {duration: )") + duration + "}\n");
+    EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kLoaderBound) << duration;
+    EXPECT_THAT(prediction.diagnosis.recommendation->text, HasSubstr("persistent workers")) << duration;
+  }
+}
+
+TEST(Advice, NoPartLeadsThatGainsLessThanAnotherByAMeasurementTooShortToRank) {
+  const auto prediction = On(2, R"(
+dataset: {samples: 4000, sample_bytes: 10KiB}
+storage: sata-ssd
+prepare: {kind: wait, cost: 1ms}
+loader: {workers: 30, batch_size: 56}
+device: {emulated: {base: 2ms}}
+run: {duration: 500ms, warmup: 0}
+)");
+  EXPECT_GT(Row(prediction, "free data (upper bound)").gain, 0.3);
+  EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kComputeBound);
+}
+
+TEST(Predict, APrecisionThatWasAskedForIsReached) {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
+  basis.precision = 0.005;
+  for (int seed = 1; seed <= 3; ++seed) {
+    const Prediction prediction = Predict(Read(R"(
+dataset: {samples: 100000}
+storage: none
+prepare: {kind: wait, cost: {distribution: gamma, mean: 2ms, stdev: 6ms}}
+loader: {workers: 4, batch_size: 8}
+device: {emulated: {base: 3ms}}
+run: {seed: )" + std::to_string(seed) + "}\n"), basis, nullptr);
+    EXPECT_LE(*measure::RelativeHalfWidth(prediction.measurement.result), 1.1 * *basis.precision) << seed;
+  }
 }
 
 TEST(Advice, AStepThatTheLoopWaitsInCannotBeLeftUnread) {

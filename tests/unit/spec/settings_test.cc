@@ -86,6 +86,7 @@ loader:
   workers: 2
   start_method: spawn
   worker_startup: 2s
+  worker_launch: 12ms
   share: {distribution: normal, mean: 100us, stdev: 5us}
   send: {distribution: normal, mean: 300us, stdev: 20us}
   receive: 250us
@@ -111,7 +112,7 @@ device: {name: cpu, step: {base: 2ms, per_sample: 10us, threads: 4, one_thread: 
 
 TEST(Settings, AProcessOfWhichNothingIsStatedTakesTheProfilesFigures) {
   const Experiment e = Read("loader: {kind: process, workers: 2}");
-  for (const char* key : {"worker_startup", "send", "receive", "worker_memory", "python_sample"})
+  for (const char* key : {"worker_startup", "worker_launch", "send", "receive", "worker_memory", "python_sample"})
     EXPECT_EQ(e.settings.at(std::string("loader.") + key).text, "auto") << key;
   EXPECT_FALSE(e.loader.send || e.loader.receive || e.loader.worker_memory);
   ExpectReadsBack(e);

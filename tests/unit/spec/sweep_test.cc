@@ -107,6 +107,9 @@ TEST(AxisValues, ALaterAxisOfTheSameKeyWins) {
   const Sweep sweep = AxesOf({"workers=1,2", "loader.workers=3"});
   ASSERT_EQ(sweep.axes.size(), 1u);
   EXPECT_EQ(sweep.Points(), 1u);
+  const Sweep two = AxesOf({"workers=1,2", "batch=8,16", "workers=4"});
+  ASSERT_EQ(two.axes.size(), 2u);
+  EXPECT_THAT(two.axes[0].keys, ElementsAre("loader.workers")) << "in the earlier one's place";
 }
 
 /// The axes of a file, through an override, as both are one tree.
