@@ -60,11 +60,11 @@ std::vector<Move> DemandMoves(const Point& a, const Point& b) {
   return moves;
 }
 
-std::optional<Regression> RegressionOfPoint(const PointComparison& point, const Point& b,
-                                            const Rules& rules) {
+std::optional<Regression> RegressionOfPoint(const PointComparison& point, const Point& a,
+                                            const Point& b, const Rules& rules) {
   if (!rules.threshold) return std::nullopt;
   // What ran before and fails now is the worst regression.
-  if (!point.difference) return b.rate ? Regression::kNo : Regression::kYes;
+  if (!point.difference) return a.rate && !b.rate ? Regression::kYes : Regression::kNo;
   return RegressionOf(*point.difference, *rules.threshold);
 }
 
@@ -78,7 +78,7 @@ PointComparison ComparePoints(const Side& a, const Point& of_a, const Side& b, c
       result.promised =
           Promised{promise->samples_per_s, promise->samples_per_s / of_b.rate->rate - 1};
   }
-  result.regression = RegressionOfPoint(result, of_b, rules);
+  result.regression = RegressionOfPoint(result, of_a, of_b, rules);
   result.verdict_changed = of_a.bottleneck != of_b.bottleneck;
   result.step = StepMovesOf(of_a, of_b, same_batch);
   result.demands = DemandMoves(of_a, of_b);
@@ -138,6 +138,19 @@ void AddDisturbances(const std::vector<Side>& sides, std::size_t side, std::vect
       out.push_back({"disturbed", LetterOf(each) + " was disturbed: " + text});
 }
 
+std::size_t RatedPoints(const Side& side) {
+  return static_cast<std::size_t>(
+      std::count_if(side.points.begin(), side.points.end(),
+                    [](const Point& point) { return point.rate.has_value(); }));
+}
+
+/// Pairs whose point of `a` has a rate.
+std::size_t RatedPairs(const Side& a, const Match& match) {
+  return static_cast<std::size_t>(
+      std::count_if(match.pairs.begin(), match.pairs.end(),
+                    [&](const auto& pair) { return a.points[pair.first].rate.has_value(); }));
+}
+
 bool SameBatch(const std::vector<ChangedSetting>& changed) {
   return std::none_of(changed.begin(), changed.end(), [](const ChangedSetting& change) {
     return change.key == "loader.batch_size";
@@ -162,6 +175,7 @@ Comparison CompareSides(const std::vector<Side>& sides, std::size_t side, const 
     comparison.points.back().a = at_a;
     comparison.points.back().b = at_b;
   }
+  comparison.missing = b.is_sweep ? RatedPoints(a) - RatedPairs(a, match) : 0;
   comparison.only_a = std::move(match.only_a);
   comparison.only_b = std::move(match.only_b);
   return comparison;
@@ -180,7 +194,8 @@ Call Tally::Overall() const {
 
 Tally TallyOf(const std::vector<Comparison>& comparisons) {
   Tally tally;
-  for (const Comparison& comparison : comparisons)
+  for (const Comparison& comparison : comparisons) {
+    tally.missing += comparison.missing;
     for (const PointComparison& point : comparison.points) {
       ++tally.points;
       if (point.regression == Regression::kYes) ++tally.regressions;
@@ -195,6 +210,7 @@ Tally TallyOf(const std::vector<Comparison>& comparisons) {
                                                           : tally.unsure;
       ++count;
     }
+  }
   return tally;
 }
 

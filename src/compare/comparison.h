@@ -34,7 +34,7 @@ struct Promised {
 
 struct PointComparison {
   std::size_t a = 0, b = 0;              ///< indices into the sides' points
-  std::optional<Difference> difference;  ///< nullopt: a point failed
+  std::optional<Difference> difference;  ///< nullopt: it failed on a side
   std::optional<Call> call;
   std::optional<Regression> regression;  ///< with a threshold
   bool verdict_changed = false;
@@ -56,6 +56,9 @@ struct Comparison {
   std::vector<Caution> cautions;
   std::vector<PointComparison> points;
   std::vector<std::string> only_a, only_b;
+  /// Points that have a rate in A and that b, a sweep, does not hold. A run is one configuration by
+  /// intent, so it lacks none.
+  std::size_t missing = 0;
 };
 
 Comparison CompareSides(const std::vector<Side>& sides, std::size_t side, const Rules& rules);
@@ -67,6 +70,7 @@ std::string LetterOf(std::size_t side);
 struct Tally {
   std::size_t points = 0, faster = 0, slower = 0, same = 0, unsure = 0, failed = 0;
   std::size_t regressions = 0, open = 0;  ///< with a threshold
+  std::size_t missing = 0;                ///< beside `points`
 
   /// SLOWER before FASTER before UNSURE before SAME: what a reader must see first.
   Call Overall() const;

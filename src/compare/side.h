@@ -55,6 +55,8 @@ struct Side {
   /// What should be alike: "machine", "version", ... and the words for it.
   std::map<std::string, std::string> circumstances;
   std::vector<std::string> disturbances;  ///< what made it doubtful, as sentences
+  /// Why a sweep lacks points, as a verb: "was interrupted", "is shard 2 of 3"; empty: it is whole.
+  std::string why_partial;
   std::vector<Point> points;
 };
 

@@ -245,6 +245,13 @@ Point PointOfSweep(View value, const std::vector<AxisOfSweep>& axes, std::size_t
   return point;
 }
 
+std::string WhyPartial(View document) {
+  if (document.At("summary.interrupted").IsTrue()) return "was interrupted";
+  const std::size_t shards = document.At("sweep.shard.count").Size(1);
+  if (shards < 2) return "";
+  return fmt::format("is shard {} of {}", document.At("sweep.shard.index").Size(1), shards);
+}
+
 Side SideOfSweep(View document, const std::string& name) {
   Side side;
   side.name = name;
@@ -259,9 +266,9 @@ Side SideOfSweep(View document, const std::string& name) {
   const auto repeats = document.At("sweep.repeats").Size(1);
   for (const View point : document.At("points").Items())
     side.points.push_back(PointOfSweep(point, axes, repeats));
-  const bool any = std::any_of(side.points.begin(), side.points.end(),
-                               [](const Point& point) { return point.rate.has_value(); });
-  if (!any)
+  side.why_partial = WhyPartial(document);
+  // Where all points failed, that is what is compared.
+  if (side.points.empty())
     RefuseSide(name,
                "no point of this sweep finished, so there is nothing to compare; run it again" +
                    CommandOf(document));

@@ -149,7 +149,8 @@ Document OverallValue(const CompareReport& report) {
           {"unsure", tally.unsure},
           {"failed", tally.failed},
           {"regressions", judged ? Document(tally.regressions) : Document(nullptr)},
-          {"open", judged ? Document(tally.open) : Document(nullptr)}};
+          {"open", judged ? Document(tally.open) : Document(nullptr)},
+          {"missing", tally.missing}};
 }
 
 Document InterleavingValue(const std::optional<Interleaving>& interleaving) {

@@ -74,9 +74,11 @@ Words ManyWords(View document) {
   const View first = document.At("comparisons").First();
   const bool sweeps = !first.At("points").First().At("name").Text().empty();
   const std::string of = fmt::format(" of {} {}", count("points"), sweeps ? "points" : "reports");
-  if (document.At("rules.threshold").IsPresent())
+  if (document.At("rules.threshold").IsPresent()) {
     parts.push_back(
         fmt::format("{}{} lost more than {}", count("regressions"), of, ThresholdText(document)));
+    if (count("missing") > 0) parts.push_back(fmt::format("{} more not measured", count("missing")));
+  }
   for (const std::string_view name : {"slower", "faster", "same", "unsure", "failed"}) {
     if (count(name) == 0) continue;
     parts.push_back(parts.empty() ? fmt::format("{}{} {}", count(name), of, name)

@@ -189,6 +189,54 @@ TEST(Compare, GatesByRegressionExpectationAndRequirement) {
   EXPECT_EQ(code({"--require", "au>=0.9"}), 5);
 }
 
+/// A predicted sweep over numbers of workers, in `file`.
+std::string WorkersSweep(const std::string& file, const std::string& workers,
+                         const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {"--axis", "workers=" + workers};
+  words.insert(words.end(), more.begin(), more.end());
+  return PredictedSweep(file, words);
+}
+
+TEST(CompareGate, APointOfAThatBDoesNotHoldIsNotDecided) {
+  for (const char* journal : {"gate.1-of-2.jsonl", "cut.jsonl"}) fs::remove(TestFolder() / journal);
+  const std::string a = WorkersSweep("a.json", "1,2,4,8"), fewer = WorkersSweep("few.json", "1,2,4"),
+                    shard = WorkersSweep("s.json", "1,2,4,8",
+                                         {"--shard", "1/2", "--journal", "gate.jsonl"});
+  const auto gate = [&](const std::string& b) {
+    return Compare({a, b, "--fail-on-regression", "5%", "--brief"});
+  };
+  EXPECT_EQ(gate(fewer).exit_code, 6);
+  EXPECT_THAT(gate(fewer).err, HasSubstr("1 of 4 points of A is not in B: not decided"));
+  EXPECT_THAT(gate(fewer).out, HasSubstr("0 of 3 points lost more than 5 %, 1 more not measured"));
+  EXPECT_EQ(Compare({a, fewer, "--expect", "same"}).exit_code, 6);
+  EXPECT_EQ(gate(shard).exit_code, 6);
+  EXPECT_THAT(gate(shard).err,
+              HasSubstr("2 of 4 points of A are not in B, which is shard 1 of 2: not decided"));
+  WorkersSweep("whole.json", "1,2,4,8", {"--journal", "cut.jsonl"});
+  EXPECT_EQ(gate("cut.jsonl").exit_code, 0);
+  fs::resize_file(TestFolder() / "cut.jsonl", ContentOf(TestFolder() / "cut.jsonl").size() - 30);
+  EXPECT_EQ(gate("cut.jsonl").exit_code, 6);
+  EXPECT_THAT(gate("cut.jsonl").err, HasSubstr("1 of 4 points of A is not in B, which was interrupted"));
+  const std::string slower = WorkersSweep("slow.json", "1,2,4", {"--set", "prepare.cost=2ms"});
+  EXPECT_EQ(gate(slower).exit_code, 5);
+}
+
+TEST(CompareGate, PointsThatAllFailNowAreRegressions) {
+  const std::string a = WorkersSweep("a.json", "1,2");
+  ordered_json document = ordered_json::parse(ContentOf(TestFolder() / a));
+  for (auto& point : document["points"]) {
+    point["predicted"]["status"] = "failed";
+    point["predicted"]["samples_per_s"] = nullptr;
+  }
+  Written("failed.json", document.dump());
+  const CommandResult result = Compare({a, "failed.json", "--fail-on-regression", "5%"});
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("2 of 2 points lost more than 5 %"));
+  const CommandResult reversed = Compare({"failed.json", a, "--fail-on-regression", "5%"});
+  EXPECT_EQ(reversed.exit_code, 3);
+  EXPECT_THAT(reversed.err, HasSubstr("failed.json: no point of this sweep has a rate"));
+}
+
 TEST(Compare, IsKeptAndShownAgain) {
   const std::string a = PredictedReport("a.json"),
                     b = PredictedReport("b.json", {"--workers", "2"});

@@ -114,6 +114,16 @@ Side ReadSide(const std::string& which) {
   return report::SideOf(report::ReadReport(file), which);
 }
 
+/// Throws base::EnvironmentError where A has no rate to compare with.
+void CheckFirst(const Side& a) {
+  const bool any = std::any_of(a.points.begin(), a.points.end(),
+                               [](const compare::Point& point) { return point.rate.has_value(); });
+  if (any) return;
+  throw base::EnvironmentError(
+      base::Printable(a.name) +
+      ": no point of this sweep has a rate, so there is nothing to compare with; run it again");
+}
+
 std::vector<compare::Comparison> CompareAll(const std::vector<Side>& sides,
                                             const compare::Rules& rules) {
   std::vector<compare::Comparison> comparisons;
@@ -246,6 +256,7 @@ class Comparing {
 
   void ReadReports() {
     for (const std::string& file : plan_.files) report_.sides.push_back(ReadSide(file));
+    CheckFirst(report_.sides.front());
     Judge();
     if (!plan_.interleave && !plan_.rerun) return;
     CheckCanRun(report_.sides);

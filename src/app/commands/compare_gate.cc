@@ -50,6 +50,27 @@ RequirementResult CheckPoint(const Requirements& requirements, const compare::Po
   return CheckRequirements(requirements, measurement, diagnosis);
 }
 
+/// "2 of 6 points of A are not in B, which was interrupted: not decided".
+std::string MissingText(const std::vector<compare::Side>& sides,
+                        const compare::Comparison& comparison) {
+  const compare::Side& b = sides[comparison.side];
+  return fmt::format("{} of {} points of A {} not in {}{}: not decided", comparison.missing,
+                     sides[0].points.size(), comparison.missing == 1 ? "is" : "are",
+                     compare::LetterOf(comparison.side),
+                     b.why_partial.empty() ? "" : ", which " + b.why_partial);
+}
+
+/// What B never measured may have changed.
+void CheckMissing(const std::vector<compare::Side>& sides,
+                  const std::vector<compare::Comparison>& comparisons, bool& undecided,
+                  std::vector<std::string>& lines) {
+  for (const compare::Comparison& comparison : comparisons) {
+    if (comparison.missing == 0) continue;
+    undecided = true;
+    lines.push_back(MissingText(sides, comparison));
+  }
+}
+
 void CheckRegressions(double threshold, const std::vector<compare::Comparison>& comparisons,
                       bool& missed, bool& undecided, std::vector<std::string>& lines) {
   const compare::Tally tally = compare::TallyOf(comparisons);
@@ -99,6 +120,8 @@ RequirementResult CheckGate(const CompareGate& gate, const std::vector<compare::
   bool missed = false, undecided = false;
   if (gate.threshold)
     CheckRegressions(*gate.threshold, comparisons, missed, undecided, result.lines);
+  if (gate.threshold || gate.expect == Call::kSame)
+    CheckMissing(sides, comparisons, undecided, result.lines);
   if (gate.expect) CheckCall(*gate.expect, comparisons, missed, undecided, result.lines);
   for (const compare::Comparison& comparison : comparisons)
     for (const compare::PointComparison& each : comparison.points) {

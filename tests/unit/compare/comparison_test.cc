@@ -81,6 +81,33 @@ TEST(Match, TakesARunAsASweepOfOnePoint) {
   EXPECT_THAT(MatchPoints(sweep, run).pairs, ElementsAre(Pair(1, 0)));
 }
 
+Point PointOfWorkers(const std::string& workers, double rate) {
+  return PointAt({{"loader.workers", workers}}, rate);
+}
+
+Side WorkersSide(std::vector<Point> points) {
+  return SweepSide({"loader.workers"}, {}, std::move(points));
+}
+
+TEST(Missing, CountsThePointsThatAnotherSweepDoesNotHold) {
+  const Side a = WorkersSide({PointOfWorkers("1", 100), PointOfWorkers("2", 200),
+                              PointOfWorkers("4", 0), PointOfWorkers("8", 0)});
+  const Side b = WorkersSide({PointOfWorkers("1", 100), PointOfWorkers("8", 0)});
+  // 2 workers have a rate in A alone; 4 have none there either.
+  const Comparison comparison = CompareSides({a, b}, 1, {.threshold = 0.05});
+  EXPECT_EQ(comparison.missing, 1u);
+  EXPECT_EQ(TallyOf({comparison}).missing, 1u);
+  EXPECT_EQ(TallyOf({comparison}).regressions, 0u);  // 8 workers failed in A, too
+  const Side run = RunSide("run", 100, {{"loader.workers", "1"}});
+  EXPECT_EQ(CompareSides({a, run}, 1, {}).missing, 0u);
+}
+
+TEST(Missing, APointThatFailsNowIsARegression) {
+  const Side a = WorkersSide({PointOfWorkers("1", 100)});
+  const Side b = WorkersSide({PointOfWorkers("1", 0)});
+  EXPECT_EQ(CompareSides({a, b}, 1, {.threshold = 0.05}).points[0].regression, Regression::kYes);
+}
+
 TEST(Match, NamesTheKeysWhereNothingMatches) {
   const Side a = SweepSide({"loader.workers"}, {}, {PointAt({{"loader.workers", "1"}}, 1)});
   const Side b = SweepSide({"loader.workers"}, {}, {PointAt({{"loader.workers", "2"}}, 1)});
