@@ -335,6 +335,9 @@ TEST(MeasuredComparison, RunsReportsAgainWhereTheyAreUnsure) {
   const std::string b = Report("b.json", "run", {"--steps", "4", "--set", "run.warmup=0"});
   const CommandResult open = Compare({a, b, "--fail-on-regression", "5%"});
   EXPECT_THAT(open.out, AllOf(StartsWith("UNSURE"), HasSubstr("--rerun unsure")));
+  // SAME takes five runs a side, so four would settle nothing.
+  EXPECT_THAT(Compare({a, b, "--rerun", "unsure", "--repeats", "2", "--quiet"}).out,
+              HasSubstr("--rerun unsure --repeats 5"));
   EXPECT_EQ(open.exit_code, 6);
   const auto document =
       DocumentOf(Compare({a, b, "--rerun", "unsure", "--repeats", "5", "--duration", "300ms",

@@ -332,7 +332,7 @@ void AddNextCommand(const Arguments& arguments, const ComparePlan& plan,
   report.next_argv.insert(report.next_argv.end(), {"--rerun", "unsure"});
   if (plan.rerun || plan.rounds)
     report.next_argv.insert(report.next_argv.end(),
-                            {"--repeats", std::to_string(2 * plan.rounds.value_or(kRerunRounds))});
+                            {"--repeats", std::to_string(std::max(kRounds, 2 * plan.rounds.value_or(kRerunRounds)))});
 }
 
 ExitCode CodeOf(const report::CompareReport& report, const RequirementResult& gate) {
