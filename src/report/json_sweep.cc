@@ -37,7 +37,8 @@ Document OutcomeValue(const std::optional<Outcome>& outcome) {
           {"workers", outcome->workers},
           {"queued_bytes", outcome->queued_bytes},
           {"enough", EnoughOfOutcome(*outcome)},
-          {"wall_s", NumberValue(outcome->wall_s)}};
+          {"wall_s", NumberValue(outcome->wall_s)},
+          {"limit_s", NumberValue(outcome->limit_s)}};
 }
 
 std::optional<Outcome> ReadOutcome(View value) {
@@ -58,6 +59,7 @@ std::optional<Outcome> ReadOutcome(View value) {
   outcome.enough_prefetch_factor = value.At("enough.prefetch_factor").Whole();
   outcome.enough_share = value.At("enough.share_of_best").Number();
   outcome.wall_s = value.At("wall_s").Number();
+  outcome.limit_s = value.At("limit_s").Number();
   return outcome;
 }
 

@@ -40,6 +40,7 @@ struct Outcome {
   std::int64_t enough_workers = 0, enough_prefetch_factor = 0;
   std::optional<double> enough_share;
   std::optional<double> wall_s;  ///< of the run's process; predictions take no time worth a figure
+  std::optional<double> limit_s;  ///< the time limit at which the run was ended; nullopt: it was not
   bool operator==(const Outcome&) const = default;
 
   bool ok() const { return status == Status::kOk && samples_per_s && *samples_per_s > 0; }

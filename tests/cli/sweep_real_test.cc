@@ -70,7 +70,38 @@ TEST(SweepReal, APointThatRunsAwayIsEnded) {
       Sweep(Waiting({"--axis", "workers=1", "--duration", "30s", "--point-limit", "1s", "--journal",
                      Journal("limit"), "--quiet"}));
   EXPECT_EQ(result.exit_code, 4);
-  EXPECT_THAT(result.out, HasSubstr("ended at its limit of 1s; --point-limit allows more"));
+  EXPECT_THAT(result.out,
+              HasSubstr("ended at its limit of 1s; --resume with a longer"));
+}
+
+TEST(SweepReal, ALongerLimitRunsThePointsAgainThatWereEndedAtIt) {
+  const std::string file = Journal("longer");
+  const auto sweep = [&](const std::vector<std::string>& more) {
+    // A batch takes 4 ms or 0.8 s.
+    std::vector<std::string> words = {
+        "--axis",    "prepare.cost=1ms,200ms", "--set",   "prepare.kind=wait", "--batch",   "4",
+        "--storage", "none",                   "--steps", "6",                 "--workers", "1",
+        "--set",     "run.warmup=0",           "--set",   "run.probes=off",    "--set",     "device={emulated: {base: 8ms}}",
+        "--journal", file,                     "--export", "json=-"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Sweep(words);
+  };
+  const auto points = [](const CommandResult& result) {
+    return ordered_json::parse(result.out)["points"];
+  };
+  const auto short_limit = points(sweep({"--point-limit", "2s"}));
+  EXPECT_EQ(short_limit[0]["run"]["status"], "ok");
+  EXPECT_EQ(short_limit[1]["run"]["status"], "failed");
+  EXPECT_EQ(short_limit[1]["run"]["limit_s"], 2);
+  // Nothing changed, so nothing runs.
+  EXPECT_THAT(sweep({"--point-limit", "2s", "--resume"}).err, HasSubstr("nothing is left to run"));
+  EXPECT_THAT(sweep({"--point-limit", "60s"}).err,
+              HasSubstr("holds 2 of 2 points of this sweep, 1 of them ended at a shorter limit"));
+  const CommandResult longer = sweep({"--point-limit", "60s", "--resume"});
+  EXPECT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_EQ(points(longer)[0], short_limit[0]);
+  EXPECT_EQ(points(longer)[1]["run"]["status"], "ok");
+  EXPECT_EQ(points(sweep({"--resume"})), points(longer));
 }
 
 TEST(SweepReal, CtrlCDropsThePointAndReportsTheOthers) {

@@ -267,7 +267,15 @@ TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
   ASSERT_EQ(Sweep(words).exit_code, 0);
   const CommandResult again = Sweep(words);
   EXPECT_EQ(again.exit_code, 3);
-  EXPECT_THAT(again.err, HasSubstr("already holds 2 of 2 points of this sweep; --resume"));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("already holds all 2 points of this sweep, so nothing is left to run"),
+                               HasSubstr("--journal FILE begins another")));
+  std::vector<std::string> resumed = words;
+  resumed.push_back("--resume");
+  const CommandResult whole = Sweep(resumed);
+  EXPECT_EQ(whole.exit_code, 0);
+  EXPECT_THAT(whole.err, HasSubstr("nothing is left to run"));
+  fs::resize_file(file, ContentOf(file).size() - 30);
+  EXPECT_THAT(Sweep(words).err, HasSubstr("already holds 1 of 2 points of this sweep; --resume runs the other 1"));
 }
 
 TEST(SweepShards, MergeToTheWholeSweep) {

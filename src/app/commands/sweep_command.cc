@@ -74,6 +74,32 @@ void TakePoints(const std::string& file, const std::vector<std::string>& records
   }
 }
 
+std::size_t PointsAsked(const SweepPoints& points, const SweepPlan& plan) {
+  return sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard).size();
+}
+
+/// Points whose run was ended at a limit that is longer now are not done. Returns how many.
+std::size_t DropPointsWithALongerLimit(const SweepPoints& points, PointResults& done) {
+  return std::erase_if(done, [&](const auto& entry) {
+    const auto& run = entry.second.run;
+    return run && run->limit_s && base::ToSeconds(points.LimitAt(entry.first)) > *run->limit_s;
+  });
+}
+
+/// What a sweep's journal leaves to run. `done` without the `again` points that --resume runs again.
+std::string HeldText(const std::string& file, std::size_t done, std::size_t again,
+                     std::size_t asked) {
+  if (done == asked)
+    return fmt::format("journal {} already holds all {} points of this sweep, so nothing is left to run; "
+                       "--journal FILE begins another",
+                       base::Printable(file), asked);
+  const std::string limited =
+      again == 0 ? "" : fmt::format(", {} of them ended at a shorter limit", again);
+  return fmt::format("journal {} already holds {} of {} points of this sweep{}; --resume runs the "
+                     "other {}, --journal FILE begins another",
+                     base::Printable(file), done + again, asked, limited, asked - done);
+}
+
 /// Opens the journal, if there is one, and takes the points that it holds. `empty`: the report before
 /// the first point.
 std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const SweepPlan& plan,
@@ -89,12 +115,11 @@ std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const Swe
   }
   CheckIdentity(file, journal->records().front(), identity, false);
   TakePoints(file, journal->records(), points.sweep().Points(), done);
-  if (!plan.resume && !plan.merge)
-    throw base::EnvironmentError(
-        fmt::format("journal {} already holds {} of {} points of this sweep; --resume goes on from "
-                    "there, --journal FILE begins another",
-                    base::Printable(file), done.size(),
-                    sweep::OrderOf(points.sweep().Points(), 0, plan.shard).size()));
+  if (plan.merge) return journal;
+  const std::size_t again = DropPointsWithALongerLimit(points, done);
+  const std::string held = HeldText(file, done.size(), again, PointsAsked(points, plan));
+  if (!plan.resume) throw base::EnvironmentError(held);
+  if (plan.show && done.size() == PointsAsked(points, plan)) base::PrintError(held + "\n");
   return journal;
 }
 
@@ -119,12 +144,12 @@ void MergeShards(const SweepPoints& points, const SweepPlan& plan, sweep::Journa
 class Progressing {
  public:
   Progressing(const SweepPoints& points, const SweepPlan& plan, sweep::Journal* journal,
-              PointResults& done, bool show)
+              PointResults& done)
       : points_(points),
         journal_(journal),
         done_(done),
         line_(stderr, isatty(STDERR_FILENO) != 0),
-        show_(show),
+        show_(plan.show),
         begin_(std::chrono::steady_clock::now()) {
     for (const std::size_t point :
          sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard)) {
@@ -288,8 +313,7 @@ bool AnyNeedsTorch(const SweepPoints& points) {
 report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPoints& points,
                                        const SweepPlan& plan) {
   PointResults done;
-  const std::size_t asked =
-      sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard).size();
+  const std::size_t asked = PointsAsked(points, plan);
   const std::unique_ptr<sweep::Journal> journal = OpenJournal(
       points, plan, ReportOf(arguments, points, plan, done, asked, false), done);
   if (plan.merge) {
@@ -298,7 +322,7 @@ report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPo
   }
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
-  Progressing progress(points, plan, journal.get(), done, !arguments.Has("quiet"));
+  Progressing progress(points, plan, journal.get(), done);
   if (plan.engine == Engine::kPredict)
     PredictAll(points, stop, progress);
   else
@@ -317,7 +341,7 @@ ExitCode Sweep(const Arguments& arguments) {
     return ExitCode::kOk;
   }
   const SweepPlan plan = PlanOf(arguments, points.first());
-  if (plan.shard_from_slurm && !arguments.Has("quiet"))
+  if (plan.shard_from_slurm && plan.show)
     base::PrintError(fmt::format("shard {} of {}, from SLURM_ARRAY_TASK_ID\n", plan.shard.index,
                                  plan.shard.count));
   if (arguments.Has("dry-run")) {

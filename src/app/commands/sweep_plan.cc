@@ -119,6 +119,7 @@ SweepPlan PlanOf(const Arguments& arguments, const spec::Experiment& first) {
   plan.engine = EngineOf(arguments);
   plan.resume = arguments.Has("resume");
   plan.merge = arguments.Has("merge");
+  plan.show = !arguments.Has("quiet");
   if (plan.merge && (plan.resume || arguments.Has("shard")))
     throw base::UsageError(
         "--merge puts finished shards together; --resume and --shard run points");

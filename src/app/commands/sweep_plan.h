@@ -17,6 +17,7 @@ struct SweepPlan {
   sweep::Shard shard;
   bool shard_from_slurm = false;
   bool resume = false, merge = false;
+  bool show = true;  ///< on stderr, how far it is
   /// nullopt: none. A prediction repeats itself within seconds, so it has one only where asked for.
   std::optional<std::filesystem::path> journal;
 };

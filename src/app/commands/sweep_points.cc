@@ -151,6 +151,10 @@ spec::Experiment SweepPoints::At(std::size_t point) const {
   return point < experiments_.size() ? experiments_[point] : reader_->WithOverrides(OverridesAt(point));
 }
 
+base::Duration SweepPoints::LimitAt(std::size_t point) const {
+  return sweep_.point_limit ? *sweep_.point_limit : LimitOf(At(point));
+}
+
 void SweepPoints::ReadAll(const spec::Request& request) {
   std::vector<base::Problem> problems;
   std::set<std::tuple<std::string, int, int, std::string>> seen;
@@ -180,7 +184,7 @@ std::optional<PointOutcome> SweepPoints::Run(std::size_t point, const base::Stop
   std::vector<std::string> words = WithChanges(ForCommand(arguments_, "run"), changes);
   words.front() = "run";  // in place of the program's name
   words.insert(words.end(), {"--quiet", "--no-save"});
-  const base::Duration limit = sweep_.point_limit.value_or(LimitOf(experiment));
+  const base::Duration limit = LimitAt(point);
   const auto begin = std::chrono::steady_clock::now();
   const app::Outcome run = RunBeside(words, &stop, limit);
   const base::Duration wall = std::chrono::steady_clock::now() - begin;
@@ -189,8 +193,10 @@ std::optional<PointOutcome> SweepPoints::Run(std::size_t point, const base::Stop
   if (!outcome) return std::nullopt;
   if (!outcome->ok() && wall > limit) {
     outcome->status = Status::kFailed;
+    outcome->limit_s = base::ToSeconds(limit);
     outcome->reason =
-        fmt::format("ended at its limit of {}; --point-limit allows more", spec::ToText(limit));
+        fmt::format("ended at its limit of {}; --resume with a longer --point-limit runs it again",
+                    spec::ToText(limit));
   }
   if (outcome->reason.empty() && !outcome->ok())
     outcome->reason = run.notes.empty() ? "the run has no result" : run.notes.front();

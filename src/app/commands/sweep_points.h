@@ -31,6 +31,8 @@ class SweepPoints {
   std::string NameOf(std::size_t point) const;
   Changes ChangesAt(std::size_t point) const;
   spec::Experiment At(std::size_t point) const;
+  /// A longer run of the point is ended.
+  base::Duration LimitAt(std::size_t point) const;
 
   /// Runs the point in a process of its own. nullopt: interrupted.
   std::optional<sweep::Outcome> Run(std::size_t point, const base::StopFlag& stop) const;

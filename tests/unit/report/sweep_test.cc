@@ -70,6 +70,7 @@ RC_GTEST_PROP(SweepRecords, ReadBackAsTheyWere, (std::size_t point, const std::s
                      .run = Ran(*rc::gen::inRange(1, 1'000'000) / 7.),
                      .predicted = std::nullopt};
   result.run->wall_s = 1 / 3.;
+  result.run->limit_s = 2;
   if (*rc::gen::arbitrary<bool>()) {
     result.predicted = Outcome{};
     result.predicted->status = sweep::Status::kOutOfMemory;
@@ -80,6 +81,12 @@ RC_GTEST_PROP(SweepRecords, ReadBackAsTheyWere, (std::size_t point, const std::s
   // Texts of the world outside come back safe to print.
   result.run->reason = reason;
   RC_ASSERT(ReadPointRecord(PointRecord(result)).has_value());
+}
+
+TEST(SweepRecords, OfAnOlderJournalHaveNoLimit) {
+  Document record = Document::parse(PointRecord({.point = 1, .run = Ran(10), .predicted = {}}));
+  record["run"].erase("limit_s");
+  EXPECT_EQ(ReadPointRecord(record.dump())->run, Ran(10));
 }
 
 TEST(SweepRecords, OtherLinesAreNone) {
