@@ -159,6 +159,8 @@ Measurement MeasureForVerdict(const trace::RunTrace& trace, const spec::Experime
   Measurement m = WithoutWindow(trace, experiment);
   if (const std::optional<Window> window = MeasuredWindow(trace, experiment))
     FillForVerdict(m, trace, *window, experiment, pipeline, MovesIn(trace, *window));
+  else
+    m.warnings = WarningsOf(trace, experiment, {}, {}, m);
   return m;
 }
 

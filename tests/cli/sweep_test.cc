@@ -315,6 +315,24 @@ TEST(SweepFailures, AnImpossiblePointFailsAloneWithItsReason) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("1000000000  oom  ")));
 }
 
+TEST(SweepFailures, APointWithoutAMeasuredStepSaysSo) {
+  // A batch of 16 takes 160 s, longer than the prediction lasts.
+  const CommandResult result = Sweep({"--engine", "predict", "--batch", "16", "--storage", "none", "--workers", "1",
+                                      "--duration", "500ms", "--set", "prepare.kind=wait", "--axis",
+                                      "prepare.cost=1ms,10s", "--export", "json=-"});
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  const auto point = ordered_json::parse(result.out)["points"][1]["predicted"];
+  EXPECT_EQ(point["status"], "failed");
+  EXPECT_THAT(point["reason"], HasSubstr("nothing was measured: no step was finished in 60"));
+  const std::string reason = point["reason"];
+  EXPECT_FALSE(reason.ends_with('.'));
+  const std::string csv = (TestFolder() / "points.csv").string(), html = (TestFolder() / "points.html").string();
+  RunPipesim({"report", "last", "--export", "csv=" + csv, "--export", "html=" + html});
+  EXPECT_THAT(RunPipesim({"report", "last"}).out, HasSubstr("failed  nothing was measured: no"));
+  for (const std::string& text : {ContentOf(csv), ContentOf(html)})
+    EXPECT_THAT(text, HasSubstr("nothing was measured: no step was finished"));
+}
+
 TEST(SweepFailures, InvalidPointsAreReportedTogetherBeforeAnythingRuns) {
   const CommandResult result =
       Sweep(Waiting({"--axis", "workers=1,two", "--axis", "prefetch=0,2", "--engine", "predict"}));

@@ -9,10 +9,13 @@
 
 #include "app/installation.h"
 #include "app/process/supervisor.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "measure/repeats.h"
+#include "measure/warning.h"
 #include "predict/points.h"
 #include "report/view.h"
+#include "report/warning_texts.h"
 
 namespace pipesim::app {
 namespace {
@@ -32,6 +35,28 @@ std::vector<spec::ShortKey> ShortKeys() {
   return keys;
 }
 
+/// A sentence of a report as the reason of a point.
+std::string AsReason(std::string sentence) {
+  if (sentence.ends_with('.')) sentence.pop_back();
+  if (!sentence.empty()) sentence.replace(0, 1, base::LowerCase(sentence.substr(0, 1)));
+  return sentence;
+}
+
+/// Why a run that did not fail has no rate: its report says so in a warning.
+std::string WhyNothingMeasured(report::View document) {
+  for (const report::View warning : document.At("warnings").Items())
+    if (warning.At("code").Text() == measure::warnings::NothingMeasured::kCode)
+      return AsReason(warning.At("text").Text());
+  return "";
+}
+
+std::string WhyNothingMeasured(const std::vector<measure::Warning>& warnings) {
+  for (const measure::Warning& warning : warnings)
+    if (warning.code == measure::warnings::NothingMeasured::kCode)
+      return AsReason(report::WarningText(warning));
+  return "";
+}
+
 std::optional<PointOutcome> OutcomeOfReport(const report::Document& document) {
   const report::View view(&document, true);
   const std::string status = view.At("result.status").Text();
@@ -40,8 +65,12 @@ std::optional<PointOutcome> OutcomeOfReport(const report::Document& document) {
   outcome.status = sweep::StatusNamed(status);
   outcome.reason = view.At("result.failure").Text();
   outcome.workers = view.At("effective.workers").Whole();
-  if (outcome.status != Status::kOk) return outcome;
   outcome.samples_per_s = view.At("result.samples_per_s").Number();
+  if (outcome.status == Status::kOk && !outcome.ok()) {
+    outcome.status = Status::kFailed;
+    outcome.reason = WhyNothingMeasured(view);
+  }
+  if (outcome.status != Status::kOk) return outcome;
   outcome.samples_per_s_low = view.At("result.samples_per_s_interval.low").Number();
   outcome.samples_per_s_high = view.At("result.samples_per_s_interval.high").Number();
   outcome.step_time_s = view.At("result.step_time_s.mean").Number();
@@ -67,7 +96,8 @@ PointOutcome OutcomeOfPrediction(const predict::PointPrediction& point) {
   if (!measure::Finished(result)) {
     const bool memory = result.stopped_by == trace::EndReason::kOutOfMemory;
     outcome.status = memory ? Status::kOutOfMemory : Status::kFailed;
-    outcome.reason = measured.failure;
+    outcome.reason =
+        measured.failure.empty() ? WhyNothingMeasured(measured.warnings) : measured.failure;
     return outcome;
   }
   outcome.status = Status::kOk;
