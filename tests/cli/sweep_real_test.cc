@@ -54,6 +54,19 @@ TEST(SweepReal, ACrashOfOnePointFailsItAlone) {
               AllOf(HasSubstr("1 ok, 1 failed"), HasSubstr("  failed  "), HasSubstr("SIGSEGV")));
 }
 
+TEST(SweepReal, APointThatCannotBeginKeepsItsOwnError) {
+  const CommandResult result =
+      Sweep({"--axis", "device=emulated,cuda:0", "--steps", "3", "--storage", "none", "--batch", "4", "--model", "mlp",
+             "--set", "run.probes=off", "--journal", Journal("error"), "--export", "json=-"},
+            {.environment = {"CUDA_VISIBLE_DEVICES="}});
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  const std::string reason = ordered_json::parse(result.out)["points"][1]["run"]["reason"];
+  EXPECT_THAT(reason, AllOf(HasSubstr("cuda:0"), testing::Not(HasSubstr("exited with code"))));
+  EXPECT_LT(reason.size(), 420u);
+  // The same words as on stderr, up to the end of its line.
+  EXPECT_THAT(result.err, HasSubstr("pipesim: " + reason.substr(0, reason.find(';'))));
+}
+
 TEST(SweepReal, AWarningOfEachPointIsSaidOnce) {
   const CommandResult result = Sweep(Waiting({"--axis", "workers=1,2,4", "--steps", "3", "--cpus", "4096",
                                               "--journal", Journal("warning")}));

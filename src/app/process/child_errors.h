@@ -1,7 +1,9 @@
 // What a child writes to its stderr.
 #pragma once
 
+#include <deque>
 #include <string>
+#include <string_view>
 
 namespace pipesim::app {
 
@@ -20,10 +22,16 @@ class ChildErrors {
   void PassOn();
   /// Call when the child has ended: passes on the rest.
   void PassOnRest();
+  /// Its last lines without warnings, printable, on one line of about 400 bytes at most: why it ended,
+  /// where it says so.
+  std::string LastWords() const;
 
  private:
+  void PassOnLine(std::string_view line);
+
   int ends_[2] = {-1, -1};
-  std::string left_;  ///< of a line whose end has not come
+  std::string left_;              ///< of a line whose end has not come
+  std::deque<std::string> last_;  ///< lines that are no warnings
 };
 
 }  // namespace pipesim::app

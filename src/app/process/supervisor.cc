@@ -118,6 +118,12 @@ std::optional<ProcessEnd> EndOf(pid_t child) {
   return end;
 }
 
+/// A run that exits before it begins has said why.
+std::string WhyNotBegun(const ProcessEnd& end, const std::string& last_words) {
+  if (last_words.empty()) return DeathText(end);
+  return end.code ? last_words : DeathText(end) + "; it said: " + last_words;
+}
+
 ProcessEnd Watch(pid_t child, const Watched& watched) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> asked;
@@ -197,7 +203,9 @@ Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* s
   if (killed && killed_before) end->oom_killed = *killed > *killed_before;
   if (const auto begun = handover.begun())
     return OutcomeOfDeath(*begun, *end, handover.last_progress());
-  return {nullptr, {DeathText(*end)}, static_cast<base::ExitCode>(end->code.value_or(1))};
+  return {nullptr,
+          {WhyNotBegun(*end, errors.LastWords())},
+          static_cast<base::ExitCode>(end->code.value_or(1))};
 }
 
 }  // namespace pipesim::app

@@ -35,7 +35,8 @@ std::optional<Handover> HandoverToParent();
 ProcessEnd Supervise(const std::vector<std::string>& words, const Handover& handover);
 
 /// The same without handling signals, for a process that has other threads. Returns the outcome, of
-/// a run that died the one that OutcomeOfDeath makes; its document is null if the run did not begin.
+/// a run that died the one that OutcomeOfDeath makes; its document is null if the run did not begin,
+/// and the first note then says why.
 /// When `stop` (may be nullptr) is set, the run is asked to drain. After `limit` it is killed.
 Outcome RunBeside(const std::vector<std::string>& words, const base::StopFlag* stop,
                   std::optional<base::Duration> limit = std::nullopt);
