@@ -305,6 +305,37 @@ TEST(SweepShards, MergeToTheWholeSweep) {
   const CommandResult merged = Sweep(words({"--journal", file, "--merge"}));
   ASSERT_EQ(merged.exit_code, 0) << merged.err;
   EXPECT_EQ(WithoutContext(merged.out), WithoutContext(whole));
+  // Its points are merged already, so it is not missed.
+  fs::remove(TestFolder() / "shards.2-of-3.jsonl");
+  const CommandResult again = Sweep(words({"--journal", file, "--merge"}));
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_EQ(again.err, "");
+  EXPECT_EQ(WithoutContext(again.out), WithoutContext(whole));
+}
+
+TEST(SweepShards, AnOlderJournalOfAnotherSweepGivesWayToTheMerge) {
+  const std::string file = Journal("older");
+  const auto sweep = [&](const std::string& workers, const std::vector<std::string>& more) {
+    std::vector<std::string> words = Waiting({"--engine", "predict", "--axis", "workers=" + workers,
+                                              "--journal", file});
+    words.insert(words.end(), more.begin(), more.end());
+    return Sweep(words);
+  };
+  const CommandResult none = sweep("1,2", {"--merge"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr("no shard is there to merge"));
+  EXPECT_FALSE(fs::exists(file));
+  ASSERT_EQ(sweep("1,4", {}).exit_code, 0);
+  for (const char* shard : {"1/2", "2/2"}) {
+    fs::remove(TestFolder() / ("older." + std::string(1, *shard) + "-of-2.jsonl"));
+    ASSERT_EQ(sweep("1,2", {"--shard", shard}).exit_code, 0);
+  }
+  const CommandResult refused = sweep("1,2", {"--merge"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("older.jsonl is of another sweep"),
+                                 HasSubstr("remove it or move it away, and --merge begins it")));
+  fs::remove(file);
+  EXPECT_EQ(sweep("1,2", {"--merge"}).exit_code, 0);
 }
 
 TEST(SweepFailures, AnImpossiblePointFailsAloneWithItsReason) {

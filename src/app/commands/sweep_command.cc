@@ -46,9 +46,9 @@ std::string DifferencesText(const std::vector<sweep::Difference>& differences) {
   return text;
 }
 
-/// Throws base::EnvironmentError where the journal is of another sweep.
+/// Throws base::EnvironmentError with the advice where the journal is of another sweep.
 void CheckIdentity(const std::string& file, const std::string& record, sweep::Identity here,
-                   bool any_shard) {
+                   bool any_shard, std::string_view advice) {
   auto there = report::ReadIdentityRecord(record);
   if (!there) throw base::EnvironmentError("journal " + base::Printable(file) + ": not of a sweep");
   if (any_shard) {
@@ -58,8 +58,8 @@ void CheckIdentity(const std::string& file, const std::string& record, sweep::Id
   const auto differences = sweep::Differences(*there, here);
   if (differences.empty()) return;
   throw base::EnvironmentError(
-      fmt::format("journal {} is of another sweep; take another --journal FILE{}",
-                  base::Printable(file), DifferencesText(differences)));
+      fmt::format("journal {} is of another sweep; {}{}", base::Printable(file), advice,
+                  DifferencesText(differences)));
 }
 
 /// The points of a journal's records after the first.
@@ -113,7 +113,10 @@ std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const Swe
     journal->Append(report::IdentityRecord(identity, empty));
     return journal;
   }
-  CheckIdentity(file, journal->records().front(), identity, false);
+  // --journal would rename the shards, too.
+  CheckIdentity(file, journal->records().front(), identity, false,
+                plan.merge ? "remove it or move it away, and --merge begins it from the shards"
+                           : "take another --journal FILE");
   TakePoints(file, journal->records(), points.sweep().Points(), done);
   if (plan.merge) return journal;
   const std::size_t again = DropPointsWithALongerLimit(points, done);
@@ -123,19 +126,53 @@ std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const Swe
   return journal;
 }
 
-/// Adds the points of all shards to the journal.
-void MergeShards(const SweepPoints& points, const SweepPlan& plan, sweep::Journal& journal,
-                 PointResults& done) {
+PointResults PointsOfShards(const SweepPoints& points, const SweepPlan& plan,
+                            const std::vector<ShardJournal>& shards) {
   const sweep::Identity identity = IdentityOf(points, plan);
-  for (const std::filesystem::path& file : ShardJournals(*plan.journal)) {
-    const std::vector<std::string> records = sweep::ReadJournal(file);
+  PointResults results;
+  for (const ShardJournal& shard : shards) {
+    if (!shard.exists) continue;
+    const std::string file = shard.file.string();
+    const std::vector<std::string> records = sweep::ReadJournal(shard.file);
     if (records.empty()) continue;
-    CheckIdentity(file.string(), records.front(), identity, true);
-    PointResults shard;
-    TakePoints(file.string(), records, points.sweep().Points(), shard);
-    for (const auto& [point, result] : shard)
-      if (done.emplace(point, result).second) journal.Append(report::PointRecord(result));
+    CheckIdentity(file, records.front(), identity, true,
+                  "remove it or move it away, or give the flags with which the shards ran");
+    TakePoints(file, records, points.sweep().Points(), results);
   }
+  return results;
+}
+
+/// Points of a shard that is gone may have been merged before.
+void WarnOfMissingPoints(const SweepPoints& points, const std::vector<ShardJournal>& shards,
+                         const PointResults& done) {
+  for (const auto& [shard, file, exists] : shards) {
+    const auto order = sweep::OrderOf(points.sweep().Points(), points.first().run.seed, shard);
+    const auto missing = std::count_if(order.begin(), order.end(), [&](std::size_t point) {
+      return !done.contains(point);
+    });
+    if (missing == 0) continue;
+    spdlog::warn("shard {} of {} {}: {}", shard.index, shard.count,
+                 exists ? fmt::format("lacks {} of {} points", missing, order.size()) : "is missing",
+                 base::Printable(file.string()));
+  }
+}
+
+/// Adds the points of all shards to the journal, which is not begun before they are read. A shard
+/// may have run a point again since the last merge.
+PointResults MergeShards(const SweepPoints& points, const SweepPlan& plan,
+                         const report::SweepReport& empty) {
+  const std::vector<ShardJournal> shards = ShardJournals(*plan.journal);
+  const PointResults merged = PointsOfShards(points, plan, shards);
+  PointResults done;
+  const std::unique_ptr<sweep::Journal> journal = OpenJournal(points, plan, empty, done);
+  for (const auto& [point, result] : merged) {
+    const auto before = done.find(point);
+    if (before != done.end() && before->second == result) continue;
+    journal->Append(report::PointRecord(result));
+    done[point] = result;
+  }
+  WarnOfMissingPoints(points, shards, done);
+  return done;
 }
 
 // ---- the points
@@ -314,12 +351,10 @@ report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPo
                                        const SweepPlan& plan) {
   PointResults done;
   const std::size_t asked = PointsAsked(points, plan);
-  const std::unique_ptr<sweep::Journal> journal = OpenJournal(
-      points, plan, ReportOf(arguments, points, plan, done, asked, false), done);
-  if (plan.merge) {
-    MergeShards(points, plan, *journal, done);
-    return ReportOf(arguments, points, plan, done, points.sweep().Points(), false);
-  }
+  const report::SweepReport empty = ReportOf(arguments, points, plan, done, asked, false);
+  if (plan.merge)
+    return ReportOf(arguments, points, plan, MergeShards(points, plan, empty), asked, false);
+  const std::unique_ptr<sweep::Journal> journal = OpenJournal(points, plan, empty, done);
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
   Progressing progress(points, plan, journal.get(), done);

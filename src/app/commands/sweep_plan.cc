@@ -1,7 +1,6 @@
 #include "app/commands/sweep_plan.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -138,7 +137,7 @@ fs::path JournalOfShard(const fs::path& journal, const sweep::Shard& shard) {
                                              shard.count, journal.extension().string());
 }
 
-std::vector<fs::path> ShardJournals(const fs::path& journal) {
+std::vector<ShardJournal> ShardJournals(const fs::path& journal) {
   std::map<int, fs::path> found;
   int count = 0;
   std::error_code error;
@@ -159,15 +158,13 @@ std::vector<fs::path> ShardJournals(const fs::path& journal) {
     throw base::EnvironmentError(
         fmt::format("no shard is there to merge: {} is missing",
                     base::Printable(JournalOfShard(journal, {1, 2}).string())));
-  std::vector<fs::path> files;
+  std::vector<ShardJournal> shards;
   for (int index = 1; index <= count; ++index) {
-    if (found.contains(index))
-      files.push_back(found[index]);
-    else
-      spdlog::warn("shard {} of {} is missing: {}", index, count,
-                   base::Printable(JournalOfShard(journal, {index, count}).string()));
+    const sweep::Shard shard{index, count};
+    const bool exists = found.contains(index);
+    shards.push_back({shard, exists ? found[index] : JournalOfShard(journal, shard), exists});
   }
-  return files;
+  return shards;
 }
 
 sweep::Identity IdentityOf(const SweepPoints& points, const SweepPlan& plan) {

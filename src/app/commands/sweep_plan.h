@@ -32,9 +32,14 @@ SweepPlan PlanOf(const Arguments& arguments, const spec::Experiment& first);
 std::filesystem::path JournalOfShard(const std::filesystem::path& journal,
                                      const sweep::Shard& shard);
 
-/// The journals of all shards beside `journal`, in order. Warns about missing ones. Throws
-/// base::EnvironmentError where there is none, or of several numbers of shards.
-std::vector<std::filesystem::path> ShardJournals(const std::filesystem::path& journal);
+struct ShardJournal {
+  sweep::Shard shard;
+  std::filesystem::path file;
+  bool exists = false;
+};
+/// The journals of all shards beside `journal`, in order. Throws base::EnvironmentError where none
+/// exists, or those of several numbers of shards.
+std::vector<ShardJournal> ShardJournals(const std::filesystem::path& journal);
 
 /// What makes two journals parts of one sweep.
 sweep::Identity IdentityOf(const SweepPoints& points, const SweepPlan& plan);
