@@ -219,6 +219,7 @@ Document ToJson(const SweepReport& report) {
 }
 
 Document ReadSweepJournal(const std::filesystem::path& file) {
+  const bool written = sweep::IsBeingWritten(file);
   const std::vector<std::string> records = sweep::ReadJournal(file);
   if (records.empty() || !ReadIdentityRecord(records.front()))
     RefuseJournal(file, "not the journal of a sweep");
@@ -239,7 +240,7 @@ Document ReadSweepJournal(const std::filesystem::path& file) {
   }
   for (const auto& [point, result] : results) report.results.push_back(result);
   report.points_asked = view.At("summary.asked").Size();
-  report.interrupted = report.results.size() < report.points_asked;
+  report.interrupted = !written && report.results.size() < report.points_asked;
   report.analysis = sweep::Analyse(report.sweep, report.results);
   report.journal = file.string();
   AddAnswer(report, document);

@@ -54,7 +54,7 @@ std::string PointRecord(const sweep::PointResult& result);
 std::optional<sweep::PointResult> ReadPointRecord(std::string_view record);
 
 /// The report of the points that a journal holds, with those that failed; `interrupted` where some are
-/// missing. Throws base::EnvironmentError, also while a sweep writes it.
+/// missing and no sweep writes it at the moment. Throws base::EnvironmentError.
 Document ReadSweepJournal(const std::filesystem::path& file);
 
 }  // namespace pipesim::report

@@ -44,8 +44,17 @@ std::optional<std::string_view> RecordOf(std::string_view line) {
 /// "No space left on device".
 std::string Errno() { return std::strerror(errno); }
 
-void Lock(int fd, int how, const std::filesystem::path& path) {
-  if (flock(fd, how | LOCK_NB) == 0) return;
+/// A line can be taken out: each has its own checksum. Without the first one, nobody knows of which
+/// sweep the others are.
+[[noreturn]] void ThrowDamaged(const std::string& source, std::size_t line) {
+  const std::string what = fmt::format("line {} is damaged (its checksum is wrong)", line);
+  if (line == 1) ThrowJournal(source, what + ", so it is not the journal of a sweep");
+  ThrowJournal(source, fmt::format("{}; without that line the other points can be used: sed -i {}d {}",
+                                   what, line, base::ShellQuote(base::Printable(source))));
+}
+
+void Lock(int fd, const std::filesystem::path& path) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
   if (errno == EWOULDBLOCK)
     ThrowJournal(path, "another sweep is writing it; wait for that one or take --journal FILE");
   // A file system without locks: a second sweep cannot be noticed.
@@ -81,10 +90,7 @@ JournalContent ParseJournal(std::string_view text, const std::string& source) {
         end == std::string_view::npos ? std::nullopt : RecordOf(rest.substr(0, end));
     if (!record) {
       const bool last = end == std::string_view::npos || end + 1 == rest.size();
-      if (!last)
-        ThrowJournal(source, fmt::format("line {} is damaged (its checksum is wrong); take another "
-                                         "--journal FILE, or remove this one",
-                                         content.records.size() + 1));
+      if (!last) ThrowDamaged(source, content.records.size() + 1);
       content.torn = true;
       return content;
     }
@@ -98,7 +104,7 @@ Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) ThrowJournal(path_, "cannot be opened: " + Errno());
   try {
-    Lock(fd_, LOCK_EX, path_);
+    Lock(fd_, path_);
     JournalContent content = ParseJournal(base::ReadFile(path_), path_.string());
     if (content.torn && ftruncate(fd_, static_cast<off_t>(content.good_bytes)) != 0)
       ThrowJournal(path_, "its torn last line cannot be removed: " + Errno());
@@ -133,17 +139,16 @@ void Journal::Append(std::string_view record) {
 }
 
 std::vector<std::string> ReadJournal(const std::filesystem::path& path) {
+  if (access(path.c_str(), R_OK) != 0) ThrowJournal(path, "cannot be read: " + Errno());
+  return ParseJournal(base::ReadFile(path), path.string()).records;
+}
+
+bool IsBeingWritten(const std::filesystem::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) ThrowJournal(path, "cannot be read: " + Errno());
-  try {
-    Lock(fd, LOCK_SH, path);
-    JournalContent content = ParseJournal(base::ReadFile(path), path.string());
-    close(fd);
-    return std::move(content.records);
-  } catch (...) {
-    close(fd);
-    throw;
-  }
+  if (fd < 0) return false;
+  const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return locked;
 }
 
 }  // namespace pipesim::sweep

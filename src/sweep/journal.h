@@ -57,7 +57,10 @@ class Journal {
   std::vector<std::string> records_;  ///< as found
 };
 
-/// The records of a journal that nobody writes at the moment. Throws base::EnvironmentError.
+/// The records of a journal; while a sweep writes it, those that are whole by now. Throws
+/// base::EnvironmentError.
 std::vector<std::string> ReadJournal(const std::filesystem::path& path);
+/// Whether a sweep has it open at the moment; false on a file system without locks.
+bool IsBeingWritten(const std::filesystem::path& path);
 
 }  // namespace pipesim::sweep

@@ -157,6 +157,10 @@ TEST(SweepReal, ASecondSweepOnTheSameJournalIsRefused) {
     const CommandResult refused = Sweep(again, second);
     EXPECT_EQ(refused.exit_code, 3);
     EXPECT_THAT(refused.err, HasSubstr("another sweep is writing it"));
+    // Reading is no writing.
+    const CommandResult report = support::RunPipesim({"report", file}, {.out = other / "report.txt"});
+    EXPECT_EQ(report.exit_code, 0) << report.err;
+    EXPECT_THAT(ContentOf(other / "report.txt"), AllOf(HasSubstr("0 of 1 point"), testing::Not(HasSubstr("interrupted"))));
   };
   EXPECT_EQ(Sweep(words, options).exit_code, 0);
 }

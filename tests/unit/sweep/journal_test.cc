@@ -87,15 +87,45 @@ TEST_F(JournalFile, DamageBeforeTheLastLineIsRefused) {
     Journal journal(file_);
     FAIL();
   } catch (const base::EnvironmentError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("line 2 is damaged"));
+    EXPECT_THAT(error.what(), HasSubstr("line 2 is damaged (its checksum is wrong); without that line"));
+    EXPECT_THAT(error.what(), HasSubstr("sed -i 2d " + file_.string()));
   }
   EXPECT_EQ(Text(), text);  // left as it was found
+}
+
+TEST_F(JournalFile, WithoutItsDamagedLineItHoldsTheOthers) {
+  std::string text = kThree;
+  const std::size_t begin = text.find('\n') + 1;
+  text[text.find("\"point\":0") + 8] = '5';
+  Write(text.erase(begin, text.find('\n', begin) + 1 - begin));
+  EXPECT_THAT(ReadJournal(file_), ElementsAre("{\"sweep\":{}}", "{\"point\":1}"));
+}
+
+TEST_F(JournalFile, WithoutItsFirstLineItBelongsToNoSweep) {
+  std::string text = kThree;
+  text[2] = 'x';
+  Write(text);
+  try {
+    ReadJournal(file_);
+    FAIL();
+  } catch (const base::EnvironmentError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("line 1 is damaged (its checksum is wrong), so it is not"));
+  }
+}
+
+TEST_F(JournalFile, IsReadWhileASweepWritesIt) {
+  Journal journal(file_);
+  journal.Append("{\"sweep\":{}}");
+  journal.Append("{\"point\":0}");
+  EXPECT_TRUE(IsBeingWritten(file_));
+  EXPECT_THAT(ReadJournal(file_), ElementsAre("{\"sweep\":{}}", "{\"point\":0}"));
+  std::ofstream(file_, std::ios::app) << "{\"crc32\":\"";  // of a line that is being written
+  EXPECT_THAT(ReadJournal(file_), testing::SizeIs(2));
 }
 
 TEST_F(JournalFile, BelongsToOneSweepAtATime) {
   Journal first(file_);
   EXPECT_THROW(Journal second(file_), base::EnvironmentError);
-  EXPECT_THROW(ReadJournal(file_), base::EnvironmentError);
   try {
     Journal second(file_);
   } catch (const base::EnvironmentError& error) {
@@ -105,6 +135,7 @@ TEST_F(JournalFile, BelongsToOneSweepAtATime) {
 
 TEST_F(JournalFile, IsFreeAgainAfterwards) {
   { Journal first(file_); }
+  EXPECT_FALSE(IsBeingWritten(file_));
   EXPECT_NO_THROW(Journal second(file_));
 }
 
