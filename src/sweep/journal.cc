@@ -44,6 +44,19 @@ std::optional<std::string_view> RecordOf(std::string_view line) {
 /// "No space left on device".
 std::string Errno() { return std::strerror(errno); }
 
+/// A device or a pipe keeps nothing, and reading it may never end.
+void CheckIsFile(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    ThrowJournal(path, "not a regular file, so it cannot keep points");
+}
+
+/// What is no journal is left alone, though it may look like one line that is torn.
+void CheckIsJournal(std::string_view text, const std::filesystem::path& path) {
+  if (!kBegin.starts_with(text.substr(0, kBegin.size())))
+    ThrowJournal(path, "not the journal of a sweep; take another --journal FILE");
+}
+
 /// A line can be taken out: each has its own checksum. Without the first one, nobody knows of which
 /// sweep the others are.
 [[noreturn]] void ThrowDamaged(const std::string& source, std::size_t line) {
@@ -101,11 +114,14 @@ JournalContent ParseJournal(std::string_view text, const std::string& source) {
 }
 
 Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
+  CheckIsFile(path_);
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) ThrowJournal(path_, "cannot be opened: " + Errno());
   try {
     Lock(fd_, path_);
-    JournalContent content = ParseJournal(base::ReadFile(path_), path_.string());
+    const std::string text = base::ReadFile(path_);
+    JournalContent content = ParseJournal(text, path_.string());
+    if (content.records.empty()) CheckIsJournal(text, path_);
     if (content.torn && ftruncate(fd_, static_cast<off_t>(content.good_bytes)) != 0)
       ThrowJournal(path_, "its torn last line cannot be removed: " + Errno());
     size_ = content.good_bytes;
@@ -139,6 +155,7 @@ void Journal::Append(std::string_view record) {
 }
 
 std::vector<std::string> ReadJournal(const std::filesystem::path& path) {
+  CheckIsFile(path);
   if (access(path.c_str(), R_OK) != 0) ThrowJournal(path, "cannot be read: " + Errno());
   return ParseJournal(base::ReadFile(path), path.string()).records;
 }

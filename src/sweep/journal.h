@@ -38,8 +38,8 @@ JournalContent ParseJournal(std::string_view text, const std::string& source);
 /// Opened by one process at a time (flock). Not thread-safe.
 class Journal {
  public:
-  /// Opens or creates the file and drops a torn last line. Throws base::EnvironmentError when it
-  /// cannot be written, another process has it, or it is damaged.
+  /// Opens or creates the file and drops a torn last line. Throws base::EnvironmentError when it is
+  /// no journal or no regular file, cannot be written, another process has it, or it is damaged.
   explicit Journal(std::filesystem::path path);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -278,6 +278,16 @@ TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
   EXPECT_THAT(Sweep(words).err, HasSubstr("already holds 1 of 2 points of this sweep; --resume runs the other 1"));
 }
 
+TEST(SweepJournal, ThatIsNoRegularFileIsRefusedBeforeAPoint) {
+  for (const char* device : {"/dev/null", "/dev/zero"}) {
+    const CommandResult result = Sweep(
+        Waiting({"--engine", "predict", "--axis", "workers=1,2", "--journal", device, "--resume"}));
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_THAT(result.err, HasSubstr(std::string(device) + ": not a regular file"));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
 TEST(SweepShards, MergeToTheWholeSweep) {
   const std::string file = Journal("shards");
   const auto words = [&](const std::vector<std::string>& more) {

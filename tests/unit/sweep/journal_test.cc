@@ -139,6 +139,20 @@ TEST_F(JournalFile, IsFreeAgainAfterwards) {
   EXPECT_NO_THROW(Journal second(file_));
 }
 
+TEST_F(JournalFile, IsARegularFile) {
+  for (const char* device : {"/dev/null", "/dev/zero"}) {
+    EXPECT_THROW(Journal{device}, base::EnvironmentError) << device;
+    EXPECT_THROW(ReadJournal(device), base::EnvironmentError) << device;
+  }
+  EXPECT_THROW(Journal{folder_.path()}, base::EnvironmentError);
+}
+
+TEST_F(JournalFile, LeavesAnotherFileAlone) {
+  Write("notes\n");
+  EXPECT_THROW(Journal{file_}, base::EnvironmentError);
+  EXPECT_EQ(Text(), "notes\n");
+}
+
 TEST_F(JournalFile, AFullDiskLeavesWholeLines) {
   Write(kThree);
   rlimit before{};
