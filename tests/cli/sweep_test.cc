@@ -424,5 +424,25 @@ TEST(SweepErrors, DryRunShowsTheOrderAndRunsNothing) {
   EXPECT_FALSE(fs::exists(TestFolder() / "workers_by_batch.sweep.2-of-4.jsonl"));
 }
 
+TEST(SweepErrors, DryRunOfAResumedSweepShowsThePointsThatAreLeft) {
+  const std::string file = Journal("left");
+  const auto sweep = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words =
+        Waiting({"--engine", "predict", "--axis", "workers=1,2,4", "--journal", file});
+    words.insert(words.end(), more.begin(), more.end());
+    return Sweep(words).out;
+  };
+  const auto left = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  const std::string all = sweep({"--resume", "--dry-run"});
+  EXPECT_EQ(left(all), 2 + 3) << all;
+  EXPECT_FALSE(fs::exists(file));
+  sweep({});
+  fs::resize_file(file, ContentOf(file).size() - 30);
+  const std::string before = ContentOf(file), rest = sweep({"--resume", "--dry-run"});
+  EXPECT_THAT(rest, AllOf(HasSubstr("3 of 3 points"), HasSubstr("2 done, 1 left to run\n   1  workers ")));
+  EXPECT_EQ(left(rest), 3 + 1) << rest;
+  EXPECT_EQ(ContentOf(file), before);
+}
+
 }  // namespace
 }  // namespace pipesim

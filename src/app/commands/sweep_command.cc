@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -100,6 +101,19 @@ std::string HeldText(const std::string& file, std::size_t done, std::size_t agai
                      base::Printable(file), done + again, asked, limited, asked - done);
 }
 
+/// The points of the plan's journal. Throws base::EnvironmentError where it is of another sweep.
+PointResults PointsOfJournal(const SweepPoints& points, const SweepPlan& plan,
+                             const std::vector<std::string>& records) {
+  const std::string file = plan.journal->string();
+  // --journal would rename the shards, too.
+  CheckIdentity(file, records.front(), IdentityOf(points, plan), false,
+                plan.merge ? "remove it or move it away, and --merge begins it from the shards"
+                           : "take another --journal FILE");
+  PointResults results;
+  TakePoints(file, records, points.sweep().Points(), results);
+  return results;
+}
+
 /// Opens the journal, if there is one, and takes the points that it holds. `empty`: the report before
 /// the first point.
 std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const SweepPlan& plan,
@@ -107,20 +121,15 @@ std::unique_ptr<sweep::Journal> OpenJournal(const SweepPoints& points, const Swe
   std::unique_ptr<sweep::Journal> journal;
   if (!plan.journal) return journal;
   journal = std::make_unique<sweep::Journal>(*plan.journal);
-  const std::string file = plan.journal->string();
-  const sweep::Identity identity = IdentityOf(points, plan);
   if (journal->records().empty()) {
-    journal->Append(report::IdentityRecord(identity, empty));
+    journal->Append(report::IdentityRecord(IdentityOf(points, plan), empty));
     return journal;
   }
-  // --journal would rename the shards, too.
-  CheckIdentity(file, journal->records().front(), identity, false,
-                plan.merge ? "remove it or move it away, and --merge begins it from the shards"
-                           : "take another --journal FILE");
-  TakePoints(file, journal->records(), points.sweep().Points(), done);
+  done = PointsOfJournal(points, plan, journal->records());
   if (plan.merge) return journal;
   const std::size_t again = DropPointsWithALongerLimit(points, done);
-  const std::string held = HeldText(file, done.size(), again, PointsAsked(points, plan));
+  const std::string held =
+      HeldText(plan.journal->string(), done.size(), again, PointsAsked(points, plan));
   if (!plan.resume) throw base::EnvironmentError(held);
   if (plan.show && done.size() == PointsAsked(points, plan)) base::PrintError(held + "\n");
   return journal;
@@ -328,6 +337,16 @@ ExitCode CodeOf(const report::SweepReport& report) {
                                                                 : ExitCode::kRunFailed;
 }
 
+/// What --resume does not run again, without opening the journal.
+PointResults DonePoints(const SweepPoints& points, const SweepPlan& plan) {
+  PointResults done;
+  if (!plan.resume || !std::filesystem::exists(*plan.journal)) return done;
+  const std::vector<std::string> records = sweep::ReadJournal(*plan.journal);
+  if (!records.empty()) done = PointsOfJournal(points, plan, records);
+  DropPointsWithALongerLimit(points, done);
+  return done;
+}
+
 std::string DryRunText(const SweepPoints& points, const SweepPlan& plan) {
   auto order = sweep::OrderOf(points.sweep().Points(), points.first().run.seed, plan.shard);
   if (plan.engine == Engine::kPredict) std::sort(order.begin(), order.end());  // as SweepPoints::Predict
@@ -335,7 +354,10 @@ std::string DryRunText(const SweepPoints& points, const SweepPlan& plan) {
       fmt::format("{} of {} points, {} repeat{} each, engine {}, seed {}\n", order.size(),
                   points.sweep().Points(), points.repeats(), points.repeats() == 1 ? "" : "s",
                   report::EngineWord(plan.engine), points.first().run.seed);
+  const PointResults done = DonePoints(points, plan);
+  std::erase_if(order, [&](std::size_t point) { return done.contains(point); });
   if (plan.journal) text += "Journal: " + base::Printable(plan.journal->string()) + "\n";
+  if (!done.empty()) text += fmt::format("{} done, {} left to run\n", done.size(), order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     text += fmt::format("{:>4}  {}\n", i + 1, base::Printable(points.NameOf(order[i])));
   return text;
