@@ -40,6 +40,15 @@ std::string RateBar(const SweepRow& row, double best) {
   return Svg("rate-bar", text, 18, marks);
 }
 
+/// Over the columns of the figures, which it lacks. A reason may be long, so it wraps.
+HtmlCell FailureCell(const SweepRow& row, std::size_t columns) {
+  HtmlCell cell =
+      TextCell(base::Trim(row.main.At("status").Text() + " " + row.main.At("reason").Text()));
+  cell.attributes = fmt::format(" colspan=\"{}\"", columns);
+  cell.name = "long";
+  return cell;
+}
+
 std::vector<HtmlCell> RankedRow(const SweepTable& table, const SweepRow& row,
                                 const std::vector<SweepColumn>& columns, double best) {
   std::vector<HtmlCell> cells;
@@ -47,10 +56,11 @@ std::vector<HtmlCell> RankedRow(const SweepTable& table, const SweepRow& row,
     cells.push_back(TextCell(table.axes[axis].labels[row.position[axis]]));
   cells.push_back(TextCell(row.point.At("pareto").IsTrue() ? "*" : ""));
   cells.push_back({RateBar(row, best)});
-  for (const SweepColumn& column : columns) cells.push_back(TextCell(row.ok ? column.cell(row) : ""));
-  if (!row.ok)
-    cells[cells.size() - columns.size()] =
-        TextCell(base::Trim(row.main.At("status").Text() + " " + row.main.At("reason").Text()));
+  if (!row.ok) {
+    cells.push_back(FailureCell(row, columns.size()));
+    return cells;
+  }
+  for (const SweepColumn& column : columns) cells.push_back(TextCell(column.cell(row)));
   return cells;
 }
 

@@ -30,11 +30,12 @@ std::string Paragraph(std::string_view text) {
 
 std::string CellTag(std::string_view tag, const HtmlColumn& column, const HtmlCell& cell,
                     std::string_view scope) {
-  std::string classes(column.name);
-  if (column.number) classes += classes.empty() ? "n" : " n";
+  const bool own = !cell.name.empty();
+  std::string classes(own ? cell.name : column.name);
+  if (column.number && !own) classes += classes.empty() ? "n" : " n";
   // What the column is, for narrow pages that show a row as a block.
   const std::string label =
-      tag == "td" && !column.title.empty() ? " data-label=\"" + Escaped(column.title) + "\"" : "";
+      tag == "td" && !own && !column.title.empty() ? " data-label=\"" + Escaped(column.title) + "\"" : "";
   return fmt::format("<{}{}{}{}{}>{}</{}>", tag, scope,
                      classes.empty() ? "" : " class=\"" + classes + "\"", label, cell.attributes,
                      cell.html, tag);

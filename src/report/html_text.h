@@ -28,6 +28,7 @@ std::string Command(std::string_view command);
 struct HtmlCell {
   std::string html;
   std::string attributes = {};  ///< " class=\"best\""
+  std::string_view name = {};   ///< CSS class in place of its column's
 };
 HtmlCell TextCell(std::string_view text);
 

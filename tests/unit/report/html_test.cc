@@ -200,6 +200,18 @@ TEST(Html, EveryMarkHasATooltip) {
   EXPECT_GT(found, 300u);
 }
 
+TEST(Html, TheReasonOfAFailedPointWrapsOverTheColumnsOfItsFigures) {
+  Document document = Example("sweep_one_axis");
+  Document& point = document["points"][0];
+  Document& outcome = point[point["run"].is_null() ? "predicted" : "run"];
+  outcome["status"] = "failed";
+  outcome["samples_per_s"] = nullptr;
+  outcome["reason"] = "the run's process was killed";
+  const std::string page = RenderHtml(document);
+  EXPECT_TRUE(IsWellFormed(page));
+  EXPECT_THAT(page, HasSubstr("<td class=\"long\" colspan=\"6\">failed the run"));
+}
+
 TEST(Html, PicturesHaveALabelThatSaysWhatTheyShow) {
   const std::string page = RenderHtml(report::ToJson(IoBound()));
   EXPECT_THAT(page, HasSubstr("aria-label=\"Where a step goes (GPU timeline): starved 70 %, busy 28 %, "
