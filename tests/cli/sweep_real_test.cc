@@ -92,10 +92,17 @@ TEST(SweepReal, ALongerLimitRunsThePointsAgainThatWereEndedAtIt) {
   const auto sweep = [&](const std::vector<std::string>& more) {
     // A batch takes 4 ms or 0.8 s.
     std::vector<std::string> words = {
-        "--axis",    "prepare.cost=1ms,200ms", "--set",   "prepare.kind=wait", "--batch",   "4",
-        "--storage", "none",                   "--steps", "6",                 "--workers", "1",
-        "--set",     "run.warmup=0",           "--set",   "run.probes=off",    "--set",     "device={emulated: {base: 8ms}}",
-        "--journal", file,                     "--export", "json=-"};
+        "--axis",    "prepare.cost=1ms,200ms",
+        "--set",     "prepare.kind=wait",
+        "--set",     "device={emulated: {base: 8ms}}",
+        "--set",     "run.warmup=0",
+        "--set",     "run.probes=off",
+        "--batch",   "4",
+        "--storage", "none",
+        "--steps",   "6",
+        "--workers", "1",
+        "--journal", file,
+        "--export",  "json=-"};
     words.insert(words.end(), more.begin(), more.end());
     return Sweep(words);
   };
@@ -109,7 +116,7 @@ TEST(SweepReal, ALongerLimitRunsThePointsAgainThatWereEndedAtIt) {
   // Nothing changed, so nothing runs.
   EXPECT_THAT(sweep({"--point-limit", "2s", "--resume"}).err, HasSubstr("nothing is left to run"));
   EXPECT_THAT(sweep({"--point-limit", "60s"}).err,
-              HasSubstr("holds 2 of 2 points of this sweep, 1 of them ended at a shorter limit"));
+              HasSubstr("2 of 2 points of this sweep, 1 ended at a limit that is longer now; --resume"));
   const CommandResult longer = sweep({"--point-limit", "60s", "--resume"});
   EXPECT_EQ(longer.exit_code, 0) << longer.err;
   EXPECT_EQ(points(longer)[0], short_limit[0]);
@@ -160,7 +167,8 @@ TEST(SweepReal, ASecondSweepOnTheSameJournalIsRefused) {
     // Reading is no writing.
     const CommandResult report = support::RunPipesim({"report", file}, {.out = other / "report.txt"});
     EXPECT_EQ(report.exit_code, 0) << report.err;
-    EXPECT_THAT(ContentOf(other / "report.txt"), AllOf(HasSubstr("0 of 1 point"), testing::Not(HasSubstr("interrupted"))));
+    EXPECT_THAT(ContentOf(other / "report.txt"),
+                AllOf(HasSubstr("0 of 1 point"), testing::Not(HasSubstr("interrupted"))));
   };
   EXPECT_EQ(Sweep(words, options).exit_code, 0);
 }

@@ -267,7 +267,7 @@ TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
   ASSERT_EQ(Sweep(words).exit_code, 0);
   const CommandResult again = Sweep(words);
   EXPECT_EQ(again.exit_code, 3);
-  EXPECT_THAT(again.err, AllOf(HasSubstr("already holds all 2 points of this sweep, so nothing is left to run"),
+  EXPECT_THAT(again.err, AllOf(HasSubstr("already holds 2 of 2 points of this sweep, so nothing is left"),
                                HasSubstr("--journal FILE begins another")));
   std::vector<std::string> resumed = words;
   resumed.push_back("--resume");
@@ -275,7 +275,7 @@ TEST(SweepJournal, IsNotBegunTwiceWithoutResume) {
   EXPECT_EQ(whole.exit_code, 0);
   EXPECT_THAT(whole.err, HasSubstr("nothing is left to run"));
   fs::resize_file(file, ContentOf(file).size() - 30);
-  EXPECT_THAT(Sweep(words).err, HasSubstr("already holds 1 of 2 points of this sweep; --resume runs the other 1"));
+  EXPECT_THAT(Sweep(words).err, HasSubstr("already holds 1 of 2 points of this sweep; --resume runs what is left"));
 }
 
 TEST(SweepJournal, ThatIsNoRegularFileIsRefusedBeforeAPoint) {

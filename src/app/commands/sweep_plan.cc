@@ -152,7 +152,7 @@ std::vector<ShardJournal> ShardJournals(const fs::path& journal) {
                       "other sweep",
                       count, shard->count, base::Printable(journal.string())));
     count = shard->count;
-    found[shard->index] = at->path();
+    found[shard->index] = at->path().lexically_normal();  // without "./"
   }
   if (found.empty())
     throw base::EnvironmentError(
