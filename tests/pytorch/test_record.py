@@ -2,6 +2,7 @@
 """pipesim.record on loaders of every kind. Costs are compared with what the data set takes by
 construction, with room for a busy machine; exact figures are CPU times. Exit code 77: no PyTorch here."""
 
+import math
 import multiprocessing
 import os
 import random
@@ -185,6 +186,18 @@ class LoopArithmetic(unittest.TestCase):
         loop = Loop(takes=takes(8, 0.1, wall_s=0.05))
         made = [[take.got - 0.003 for take in loop.takes[worker::2]] for worker in range(2)]
         self.assertAlmostEqual(costs.arriving(loop, self.figures(made)), 0.003)
+
+    def test_starting_a_worker_takes_this_process_its_time(self):
+        recording = record(loaders.Numbers(), batch_size=8)
+        launch_s = recording.costs.worker_launch
+        self.assertGreater(launch_s, 0.0005)
+        # iter() starts the workers and does little else.
+        began = time.perf_counter()
+        batches = iter(DataLoader(loaders.Numbers(), batch_size=8, num_workers=2))
+        took = (time.perf_counter() - began) / 2
+        del batches
+        self.assertLess(abs(math.log(launch_s / took)), math.log(10))
+        self.assertEqual(value(recording, "loader.worker_launch"), experiment.duration(launch_s))
 
     def test_start_up_is_a_workers_cpu_time_and_the_end_of_all(self):
         figures = self.figures([[], []])

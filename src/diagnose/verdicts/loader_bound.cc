@@ -5,6 +5,7 @@
 
 #include "diagnose/clauses.h"
 #include "diagnose/recommend.h"
+#include "diagnose/what_if.h"
 
 namespace pipesim::diagnose::loader_bound {
 namespace {
@@ -46,8 +47,21 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
+/// Two loader settings that gain more together than any alone, the verdict's key among them; nullptr without such.
+const WhatIf* PairOfSettings(const Findings& found) {
+  const auto at = PairRow(found.what_if);
+  if (!at || found.what_if[*at].takes != Takes::kFlag) return nullptr;
+  const auto& set = found.what_if[*at].set;
+  const std::string& key = found.decision.setting->setting.set.front().first;
+  const bool loader =
+      std::ranges::all_of(set, [](const auto& change) { return change.first.starts_with("loader."); });
+  return loader && SetsPath(set, key) ? &found.what_if[*at] : nullptr;
+}
+
 Recommendation Remedy(const Findings& found) {
-  return FromSetting("feed training faster: " + found.decision.setting->setting.text, found);
+  const std::string text = "feed training faster: ";
+  if (const WhatIf* pair = PairOfSettings(found)) return FromRow(text + pair->change, found, pair->change);
+  return FromSetting(text + found.decision.setting->setting.text, found);
 }
 
 }  // namespace
