@@ -158,7 +158,8 @@ storage: none
 prepare: {kind: wait, cost: {distribution: gamma, mean: 2ms, stdev: 6ms}}
 loader: {workers: 4, batch_size: 8}
 device: {emulated: {base: 3ms}}
-run: {seed: )" + std::to_string(seed) + "}\n"), basis, nullptr);
+run: {seed: )" + std::to_string(seed) + "}\n"),
+                                          basis, nullptr);
     EXPECT_LE(*measure::RelativeHalfWidth(prediction.measurement.result), 1.1 * *basis.precision) << seed;
   }
 }
