@@ -26,9 +26,9 @@ const std::string* Find(const Settings& settings, const std::string& key) {
 }
 
 /// The value of a key as users type it: `storage` stands for `storage.preset`, `model` for
-/// `model.name`.
+/// `model.name`, `device` for the preset of one that is emulated.
 const std::string* Meant(const Settings& settings, const std::string& key) {
-  for (const std::string_view part : {"", ".preset", ".name"})
+  for (const std::string_view part : {"", ".preset", ".emulated.preset", ".name"})
     if (const std::string* value = Find(settings, key + std::string(part))) return value;
   return nullptr;
 }
@@ -46,16 +46,18 @@ bool WasTyped(const Side& side, const std::string& key) {
 std::set<std::string> AxisKeys(const Side& a, const Side& b) {
   std::set<std::string> keys;
   for (const Side* side : {&a, &b})
-    for (const auto& axis : side->axes) keys.insert(axis.first);
+    for (const Point& point : side->points)
+      for (const auto& [key, value] : point.at) keys.insert(key);
   return keys;
 }
 
-/// The configuration of a point over `keys`; "?" where the side does not say.
+/// The configuration of a point over `keys`; "?" where the side does not say. A sweep's settings hold some point's value
+/// of what an axis changes.
 Settings At(const Side& side, const Point& point, const std::set<std::string>& keys) {
   Settings at;
   for (const std::string& key : keys) {
     const std::string* value = Find(point.at, key);
-    if (value == nullptr) value = Meant(side.settings, key);
+    if (value == nullptr && !IsAxis(side, key)) value = Meant(side.settings, key);
     at[key] = value == nullptr ? "?" : *value;
   }
   return at;

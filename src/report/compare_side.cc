@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "report/compare_report.h"
 #include "report/view.h"
+#include "spec/yaml_tree.h"
 
 namespace pipesim::report {
 namespace {
@@ -220,6 +221,22 @@ std::optional<Estimate> RateOfOutcome(View outcome, bool predicted, std::size_t 
                                blocks ? compare::Unit::kBlocks : compare::Unit::kRepeats);
 }
 
+/// A map of words is the settings below its key: `prepare: {kind: wait, cost: 1ms}`.
+void SetAt(const std::string& key, const std::string& value, compare::Settings& at) {
+  std::vector<base::Problem> problems;
+  spec::Node node;
+  if (value.starts_with('{')) node = spec::ParseYaml(value, key, spec::Origin::kFile, problems);
+  const bool words = node.IsMap() && problems.empty() &&
+                     std::ranges::all_of(node.items, [](const spec::Node& item) {
+                       return item.kind == spec::NodeKind::kScalar;
+                     });
+  if (!words) {
+    at[key] = value;
+    return;
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i) at[key + "." + node.keys[i].text] = node.items[i].text;
+}
+
 Point PointOfSweep(View value, const std::vector<AxisOfSweep>& axes, std::size_t repeats) {
   Point point;
   const std::vector<View> position = value.At("position").Items();
@@ -230,7 +247,7 @@ Point PointOfSweep(View value, const std::vector<AxisOfSweep>& axes, std::size_t
     if (at >= axis.labels.size() || at >= axis.values.size()) continue;
     names.push_back(axis.name + " " + axis.labels[at]);
     for (std::size_t key = 0; key < std::min(axis.keys.size(), axis.values[at].size()); ++key)
-      point.at[axis.keys[key]] = axis.values[at][key];
+      SetAt(axis.keys[key], axis.values[at][key], point.at);
   }
   point.name = base::Join(names, " ");
   const View run = value.At("run");

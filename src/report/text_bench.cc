@@ -90,6 +90,22 @@ std::string WaysHeadline(View document) {
                      faster == "two gpus" ? "Two GPUs" : "Two streams on one GPU", Times(ratio), at);
 }
 
+/// Cores that other programs used, where it is more than every machine does beside.
+std::optional<double> OthersBesideBench(View document) {
+  const auto others = document.At("cpu.foreign_cores").Number();
+  const double least = measure::warnings::ForeignCpu::kLeastShare * document.At("cpu.cores").NumberOr(0);
+  return others && *others > least ? others : std::nullopt;
+}
+
+std::string PlainHeadline(View document) {
+  const std::string name = document.At("bench.name").Text();
+  if (document.At("comparison.points").Items().empty())
+    return document.At("gpu").IsPresent()
+               ? name + ": nothing to compare was timed"
+               : name + " on the CPU only: no GPU was timed; --device rtx-4060 predicts one";
+  return ComparesDevices(document) ? DevicesHeadline(document) : WaysHeadline(document);
+}
+
 /// Marks what was left out for the time limit.
 constexpr std::string_view kEstimated = "~";
 
@@ -193,26 +209,6 @@ void AddBenchMachine(const Sheet& sheet) {
 std::string BenchSize(View document, double size) {
   return document.At("bench.unit").Text() == "bytes" ? BinaryAmount(size) : Count(size);
 }
-
-namespace {
-
-/// Cores that other programs used, where it is more than every machine does beside.
-std::optional<double> OthersBesideBench(View document) {
-  const auto others = document.At("cpu.foreign_cores").Number();
-  const double least = measure::warnings::ForeignCpu::kLeastShare * document.At("cpu.cores").NumberOr(0);
-  return others && *others > least ? others : std::nullopt;
-}
-
-std::string PlainHeadline(View document) {
-  const std::string name = document.At("bench.name").Text();
-  if (document.At("comparison.points").Items().empty())
-    return document.At("gpu").IsPresent()
-               ? name + ": nothing to compare was timed"
-               : name + " on the CPU only: no GPU was timed; --device rtx-4060 predicts one";
-  return ComparesDevices(document) ? DevicesHeadline(document) : WaysHeadline(document);
-}
-
-}  // namespace
 
 std::string BenchHeadline(View document) {
   const auto others = OthersBesideBench(document);

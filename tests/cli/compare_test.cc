@@ -197,6 +197,22 @@ std::string WorkersSweep(const std::string& file, const std::string& workers,
   return PredictedSweep(file, words);
 }
 
+TEST(Compare, ASweepOverPresetsOrMapsHasARunOfOneOfThem) {
+  struct Case {
+    std::string name, axis, flag, value;
+  };
+  const Case cases[] = {{"device", "device=rtx-4060,a100", "--device", "rtx-4060"},
+                        {"prepare", "prepare=1ms,2ms", "--prepare", "2ms"},
+                        {"maps", "prepare={kind: wait, cost: 3ms},none", "--prepare", "none"}};
+  for (const Case& each : cases) {
+    const std::string sweep = PredictedSweep(each.name + "-sweep.json", {"--steps", "100", "--axis", each.axis});
+    const std::string run = PredictedReport(each.name + "-run.json", {"--steps", "100", each.flag, each.value});
+    const CommandResult result = Compare({sweep, run});
+    EXPECT_EQ(result.exit_code, 0) << each.name << result.err;
+    EXPECT_THAT(result.out, StartsWith("SAME")) << each.name;
+  }
+}
+
 TEST(CompareGate, APointOfAThatBDoesNotHoldIsNotDecided) {
   for (const char* journal : {"gate.1-of-2.jsonl", "cut.jsonl"}) fs::remove(TestFolder() / journal);
   const std::string a = WorkersSweep("a.json", "1,2,4,8"), fewer = WorkersSweep("few.json", "1,2,4"),
