@@ -73,8 +73,7 @@ Judged JudgedOf(const Question& q) {
 /// The side that is certain, unless a verdict of another one is still open.
 std::optional<Side> SideOfAll(const std::vector<Verdict>& open, const Question& q) {
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
-  const bool elsewhere = std::ranges::any_of(
-      open, [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; });
+  const bool elsewhere = side && std::ranges::any_of(open, [&](Verdict v) { return !MayBeOn(v, *side); });
   return elsewhere ? std::nullopt : side;
 }
 

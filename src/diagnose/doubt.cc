@@ -71,8 +71,7 @@ bool Outweighs(const Decision& decision, double error, const Question& q) {
   const double gain = decision.candidates.front().gain;
   if ((1 + gain) / factor - 1 < q.thresholds.gain_that_counts) return false;
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
-  const VerdictRow& row = RowOf(*decision.verdict);
-  if (side && !row.on_every_side && row.side != side) return false;
+  if (side && !MayBeOn(*decision.verdict, *side)) return false;
   if (decision.setting || decision.candidates.size() < 2) return true;
   return std::isinf(gain) || 1 + gain > factor * (1 + decision.candidates[1].gain);
 }
@@ -205,7 +204,7 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
   }
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
   if (!side) return open;
-  const auto elsewhere = [&](Verdict v) { return !RowOf(v).on_every_side && RowOf(v).side != side; };
+  const auto elsewhere = [&](Verdict v) { return !MayBeOn(v, *side); };
   double most_there = 0;
   for (const auto& candidate : decision.candidates)
     if (!elsewhere(candidate.verdict)) most_there = std::max(most_there, candidate.gain);

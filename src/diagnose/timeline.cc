@@ -41,6 +41,11 @@ std::optional<Side> CertainSide(const Timeline& timeline, double share) {
   return std::nullopt;
 }
 
+bool MayBeOn(Verdict verdict, Side side) {
+  const VerdictRow& row = RowOf(verdict);
+  return row.on_every_side || row.side == side;
+}
+
 std::vector<Verdict> VerdictsOf(Side side) {
   std::vector<Verdict> verdicts;
   for (const VerdictRow& row : kVerdicts) {

@@ -26,6 +26,8 @@ Timeline TimelineOf(const measure::Measurement& measurement);
 /// The side that takes more than `share` of the timeline, if one does.
 std::optional<Side> CertainSide(const Timeline& timeline, double share);
 
+/// Whether the verdict may be one of this side.
+bool MayBeOn(Verdict verdict, Side side);
 /// The verdicts whose time shows only on this side, in the order of the decision.
 std::vector<Verdict> VerdictsOf(Side side);
 std::string_view ToText(Side side);  ///< "input", "transfer", "host", "compute"
