@@ -74,13 +74,13 @@ def may_make(call: ast.Call, loader: DataLoader | None) -> bool:
     if loader is None or arguments is None:
         return True
     known = arguments[0] | arguments[1]
+    parameters = inspect.signature(DataLoader).parameters
     for name in SETTINGS:
         hidden = name in ("batch_size", "shuffle", "drop_last") and "batch_sampler" in known
         if hidden or (name == "shuffle" and "sampler" in known):
             continue
-        default = inspect.signature(DataLoader).parameters[name].default
         try:
-            value = ast.literal_eval(known[name]) if name in known else default
+            value = ast.literal_eval(known[name]) if name in known else parameters[name].default
         except (ValueError, TypeError):
             continue  # a variable
         if not has(loader, name, value):

@@ -83,6 +83,17 @@ double NeighbourWatch::PeerCores() const {
   return ToSeconds(peers) / elapsed_s;
 }
 
+OthersWatch::OthersWatch(std::vector<int> cpus)
+    : cpus_(std::move(cpus)), begin_(SystemClock().Now()), own_(ProcessCpuTime()), busy_(BusyTimeOf(cpus_)) {}
+
+std::optional<double> OthersWatch::Cores() const {
+  const auto busy = BusyTimeOf(cpus_);
+  const double elapsed_s = ToSeconds(SystemClock().Now() - begin_);
+  if (!busy_ || !busy || elapsed_s <= 0) return std::nullopt;
+  // Ticks are coarser than the process's own clock.
+  return std::max(0.0, ToSeconds((*busy - *busy_) - (ProcessCpuTime() - own_)) / elapsed_s);
+}
+
 IdleWatch::IdleWatch(std::vector<int> cpus, fs::path root)
     : cpus_(std::move(cpus)), root_(std::move(root)), begin_(SystemClock().Now()) {
   std::sort(cpus_.begin(), cpus_.end());

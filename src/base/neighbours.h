@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,21 @@ class NeighbourWatch {
   std::filesystem::path root_;
   Instant begin_;
   std::map<pid_t, Duration> before_;  ///< CPU time
+};
+
+/// Watches what other programs, of any group, take of processors, from its construction on.
+class OthersWatch {
+ public:
+  explicit OthersWatch(std::vector<int> cpus);
+
+  /// Cores that they used since construction, on average, in the resolution of the kernel's tick; nullopt: not shown.
+  std::optional<double> Cores() const;
+
+ private:
+  std::vector<int> cpus_;
+  Instant begin_;
+  Duration own_;                  ///< CPU time of this process
+  std::optional<Duration> busy_;  ///< BusyTimeOf
 };
 
 /// Watches processors that this process leaves alone, from its construction on.

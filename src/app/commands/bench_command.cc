@@ -15,9 +15,8 @@
 #include "app/session.h"
 #include "app/torch_library.h"
 #include "base/error.h"
-#include "base/clock.h"
 #include "base/names.h"
-#include "base/proc.h"
+#include "base/neighbours.h"
 #include "base/text.h"
 #include "calibrate/bench.h"
 #include "report/bench_report.h"
@@ -170,26 +169,6 @@ void DescribeGpu(const spec::Inventory& inventory, report::BenchReport& report) 
   report.peak.bytes_per_s = preset->memory_bandwidth.per_s;
 }
 
-/// Of the allowed processors, from its construction on.
-class CpuUse {
- public:
-  explicit CpuUse(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
-
-  /// Cores that other programs used, in the resolution of the kernel's tick; nullopt: not shown.
-  std::optional<double> OthersSince() const {
-    const auto busy = base::BusyTimeOf(cpus_);
-    const double elapsed_s = base::ToSeconds(base::SystemClock().Now() - begin_);
-    if (!busy_ || !busy || elapsed_s <= 0) return std::nullopt;
-    return std::max(0.0, base::ToSeconds((*busy - *busy_) - (base::ProcessCpuTime() - own_)) / elapsed_s);
-  }
-
- private:
-  std::vector<int> cpus_;
-  base::Instant begin_ = base::SystemClock().Now();
-  base::Duration own_ = base::ProcessCpuTime();
-  std::optional<base::Duration> busy_ = base::BusyTimeOf(cpus_);
-};
-
 calibrate::BenchResult RunInterruptibly(const calibrate::BenchPlan& plan, bool quiet) {
   const engine::TorchPlugin& torch = LoadTorch();
   base::StopFlag stop;
@@ -215,10 +194,10 @@ ExitCode Bench(const Arguments& arguments) {
   report.plan.gpus = static_cast<int>(inventory.gpus.size());
   report.cpu_name = inventory.cpu.name;
   DescribeGpu(inventory, report);
-  const CpuUse before(inventory.cpu.allowed);
+  const base::OthersWatch others(inventory.cpu.allowed);
   report.result = RunInterruptibly(report.plan, arguments.Has("quiet"));
   report.cores = inventory.cpu.cores;
-  report.foreign_cores = before.OthersSince();
+  report.foreign_cores = others.Cores();
   report.context = ReadContext();
   report.context.argv = arguments.typed;
   report.context.libtorch_version = LoadTorch().libtorch_version;
