@@ -50,8 +50,9 @@ const WhatIf* SmallestSufficient(const Findings& found, Demand demand) {
   return smallest;
 }
 
+/// Whether a change that has settings is part of the pair.
 bool Contains(const WhatIf& pair, const WhatIf& part) {
-  return std::all_of(part.set.begin(), part.set.end(), [&](const auto& one) {
+  return !part.set.empty() && std::all_of(part.set.begin(), part.set.end(), [&](const auto& one) {
     return std::find(pair.set.begin(), pair.set.end(), one) != pair.set.end();
   });
 }

@@ -15,7 +15,7 @@ struct JudgedPrediction {
 
 /// The verdict is that of Predict, and so is the measurement as far as it goes
 /// (measure::MeasureForVerdict). `executor` and `runs` may be used from several threads at once.
-JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, VariantRuns& runs,
+JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& runs,
                          const spec::Experiment& experiment, const Basis& basis,
                          const base::StopFlag* stop);
 

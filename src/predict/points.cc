@@ -9,7 +9,7 @@
 namespace pipesim::predict {
 namespace {
 
-PointPrediction PredictPoint(engine::VirtualExecutor& executor, VariantRuns& runs,
+PointPrediction PredictPoint(const engine::VirtualExecutor& executor, VariantRuns& runs,
                              const spec::Experiment& experiment, const Basis& basis,
                              const base::StopFlag* stop) {
   try {

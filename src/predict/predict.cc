@@ -48,25 +48,18 @@ trace::RunTrace TraceOfRefusal(cost::Refusal refusal) {
 /// that counts, and below what two predictions may differ by.
 constexpr double kNoise = 0.005;
 
-/// The steps of an automatic length: at least the start's stock and two cycles of all workers, and
-/// twelve epochs where these are short, since loading starts anew in each; at most what the time
-/// allows.
-struct StepRange {
-  std::int64_t least = 0, most = 0;
-};
-StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline,
-                         double longest_s) {
+/// The fewest steps of an automatic length: the start's stock and two cycles of all workers, and twelve
+/// epochs where these are short and their draws affordable, since loading starts anew in each.
+std::int64_t FewestSteps(const Experiment& experiment, const cost::Pipeline& pipeline, double longest_s) {
   const spec::Loader& loader = experiment.loader;
-  const double affordable = longest_s / SecondsOfStep(experiment, pipeline);
-  StepRange steps{.least = loader.Window() + 3 * std::int64_t{loader.workers} + 2,
-                  .most = static_cast<std::int64_t>(affordable)};
+  const std::int64_t started = loader.Window() + 3 * std::int64_t{loader.workers} + 2;
   // Ten epochs make an interval of their own; the first is warm-up, the last may be cut. An epoch of
   // more starts loses less than half a per cent by each.
   constexpr std::int64_t kEpochs = 12, kLongEpoch = 200;
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-  if (epoch < kLongEpoch * steps.least && kEpochs * epoch <= steps.most)
-    steps.least = std::max(steps.least, kEpochs * epoch);
-  return steps;
+  const bool is_short = epoch < kLongEpoch * started;
+  const bool affordable = SecondsOfRun(experiment, pipeline, kEpochs * epoch, 0) <= longest_s;
+  return is_short && affordable ? std::max(started, kEpochs * epoch) : started;
 }
 
 /// Workers still fill their windows. Where cores are shared, training gets more of them once they
@@ -79,7 +72,8 @@ bool StockGrows(const measure::Window& window) {
 
 /// What ends a prediction of automatic length, besides its precision.
 struct Goal {
-  StepRange steps;
+  std::int64_t fewest_steps = 0;
+  double longest_s = 0;  ///< of one core
   bool shares_cores = false;
   double most_per_s = 0;  ///< samples/s that no pipeline of these mean costs exceeds
 };
@@ -96,11 +90,11 @@ bool IsStillStart(const trace::RunTrace& trace, const Experiment& experiment, co
 /// Nobody trains for longer, and the engine ends twice as late.
 constexpr base::Duration kLongestRun = std::chrono::hours(24 * 365 * 50);
 
-/// Virtual time costs nothing, so runs' limit of 60 s does not apply.
+/// Virtual time costs nothing, so runs' limit of 60 s does not apply. `took_s`: of one core, so far.
 std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
-                                           const Experiment& exact, const Goal& goal) {
-  if (trace.steps >= goal.steps.most || now.time_since_epoch() > kLongestRun) return trace::EndReason::kEnough;
-  if (trace.steps < goal.steps.least) return std::nullopt;
+                                           const Experiment& exact, const Goal& goal, double took_s) {
+  if (took_s >= goal.longest_s || now.time_since_epoch() > kLongestRun) return trace::EndReason::kEnough;
+  if (trace.steps < goal.fewest_steps) return std::nullopt;
   const auto reason = measure::StopReason(trace, now, exact);
   return reason && IsStillStart(trace, exact, goal) ? std::nullopt : reason;
 }
@@ -146,7 +140,7 @@ struct Wanted {
   trace::RunTrace* first = nullptr;  ///< where its trace goes
 };
 
-trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
+trace::RunTrace Execute(const engine::VirtualExecutor& executor, const Experiment& asked,
                         const Resolved& resolved, const Basis& basis, const Wanted& wanted) {
   const Experiment chosen = InWholeEpochs(asked, basis);
   if (auto refusal = OutOfMemory(chosen, resolved, basis))
@@ -164,22 +158,27 @@ trace::RunTrace Execute(engine::Executor& executor, const Experiment& asked,
   const diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
   constexpr double kPatience = 20;  // of who states a precision
   const double longest_s = precision ? kPatience * basis.longest_s : basis.longest_s;
-  const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, longest_s),
+  const Goal goal{.fewest_steps = FewestSteps(chosen, resolved.pipeline, longest_s),
+                  .longest_s = longest_s,
                   .shares_cores = diagnose::Oversubscribed(variant),
                   .most_per_s = diagnose::PredictByBounds(variant)};
+  const auto counting = executor.Sharing();
   // Steps and epochs end a run by themselves.
   if (!automatic && !run.duration && (!precision || run.barrier)) {
     control.lasts = LeastDuration(chosen, goal.most_per_s);
-    return executor.Run(chosen, resolved.pipeline, control);
+    return counting->Run(chosen, resolved.pipeline, control);
   }
   control.enough = [&](const trace::RunTrace& trace,
                        base::Instant now) -> std::optional<trace::EndReason> {
-    if (automatic) return LongEnough(trace, now, exact, goal);
-    const bool precise = precision && trace.steps >= goal.steps.least &&
+    if (automatic) {
+      const double took_s = SecondsOfRun(chosen, resolved.pipeline, trace.steps, counting->Events());
+      return LongEnough(trace, now, exact, goal, took_s);
+    }
+    const bool precise = precision && trace.steps >= goal.fewest_steps &&
                          measure::StopReason(trace, now, exact) == trace::EndReason::kEnough;
     return precise ? trace::EndReason::kEnough : measure::StopReason(trace, now, chosen);
   };
-  return executor.Run(chosen, resolved.pipeline, control);
+  return counting->Run(chosen, resolved.pipeline, control);
 }
 
 /// The engine has only the emulated asynchronous device.
@@ -189,7 +188,7 @@ void NameDevice(trace::Effective& effective, const spec::Device& device) {
 }
 
 /// One run, without its diagnosis.
-measure::Measurement RunOnce(engine::Executor& executor, const Experiment& experiment,
+measure::Measurement RunOnce(const engine::VirtualExecutor& executor, const Experiment& experiment,
                              const Resolved& resolved, const Basis& basis, const Wanted& wanted) {
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
   trace::RunTrace trace = Execute(executor, chosen, resolved, basis, wanted);
@@ -209,7 +208,7 @@ measure::Measurement RunOnce(engine::Executor& executor, const Experiment& exper
 }
 
 /// Runs each seed.
-std::vector<measure::Measurement> RunSeeds(engine::Executor& executor, const Experiment& experiment,
+std::vector<measure::Measurement> RunSeeds(const engine::VirtualExecutor& executor, const Experiment& experiment,
                                            const Resolved& resolved, const Basis& basis,
                                            const Wanted& wanted) {
   std::vector<measure::Measurement> runs(static_cast<std::size_t>(experiment.run.repeats));
@@ -254,7 +253,7 @@ diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const E
                               {.executor = executor.Sharing(), .run = &first, .runs = runs});
 }
 
-Prediction Rates(engine::Executor& executor, const Experiment& experiment, const Resolved& resolved,
+Prediction Rates(const engine::VirtualExecutor& executor, const Experiment& experiment, const Resolved& resolved,
                  const Basis& basis, const Wanted& wanted) {
   Prediction prediction;
   prediction.notes = resolved.notes;
@@ -287,7 +286,7 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
   return prediction;
 }
 
-JudgedPrediction JudgeOn(engine::VirtualExecutor& executor, VariantRuns& runs,
+JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& runs,
                          const Experiment& experiment, const Basis& basis,
                          const base::StopFlag* stop) {
   const Resolved resolved = Resolve(experiment, basis);

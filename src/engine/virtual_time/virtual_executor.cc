@@ -146,9 +146,19 @@ class EventExecutor final : public VirtualExecutor {
   RunTrace Run(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                const RunControl& control) override {
     VirtualRun run(experiment, pipeline, draws_->Of(experiment, pipeline), control);
-    Threads threads(run, control);
+    std::int64_t counted = 0;
+    const auto count = [&] {
+      events_.fetch_add(run.simulated - std::exchange(counted, run.simulated), std::memory_order_relaxed);
+    };
+    RunControl counting = control;
+    if (control.enough)
+      counting.enough = [&](const RunTrace& trace, Instant now) {
+        count();
+        return control.enough(trace, now);
+      };
+    Threads threads(run, counting);
     threads.Run();
-    events_.fetch_add(run.simulated, std::memory_order_relaxed);
+    count();
     VirtualRun::Ending ending = run.ended.value_or(VirtualRun::Ending{});
     RunTrace trace = run.builder.Finish(run.now, ending.reason, std::move(ending.failure));
     trace.effective = threads.Effective();

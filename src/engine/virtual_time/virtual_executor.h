@@ -18,7 +18,8 @@ namespace pipesim::engine {
 /// runs every 1/128 of the time so far; on_progress is never called.
 class VirtualExecutor : public Executor {
  public:
-  /// That the finished runs simulated: their effort. Periods that were skipped count once.
+  /// That its runs simulated, unfinished ones as of the last time that `enough` was asked: their effort.
+  /// Periods that were skipped count once.
   virtual std::int64_t Events() const = 0;
   /// Another one with a count of its own, whose runs draw together with this one's.
   virtual std::unique_ptr<VirtualExecutor> Sharing() const = 0;

@@ -147,6 +147,39 @@ run: {duration: 500ms, warmup: 0}
   EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kComputeBound);
 }
 
+constexpr const char* kLargeBatches = R"(
+storage: ram
+prepare: {kind: wait, cost: 2744us}
+loader: {workers: 32, batch_size: 256, persistent_workers: true}
+device: {emulated: {base: 24ms}}
+)";
+
+TEST(Predict, EpochsOfLargeBatchesAreCountedWithTheirStarts) {
+  // Of an epoch of 12 s the first batch takes 0.7 s.
+  const std::string epochs = std::string("dataset: {samples: 131072, sample_bytes: 1KiB}\n") + kLargeBatches;
+  const Prediction automatic = On(4, epochs), long_run = On(4, epochs + "run: {steps: 10240}\n");
+  EXPECT_NEAR(*automatic.measurement.result.samples_per_s, *long_run.measurement.result.samples_per_s,
+              0.005 * *long_run.measurement.result.samples_per_s);
+}
+
+TEST(Advice, AFasterDeviceIsRecommendedForItsOwnGain) {
+  // The best pair gains nothing, and the device's row has no setting to share with it.
+  const auto prediction = On(4, R"(
+dataset: {samples: 131072}
+storage: ram
+prepare: {kind: wait, cost: 2744us}
+loader: {workers: 32, batch_size: 256, dispatch: shared, persistent_workers: true}
+model: transformer
+device: h100
+run: {steps: 500}
+)");
+  ASSERT_EQ(prediction.diagnosis.bottleneck, Verdict::kComputeBound);
+  const auto& recommended = *prediction.diagnosis.recommendation;
+  EXPECT_THAT(recommended.text, HasSubstr("emulated device x2"));
+  EXPECT_NEAR(*recommended.gain, Row(prediction, "emulated device x2").gain, 1e-9);
+  EXPECT_GT(*recommended.gain, 0.05);
+}
+
 TEST(Predict, APrecisionThatWasAskedForIsReached) {
   Basis basis;
   basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
