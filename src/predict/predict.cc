@@ -48,18 +48,23 @@ trace::RunTrace TraceOfRefusal(cost::Refusal refusal) {
 /// that counts, and below what two predictions may differ by.
 constexpr double kNoise = 0.005;
 
-/// The fewest steps of an automatic length: the start's stock and two cycles of all workers, and twelve
-/// epochs where these are short and their draws affordable, since loading starts anew in each.
-std::int64_t FewestSteps(const Experiment& experiment, const cost::Pipeline& pipeline, double longest_s) {
+/// The steps of an automatic length: at least the start's stock and two cycles of all workers, and twelve
+/// epochs where these are short and their draws affordable, since loading starts anew in each; at most
+/// those, or what the time allows without skipping what repeats itself.
+struct StepRange {
+  std::int64_t least = 0, most = 0;
+};
+StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline, double longest_s) {
   const spec::Loader& loader = experiment.loader;
-  const std::int64_t started = loader.Window() + 3 * std::int64_t{loader.workers} + 2;
+  std::int64_t least = loader.Window() + 3 * std::int64_t{loader.workers} + 2;
   // Ten epochs make an interval of their own; the first is warm-up, the last may be cut. An epoch of
   // more starts loses less than half a per cent by each.
   constexpr std::int64_t kEpochs = 12, kLongEpoch = 200;
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-  const bool is_short = epoch < kLongEpoch * started;
-  const bool affordable = SecondsOfRun(experiment, pipeline, kEpochs * epoch, 0) <= longest_s;
-  return is_short && affordable ? std::max(started, kEpochs * epoch) : started;
+  if (epoch < kLongEpoch * least && SecondsOfRun(experiment, pipeline, kEpochs * epoch, 0) <= longest_s)
+    least = std::max(least, kEpochs * epoch);
+  const auto most = static_cast<std::int64_t>(longest_s / SecondsOfStep(experiment, pipeline));
+  return {.least = least, .most = std::max(least, most)};
 }
 
 /// Workers still fill their windows. Where cores are shared, training gets more of them once they
@@ -72,7 +77,7 @@ bool StockGrows(const measure::Window& window) {
 
 /// What ends a prediction of automatic length, besides its precision.
 struct Goal {
-  std::int64_t fewest_steps = 0;
+  StepRange steps;
   double longest_s = 0;  ///< of one core
   bool shares_cores = false;
   double most_per_s = 0;  ///< samples/s that no pipeline of these mean costs exceeds
@@ -93,8 +98,9 @@ constexpr base::Duration kLongestRun = std::chrono::hours(24 * 365 * 50);
 /// Virtual time costs nothing, so runs' limit of 60 s does not apply. `took_s`: of one core, so far.
 std::optional<trace::EndReason> LongEnough(const trace::RunTrace& trace, base::Instant now,
                                            const Experiment& exact, const Goal& goal, double took_s) {
-  if (took_s >= goal.longest_s || now.time_since_epoch() > kLongestRun) return trace::EndReason::kEnough;
-  if (trace.steps < goal.fewest_steps) return std::nullopt;
+  const bool too_long = took_s >= goal.longest_s || now.time_since_epoch() > kLongestRun;
+  if (too_long || trace.steps >= goal.steps.most) return trace::EndReason::kEnough;
+  if (trace.steps < goal.steps.least) return std::nullopt;
   const auto reason = measure::StopReason(trace, now, exact);
   return reason && IsStillStart(trace, exact, goal) ? std::nullopt : reason;
 }
@@ -158,7 +164,7 @@ trace::RunTrace Execute(const engine::VirtualExecutor& executor, const Experimen
   const diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
   constexpr double kPatience = 20;  // of who states a precision
   const double longest_s = precision ? kPatience * basis.longest_s : basis.longest_s;
-  const Goal goal{.fewest_steps = FewestSteps(chosen, resolved.pipeline, longest_s),
+  const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, longest_s),
                   .longest_s = longest_s,
                   .shares_cores = diagnose::Oversubscribed(variant),
                   .most_per_s = diagnose::PredictByBounds(variant)};
@@ -174,7 +180,7 @@ trace::RunTrace Execute(const engine::VirtualExecutor& executor, const Experimen
       const double took_s = SecondsOfRun(chosen, resolved.pipeline, trace.steps, counting->Events());
       return LongEnough(trace, now, exact, goal, took_s);
     }
-    const bool precise = precision && trace.steps >= goal.fewest_steps &&
+    const bool precise = precision && trace.steps >= goal.steps.least &&
                          measure::StopReason(trace, now, exact) == trace::EndReason::kEnough;
     return precise ? trace::EndReason::kEnough : measure::StopReason(trace, now, chosen);
   };

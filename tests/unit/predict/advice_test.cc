@@ -162,6 +162,18 @@ TEST(Predict, EpochsOfLargeBatchesAreCountedWithTheirStarts) {
               0.005 * *long_run.measurement.result.samples_per_s);
 }
 
+TEST(Predict, ARateAboveItsBoundsEndsTooThoughNothingMoreIsSimulated) {
+  // Every read of the warm cache hits, which the bounds leave out.
+  const auto prediction = On(2, R"(
+dataset: {samples: 60000, sample_bytes: 3kB}
+storage: {preset: hdd, cache: {size: 153MB, warm: 1}}
+prepare: {kind: wait, cost: 56us}
+loader: {workers: 1, batch_size: 64}
+device: {emulated: {base: 200us}}
+)");
+  EXPECT_LT(prediction.measurement.result.steps, 1'000'000);
+}
+
 TEST(Advice, AFasterDeviceIsRecommendedForItsOwnGain) {
   // The best pair gains nothing, and the device's row has no setting to share with it.
   const auto prediction = On(4, R"(
