@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Callable
 
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler, default_collate, default_convert
 
 from .costs import Costs, mean
 from .errors import PipesimError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 WORTHWHILE_GAIN = 0.02
 # A prediction that is further off the measured loop is doubtful.
 DOUBTFUL_MISS = 0.15
+LONG_START_S = 5.0  # of workers: worth a word
 MOST_LINES = 6  # of the program's own message where it predicts nothing
 
 
@@ -66,10 +68,13 @@ def changes(recording: Recording, tuned: Tuned) -> dict:
     return {name: value for name, value in wanted.items() if value != present.get(name, "absent")}
 
 
-def beside_measured(predicted_per_s: float, measured_per_s: float) -> str:
-    """How near the prediction comes to the loop as it was timed, and what follows where it does not."""
-    off = predicted_per_s / measured_per_s - 1
-    text = f"  model    as it is: {predicted_per_s:,.4g} samples/s predicted, {off:+.0%} off the loop\n"
+def beside_measured(predicted_per_s: float, measured_per_s: float, epoch_per_s: float) -> str:
+    """How near the prediction comes to the loop as it was timed, and what follows where it does not.
+    `epoch_per_s`: of the whole epoch, in which workers start, which a prediction of short epochs counts; 0: not seen."""
+    off, what = predicted_per_s / measured_per_s - 1, "the loop"
+    if epoch_per_s > 0 and abs(predicted_per_s / epoch_per_s - 1) < abs(off):
+        off, what = predicted_per_s / epoch_per_s - 1, f"the epoch with its start, {epoch_per_s:,.4g}"
+    text = f"  model    as it is: {predicted_per_s:,.4g} samples/s predicted, {off:+.0%} off {what}\n"
     if abs(off) > DOUBTFUL_MISS:
         text += (
             "Warning: the prediction misses the loop as it was timed, so take its verdict and gains with care: "
@@ -83,13 +88,57 @@ def threads_line(tuned: Tuned) -> str:
     return f"  and torch.set_num_threads({tuned.threads}) in the training program\n" if tuned.threads else ""
 
 
+def own_sampler(loader: DataLoader) -> bool:
+    """One that shuffle=True or False doesn't stand for."""
+    sampler = loader.sampler
+    if isinstance(loader.dataset, IterableDataset):
+        return False
+    if isinstance(sampler, RandomSampler):
+        return sampler.replacement or sampler.num_samples != len(loader.dataset)
+    return not isinstance(sampler, SequentialSampler)
+
+
+def kept_arguments(loader: DataLoader, workers: int) -> list[str]:
+    """What the loader was given besides what the program knows of, by name."""
+    names = []
+    if loader.collate_fn not in (default_collate, default_convert):
+        names.append("collate_fn")
+    if workers > 0:
+        names += [each for each in ("worker_init_fn", "multiprocessing_context") if getattr(loader, each) is not None]
+    if loader.generator is not None:
+        names.append("generator")
+    kept = [f"{name}={name}" for name in names]
+    if workers > 0 and loader.timeout > 0:
+        kept.append(f"timeout={loader.timeout:g}")
+    return kept
+
+
 def line_for(loader: DataLoader, tuned: Tuned) -> str:
-    """The program knows no loader without a batch size: one of samples, or whose batch sampler makes the batches."""
-    if loader.batch_size is not None:
-        return tuned.line
-    batches = "batch_size=None" if loader.batch_sampler is None else "batch_sampler=batch_sampler"
-    line = re.sub(r"batch_size=\d+", batches, tuned.line)
-    return re.sub(r", (shuffle|drop_last)=\w+", "", line)
+    """The program's line with what only the loader knows: its samplers, functions and contexts."""
+    line = re.sub(r", timeout=[\d.]+", "", tuned.line)
+    sampler = r", (?:shuffle=\w+|sampler=DistributedSampler\([^)]*\))"
+    if loader.batch_size is None:
+        batches = "batch_size=None" if loader.batch_sampler is None else "batch_sampler=batch_sampler"
+        line = re.sub(r"batch_size=\d+", batches, line)
+        line = re.sub(sampler + r"|, drop_last=\w+", "", line)
+    elif own_sampler(loader):
+        line = re.sub(sampler, "", line)
+        line = re.sub(r"(batch_size=\d+)", r"\1, sampler=sampler", line)
+    kept = kept_arguments(loader, tuned.workers)
+    return ", ".join([line.removesuffix(")"), *kept]) + ")"
+
+
+def many_workers(tuned: Tuned, costs: Costs) -> str:
+    """What somebody who pastes the line is to expect of many workers."""
+    cores = len(os.sched_getaffinity(0))
+    text = ""
+    if tuned.persistent:
+        starting_s = tuned.workers * (costs.worker_launch + costs.worker_startup / cores)
+        if starting_s > LONG_START_S:
+            text += f"  The first epoch begins {starting_s:.0f} s later: so long {tuned.workers} workers take to start\n"
+    if tuned.workers > cores:
+        text += f"  PyTorch will warn that {tuned.workers} workers are more than the {cores} cores here\n"
+    return text
 
 
 def answer(recording: Recording) -> str:
@@ -109,6 +158,7 @@ def advice(recording: Recording, tuned: Tuned) -> str:
     )
     if tuned.workers > 1 and recording.trials.repeats_stream:
         text += f"  Split the stream by get_worker_info() first: now {tuned.workers} workers repeat it as many times\n"
+    text += many_workers(tuned, recording.costs)
     if recording.step is None:
         text += "  This is for loading alone: with a step, fewer workers may keep up with it\n"
     shown = diff(recording.place, recording.loader, changes(recording, tuned))

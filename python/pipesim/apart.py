@@ -16,6 +16,7 @@ from .errors import ConfigurationError, PipesimError, RecordingFailed
 
 PR_SET_PDEATHSIG = 1
 LOOK_S = 0.1  # between two looks whether the work hangs
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 Report = Callable[[str, Any], None]
 
@@ -45,10 +46,15 @@ def _die_with_parent() -> None:
         pass  # not Linux: the parent kills the group in all other cases
 
 
+def place(file: str, line: int | str) -> str:
+    """Empty where pipesim itself raised: it says what is wrong."""
+    return "" if os.path.dirname(os.path.abspath(file)) == OWN_FOLDER else f" ({file}:{line})"
+
+
 def where_raised(error: BaseException) -> str:
     """The user's line that raised, which is the last one."""
     frames = traceback.extract_tb(error.__traceback__)
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return place(frames[-1].filename, frames[-1].lineno) if frames else ""
 
 
 def what_raised(error: BaseException) -> str:
@@ -57,7 +63,7 @@ def what_raised(error: BaseException) -> str:
     lines = re.findall(r'^  File "(.+)", line (\d+)', text, re.MULTILINE)
     if lines and "Original Traceback" in text:
         (file, line), what = lines[-1], text.strip().splitlines()[-1]
-        return f"{what} ({file}:{line})"
+        return what + place(file, line)
     return f"{type(error).__name__}: {error}{where_raised(error)}"
 
 

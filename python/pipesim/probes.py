@@ -141,6 +141,8 @@ class Probe:
         self.queue: RunQueue | None = None
         self.is_long = False  # a sample took long enough for `queue`
         self.chance = random.SystemRandom()  # without a state, which forked workers would share
+        self.none_at: Any = None  # the index of this batch's first sample that was None
+        self.asked: list = []  # the indices of the last batch that was loaded as one
 
     def mine(self) -> Figures:
         if self.own is None:
@@ -155,14 +157,18 @@ class Probe:
 
     def call(self, function: Callable, argument: Any, samples: int) -> Any:
         """function(argument), which yields `samples` samples: noted, and timed if wanted."""
-        if self.pause_s and self.begin.wall is None:
-            time.sleep(self.chance.uniform(0, self.pause_s))
+        if self.begin.wall is None:
+            self.none_at = None
+            if self.pause_s:
+                time.sleep(self.chance.uniform(0, self.pause_s))
         self.begin.note(samples)
         mine = self.own or self.mine()
         mine.head[CURRENT] = float(argument) if isinstance(argument, int) else NO_INDEX
         mine.head[IN_HAND] = now()
         result = self.timed(function, argument, samples, mine) if self.each_sample else function(argument)
         mine.head[IN_HAND] = 0.0
+        if result is None and self.none_at is None:
+            self.none_at = argument
         if self.is_long and self.queue is None:
             self.queue = RunQueue()  # not while a sample is in hand: it opens a file
         return result
@@ -179,7 +185,15 @@ class Probe:
             mine.head[CURRENT] = float(loading) if isinstance(loading, int) else NO_INDEX
             raise
         mine.head[IN_HAND] = 0.0
+        self.asked = arguments
         return results
+
+    def where_none(self, samples: list) -> str:
+        """Which of a batch's samples is None, where that is known."""
+        at = self.none_at
+        if at is None and len(self.asked) == len(samples):
+            at = self.asked[[sample is None for sample in samples].index(True)]
+        return "" if at is None else f" at index {at}"
 
     def timed(self, function: Callable, argument: Any, samples: int, mine: Figures) -> Any:
         queue = self.queue
@@ -286,9 +300,9 @@ class TimedCollate:
         cpu, wall = thread_cpu(), now()
         try:
             batch = self.collate(samples)
-        except TypeError as error:
+        except Exception as error:
             if isinstance(samples, list) and any(sample is None for sample in samples):
-                raise TypeError("the data set returned None (nothing) for a sample") from error
+                raise TypeError(f"the data set returned None (nothing){self.probe.where_none(samples)}") from error
             raise
         end, end_cpu = now(), thread_cpu()
         begin = self.probe.begin

@@ -172,7 +172,7 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     remark = f"the mean: batches have {mixed.least} to {mixed.most} samples" if mixed else ""
     section.add("batch_size", str(max(1, round(trials.batch_samples))), remark)
     sampler = getattr(loader.batch_sampler, "sampler", None) or getattr(loader, "sampler", None)
-    shuffled = isinstance(sampler, RandomSampler)
+    shuffled = isinstance(sampler, RandomSampler) or getattr(sampler, "shuffle", False) is True
     section.add("shuffle", "true" if shuffled else "false")
     if loader.drop_last:
         section.add("drop_last", "true")

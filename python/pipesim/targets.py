@@ -47,6 +47,8 @@ def load_module(name: str) -> Any:
         if error.name == name.partition(".")[0]:
             raise ConfigurationError(f"there is no module {name} here or on sys.path") from error
         raise ConfigurationError(f"{name} cannot be imported: {error}") from error
+    except SystemExit as error:
+        raise ConfigurationError(f"{name} ends the program (exit {error.code}) when it is imported") from error
     except Exception as error:
         raise ConfigurationError(
             f"{name} cannot be imported: {type(error).__name__}: {error}{where_raised(error)}"
@@ -79,6 +81,8 @@ def made(factory: Any, target: str, workers: int | None) -> Any:
         settings["num_workers"] = 2 if workers is None else workers
     try:
         result = factory(**settings)
+    except SystemExit as error:
+        raise ConfigurationError(f"{target} ended the program (exit {error.code}) instead of returning") from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         where = where_raised(error) if len(frames) > 1 else ""

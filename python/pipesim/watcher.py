@@ -85,7 +85,7 @@ class Watched:
     cached: Totals = field(default_factory=Totals)
     one_thread: Totals = field(default_factory=Totals)  # cached, too
     gpu: GpuSteps | None = None  # cached, too, where a GPU trains
-    first_wait_s: float = 0.0
+    whole_epoch: Totals = field(default_factory=Totals)  # with its start; none where the loop broke off
     cpu_s: float = 0.0  # of the thread that trains, in the loop's body
     wall_s: float = 0.0  # without its time in the run queue
     report: str = ""
@@ -166,6 +166,7 @@ class Watch:
         self.caller, self.name = caller, name  # the file that watches
         self.watched: Watched | None = None
         self.is_done = False
+        self.to_skip = WARM_UP_STEPS
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -185,25 +186,34 @@ class Watch:
             yield from self._probed() if self.probe else self._timed()
         finally:  # also where the user's loop breaks off
             self.watched.wall_s = share.spent()[1]
-            if not self.is_done and self.watched.as_it_is.steps > 0 and not sys.is_finalizing():
-                self.is_done = True
-                self._report()
+            if not self.is_done and not sys.is_finalizing():
+                self.is_done = self.watched.as_it_is.steps > 0
+                self._report() if self.is_done else self._say_too_few()
+
+    def _say_too_few(self) -> None:
+        """Nothing was counted: a short epoch, after which the next one counts."""
+        if self.quiet or not is_first_rank():
+            return
+        if self.probe:
+            why = "blocks as it is and on kept batches need some seconds of steps"
+        else:
+            why = f"the first {WARM_UP_STEPS} steps of a loop are its start; the next epoch counts"
+        print(f"pipesim: too few batches to report on: {why}", file=sys.stderr, flush=True)
 
     def _timed(self) -> Iterator[Any]:
         """The plain loop: two reads of the clock and two of the thread's CPU time a batch. Totals are kept in locals."""
-        watched, skipped = self.watched, WARM_UP_STEPS
+        watched, skipped = self.watched, self.to_skip
         waiting_s = step_s = cpu_s = 0.0
-        steps = 0
-        asked = clock()
+        steps = all_steps = 0
+        begun = asked = clock()
         try:
             for batch in self.loader:
                 got = clock()
-                if steps == 0 and skipped == WARM_UP_STEPS:
-                    watched.first_wait_s = got - asked
                 began = thread_cpu()
                 yield batch
                 cpu_s += thread_cpu() - began
                 after = clock()
+                all_steps += 1
                 if skipped > 0:
                     skipped -= 1
                 else:
@@ -211,7 +221,9 @@ class Watch:
                     waiting_s += got - asked
                     step_s += after - got
                 asked = after
+            watched.whole_epoch = Totals(all_steps, step_s=asked - begun)
         finally:
+            self.to_skip = skipped
             watched.as_it_is = Totals(steps, waiting_s, step_s)
             watched.cpu_s = cpu_s
 
@@ -300,7 +312,8 @@ class Watch:
         if tuned.threads == 1 and ceiling > 0:
             ceiling = watched.one_thread.steps_per_s
         # With several ranks the prediction is of all, the loop is one's.
-        model = answers.beside_measured(tuned.now_per_s, now * samples * ranks_here())
+        each = samples * ranks_here()
+        model = answers.beside_measured(tuned.now_per_s, now * each, watched.whole_epoch.steps_per_s * each)
         watched.tuned = tuned.at_most(ceiling / now) if ceiling > 0 else tuned
         return model, answers.advice(recording, watched.tuned)
 
@@ -408,6 +421,8 @@ def watch(
     program that watches). In a job of several ranks on a host the first one reports.
     Watching one loader again, as in a loop over epochs, only iterates.
     """
+    if isinstance(loader, Watch):
+        return loader  # it reports already
     if not hasattr(loader, "__iter__"):
         raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
     caller = line_of_caller()

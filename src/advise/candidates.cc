@@ -56,16 +56,22 @@ std::vector<int> Between(const std::vector<int>& ladder, int workers) {
 void TryWorkersAndThreads(const Configuration& from, const TuneSpace& space, int most,
                           Leader& leader) {
   const std::vector<int> ladder = CountLadder(space.fewest_workers, most);
-  for (const int threads : ThreadsOf(from, space)) {
-    for (const int workers : ladder) {
-      Configuration configuration = from;
-      configuration.workers = workers;
-      configuration.compute_threads = threads;
-      // Where memory is short, more workers may fit with less prefetch.
-      while (!leader.Try(configuration) && workers > 0 && configuration.prefetch_factor > 1)
-        configuration.prefetch_factor /= 2;
+  const auto try_all = [&](bool persistent) {
+    for (const int threads : ThreadsOf(from, space)) {
+      for (const int workers : ladder) {
+        Configuration configuration = from;
+        configuration.workers = workers;
+        configuration.compute_threads = threads;
+        configuration.persistent_workers = persistent;
+        // Where memory is short, more workers may fit with less prefetch.
+        while (!leader.Try(configuration) && workers > 0 && configuration.prefetch_factor > 1)
+          configuration.prefetch_factor /= 2;
+      }
     }
-  }
+  };
+  try_all(from.persistent_workers);
+  // Where starting workers costs what more of them gain, neither change may gain alone.
+  if (space.persistent_workers && !from.persistent_workers) try_all(true);
   if (!leader.best()) return;
   const Configuration best = leader.best()->configuration;
   for (const int workers : Between(ladder, best.workers)) {
@@ -87,10 +93,6 @@ void TryWindows(const Configuration& from, const TuneSpace& space, Leader& leade
       leader.Try(configuration);
     }
   }
-  if (!space.persistent_workers || !leader.best()) return;
-  Configuration kept = leader.best()->configuration;
-  kept.persistent_workers = true;
-  leader.Try(kept);
 }
 
 void TryBatches(const Configuration& from, std::int64_t base, Leader& leader) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/stats.h"
@@ -152,6 +153,20 @@ int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experim
     if (fewer && !StepsOf(profile, experiment, spec::DeviceId::Cpu(), step.threads).empty()) fewest = step.threads;
   }
   return fewest;
+}
+
+void AddFewerThreads(const spec::MachineProfile& profile, const spec::Experiment& experiment, Step& step) {
+  std::set<int> fewer;
+  for (const spec::ProfileStep& one : profile.steps)
+    if (one.threads < step.threads) fewer.insert(one.threads);
+  for (const int threads : fewer) {
+    const auto points = StepsOf(profile, experiment, spec::DeviceId::Cpu(), threads);
+    if (points.empty()) continue;
+    if (threads == 1)
+      step.one_thread = StepTable(points);
+    else
+      step.on_fewer.push_back({threads, StepTable(points)});
+  }
 }
 
 std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profile, int threads) {

@@ -45,6 +45,9 @@ std::vector<PausedStep> StepsAfterPauses(const spec::MachineProfile& profile,
 int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experiment& experiment,
                         int threads);
 
+/// Adds to the step of several threads what fewer of them take by the profile.
+void AddFewerThreads(const spec::MachineProfile& profile, const spec::Experiment& experiment, Step& step);
+
 /// The profile's CPU with `threads` of its cores as a device for the roofline: dense products as
 /// fast as they were measured. Speed is interpolated linearly between one core and all cores, and
 /// grows by one core's speed beyond. nullopt where the profile lacks fp32_gflops or

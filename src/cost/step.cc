@@ -49,6 +49,8 @@ Duration Step::MeanOn(std::int64_t samples, int on_threads) const {
   const Duration all = Mean(samples);
   if (on_threads >= threads || on_threads <= 0) return all;
   if (on_threads == 1 && one_thread) return one_thread->At(samples);
+  for (const StepOnThreads& known : on_fewer)
+    if (known.threads == on_threads) return known.step.At(samples);
   Duration fewer = all;
   Scale(fewer, static_cast<double>(threads) / on_threads);
   return one_thread ? std::min(fewer, one_thread->At(samples)) : fewer;
@@ -88,6 +90,7 @@ Step Step::Scaled(double by) const {
     scaled.factor *= by;
   }
   if (scaled.one_thread) scaled.one_thread = scaled.one_thread->Scaled(by);
+  for (StepOnThreads& known : scaled.on_fewer) known.step = known.step.Scaled(by);
   for (PausedStep& paused : scaled.after_pauses) Scale(paused.longer, by);
   return scaled;
 }

@@ -39,6 +39,13 @@ struct PausedStep {
   bool operator==(const PausedStep&) const = default;
 };
 
+/// The step of the CPU on so many threads.
+struct StepOnThreads {
+  int threads = 1;
+  StepTable step;
+  bool operator==(const StepOnThreads&) const = default;
+};
+
 /// Device time of a step, or its wall time where the CPU trains.
 struct Step {
   using Cost = std::variant<StatedStep, StepTable, std::shared_ptr<const Roofline>>;
@@ -53,6 +60,8 @@ struct Step {
   std::vector<PausedStep> after_pauses;
   /// Where several threads train: the step on one.
   std::optional<StepTable> one_thread;
+  /// On fewer threads than `threads` and more than one, where it was measured.
+  std::vector<StepOnThreads> on_fewer;
   /// Where several threads train: how often they meet in a step. Each operation is one parallel
   /// loop.
   int barriers = 1;
@@ -73,7 +82,7 @@ struct Step {
   bool Varies() const;
   /// Mean time of a step of `samples`.
   base::Duration Mean(std::int64_t samples) const;
-  /// The same on `on_threads` threads of the CPU. One takes what it is known to take. Else fewer than
+  /// The same on `on_threads` threads of the CPU: what these are known to take. Else fewer than
   /// `threads` take at most threads / on_threads times as long, and no longer than one; more gain
   /// nothing.
   base::Duration MeanOn(std::int64_t samples, int on_threads) const;

@@ -77,12 +77,16 @@ Setting WorkerThreads(const Variant& s, int threads) {
 }
 
 Setting ComputeThreads(const Variant& s, int threads) {
-  return {.text = fmt::format("compute threads {} to {}", s.ComputeThreads(), threads),
-          .set = {{"limits.compute_threads", std::to_string(threads)}},
-          .change = [threads](Variant after) {
-            after.settings.limits.compute_threads = threads;
-            return after;
-          }};
+  Setting setting{.text = fmt::format("compute threads {} to {}", s.ComputeThreads(), threads),
+                  .set = {{"limits.compute_threads", std::to_string(threads)}},
+                  .change = [threads](Variant after) {
+                    after.settings.limits.compute_threads = threads;
+                    return after;
+                  }};
+  // The stated step stays that of as many threads as now.
+  if (s.on_cpu() && s.settings.step_of_compute_threads)
+    setting.set.emplace_back("device.step.threads", std::to_string(s.ComputeThreads()));
+  return setting;
 }
 
 Setting Both(const Setting& first, const Setting& second) {
@@ -107,6 +111,24 @@ std::optional<Setting> Prefetch(const Variant& s, int prefetch_factor) {
                  }};
 }
 
+namespace {
+
+Setting PersistentWorkers() {
+  return {"persistent workers", {{"loader.persistent_workers", "true"}}, [](Variant after) {
+            after.settings.loader.persistent_workers = true;
+            return after;
+          }};
+}
+
+/// Workers take a while to start, in each epoch unless they stay.
+bool StartingCosts(const Variant& s) {
+  const cost::HandOver& hand_over = s.pipeline.hand_over;
+  return hand_over.launch > base::Duration::zero() ||
+         s.settings.loader.worker_startup.value_or(hand_over.startup).Mean() > base::Duration::zero();
+}
+
+}  // namespace
+
 std::vector<Setting> OtherLoaderSettings(const Variant& s) {
   std::vector<Setting> settings;
   if (s.settings.loader.workers == 0) return settings;
@@ -124,13 +146,7 @@ std::vector<Setting> OtherLoaderSettings(const Variant& s) {
                           return after;
                         }});
   }
-  if (!s.settings.loader.persistent_workers) {
-    settings.push_back(
-        {"persistent workers", {{"loader.persistent_workers", "true"}}, [](Variant after) {
-           after.settings.loader.persistent_workers = true;
-           return after;
-         }});
-  }
+  if (!s.settings.loader.persistent_workers) settings.push_back(PersistentWorkers());
   return settings;
 }
 
@@ -155,22 +171,36 @@ bool StandsBesideItsNeighbours(const Variant& s, int workers, const Predictor& p
   });
 }
 
+/// `s` with more workers, if that is enough and no accident.
+std::optional<Setting> MoreWorkersThatStand(const Variant& s, const Predictor& predict, const Thresholds& thresholds) {
+  // More workers never have a lower bound.
+  const double most = PredictByBounds(Workers(s, MostWorkers(s)).change(s));
+  if (most < LeastThatCounts(s, predict, thresholds)) return std::nullopt;
+  auto more = MoreWorkers(s, predict, thresholds.enough_share);
+  const bool stands =
+      more && StandsBesideItsNeighbours(s, more->change(s).settings.loader.workers, predict, thresholds);
+  return stands ? more : std::nullopt;
+}
+
+/// Where starting workers in each epoch costs what more of them gain, neither change may gain alone.
+std::optional<Setting> MoreWorkersThatStay(const Variant& s, const Predictor& predict, const Thresholds& thresholds) {
+  if (s.settings.loader.persistent_workers || !StartingCosts(s)) return std::nullopt;
+  const Setting stay = PersistentWorkers();
+  const auto more = MoreWorkersThatStand(stay.change(s), predict, thresholds);
+  return more ? std::optional(Both(*more, stay)) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
                                     const Thresholds& thresholds) {
   std::vector<Setting> settings;
-  // More workers never have a lower bound.
-  const double most = PredictByBounds(Workers(s, MostWorkers(s)).change(s));
-  if (most >= LeastThatCounts(s, predict, thresholds)) {
-    auto more = MoreWorkers(s, predict, thresholds.enough_share);
-    if (more && StandsBesideItsNeighbours(s, more->change(s).settings.loader.workers, predict, thresholds))
-      settings.push_back(*std::move(more));
-  }
+  if (auto more = MoreWorkersThatStand(s, predict, thresholds)) settings.push_back(*std::move(more));
   for (const int factor : {2, 4}) {
     if (auto deeper = Prefetch(s, s.settings.loader.prefetch_factor * factor)) settings.push_back(*deeper);
   }
   for (auto& other : OtherLoaderSettings(s)) settings.push_back(std::move(other));
+  if (auto both = MoreWorkersThatStay(s, predict, thresholds)) settings.push_back(*std::move(both));
   return settings;
 }
 

@@ -17,7 +17,9 @@ Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipe
                                .in_flight = experiment.device.in_flight,
                                .sync_every = experiment.training.sync_every,
                                .accelerators = experiment.run.accelerators,
-                               .needs_workers = spec::NeedsWorkers(experiment)}};
+                               .needs_workers = spec::NeedsWorkers(experiment),
+                               .step_of_compute_threads =
+                                   experiment.device.step && !experiment.device.step->threads}};
   if (pipeline.step.on_cpu()) {
     variant.settings.loader.pin_memory = false;
     variant.settings.loader.collate_into = spec::CollateInto::kPageable;

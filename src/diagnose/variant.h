@@ -20,6 +20,8 @@ struct Settings {
   std::int64_t sync_every = 0;
   int accelerators = 1;
   bool needs_workers = false;  ///< spec::NeedsWorkers
+  /// device.step is stated for as many threads as limits.compute_threads says.
+  bool step_of_compute_threads = false;
 
   bool operator==(const Settings&) const = default;
 };

@@ -238,7 +238,7 @@ Demands DemandsOf(const trace::RunTrace& trace, const Window& window,
   demands.sync_s = consumer.sync_s / steps;
   FitStep(demands, trace, window, experiment, consumer, steps);
   if (!trace.effective.device_asynchronous) {
-    FitTrainingCpu(demands, trace, moves, steps * AllOverFirst(trace, window, experiment), window_s,
+    FitTrainingCpu(demands, trace, moves, steps * AllOverFirst(trace, window), window_s,
                    experiment);
   }
   return demands;

@@ -90,7 +90,7 @@ void FillRates(Result& result, const trace::RunTrace& trace, const Window& windo
   result.steps = window.last_step - window.first_step;
   result.warmup_steps = window.first_step;
   result.samples = window.samples;
-  const double all = AllOverFirst(trace, window, experiment);
+  const double all = AllOverFirst(trace, window);
   result.samples_per_s_each = SamplesPerSecond(window);
   result.samples_per_s = *result.samples_per_s_each * all;
   // The sum of equal trainers varies, in proportion, no more than one of them.

@@ -244,7 +244,6 @@ std::optional<Window> SteadyWindow(const trace::RunTrace& trace, const spec::Exp
                                    std::int64_t start, std::int64_t cycle);
 
 /// Samples/s of all accelerators in the window.
-double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window,
-                             const spec::Experiment& experiment);
+double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window);
 
 }  // namespace pipesim::measure

@@ -85,19 +85,25 @@ bool NeighboursCorrelated(const std::vector<double>& rates) {
   return base::Autocorrelation1(rates) > 2 / std::sqrt(static_cast<double>(rates.size()));
 }
 
-/// Samples/s of one accelerator; nullopt without a whole step in the window.
-std::optional<double> RateIn(const Window& window, const trace::Progress& progress,
-                             const spec::Experiment& experiment) {
-  std::vector<trace::Checkpoint> marks;
-  for (const trace::Checkpoint& mark : progress.kept) {
-    if (mark.at >= window.from && mark.at <= window.to) marks.push_back(mark);
+/// The rate of another accelerator over the first one's: the time that the first took for steps of the window
+/// over the other's time for the same steps, which lie alike in bursts of the workers and in epochs. nullopt
+/// where not two of the kept steps are of both.
+std::optional<double> OverFirst(const std::vector<trace::Checkpoint>& first, const Window& window,
+                                const trace::Progress& other) {
+  struct Both {
+    base::Instant first, other;
+  };
+  std::vector<Both> of_both;
+  auto at = other.kept.begin();
+  for (const trace::Checkpoint& mark : first) {
+    if (mark.steps < window.first_step || mark.steps > window.last_step) continue;
+    at = std::find_if(at, other.kept.end(), [&](const auto& kept) { return kept.steps >= mark.steps; });
+    if (at == other.kept.end()) break;
+    if (at->steps == mark.steps) of_both.push_back({mark.at, at->at});
   }
-  if (marks.size() < 2) return std::nullopt;
-  const std::int64_t period = PeriodSteps(experiment, marks.back().steps - marks.front().steps);
-  const trace::Checkpoint& first = marks.front();
-  const trace::Checkpoint& last = marks[WholePeriodsEnd(marks, 0, period, progress.stride)];
-  if (last.at <= first.at) return std::nullopt;
-  return static_cast<double>(last.samples - first.samples) / base::ToSeconds(last.at - first.at);
+  if (of_both.size() < 2 || of_both.back().other <= of_both.front().other) return std::nullopt;
+  return base::ToSeconds(of_both.back().first - of_both.front().first) /
+         base::ToSeconds(of_both.back().other - of_both.front().other);
 }
 
 /// Of groups that are at most as many as `rates_of` is told: fewer where neighbours are alike.
@@ -196,20 +202,16 @@ StepTime StepTimes(const trace::RunTrace& trace, const Window& window) {
           .p99_s = quantile(0.99, 100)};
 }
 
-double AllOverFirst(const trace::RunTrace& trace, const Window& window,
-                    const spec::Experiment& experiment) {
-  const double first = DeliveredPerSecond(window);
+double AllOverFirst(const trace::RunTrace& trace, const Window& window) {
+  if (trace.others.empty()) return 1;
+  const std::vector<trace::Checkpoint> first = Marks(trace);
   double sum = 1;
-  for (const trace::Progress& other : trace.others) {
-    const auto rate = RateIn(window, other, experiment);
-    sum += rate && first > 0 ? *rate / first : 1;
-  }
+  for (const trace::Progress& other : trace.others) sum += OverFirst(first, window, other).value_or(1);
   return sum;
 }
 
-double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window,
-                             const spec::Experiment& experiment) {
-  return SamplesPerSecond(window) * AllOverFirst(trace, window, experiment);
+double SamplesPerSecondOfAll(const trace::RunTrace& trace, const Window& window) {
+  return SamplesPerSecond(window) * AllOverFirst(trace, window);
 }
 
 }  // namespace pipesim::measure

@@ -13,12 +13,9 @@ double SamplesPerSecond(const Window& window);
 /// What training took, from stock too.
 double DeliveredPerSecond(const Window& window);
 
-/// The total rate of all accelerators in the window over the first one's. Each rate is counted over
-/// whole periods of the accelerator's own steps (PeriodSteps), so it does not depend on where the
-/// window cuts them. An accelerator without a whole step in the window counts like the first. 1
-/// with one accelerator.
-double AllOverFirst(const trace::RunTrace& trace, const Window& window,
-                    const spec::Experiment& experiment);
+/// The total rate of all accelerators over the first one's, by the times that they took for the same steps.
+/// An accelerator that finished fewer than two of the window's counts like the first. 1 with one accelerator.
+double AllOverFirst(const trace::RunTrace& trace, const Window& window);
 
 /// The 95 % interval around SamplesPerSecond by batch means: rates of at most 30 consecutive
 /// batches of whole periods, fewer and longer ones while neighbours are correlated. nullopt when

@@ -226,14 +226,14 @@ Resources ResourcesIn(const trace::RunTrace& trace, const Window& window,
     r.disk = DiskUse(trace.effective.disk, *moves);
   } else if (experiment.storage.kind != spec::StorageKind::kNone) {
     // Without counters: what the pipeline needs, one read a sample.
-    r.reads_per_s = SamplesPerSecondOfAll(trace, window, experiment);
+    r.reads_per_s = SamplesPerSecondOfAll(trace, window);
     r.storage_bytes_per_s =
         r.reads_per_s * static_cast<double>(experiment.dataset.sample_bytes.Mean().count);
   }
   if (loading_cpu_s_per_step) {
     const double steps_per_s = static_cast<double>(window.last_step - window.first_step) /
                                base::ToSeconds(window.to - window.from) *
-                               AllOverFirst(trace, window, experiment);
+                               AllOverFirst(trace, window);
     r.cores_used_loading = *loading_cpu_s_per_step * steps_per_s;
     const bool cpu_trains = !trace.effective.device_asynchronous;
     if (cpu_trains && r.cores_used) {

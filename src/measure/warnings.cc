@@ -35,7 +35,7 @@ using Found = std::optional<Warning>;
 
 Found CheckStock(const Case& c) {
   if (!c.window.by_loading || c.window.counted == c.window.samples) return std::nullopt;
-  const double all = AllOverFirst(c.trace, c.window, c.experiment);
+  const double all = AllOverFirst(c.trace, c.window);
   return warnings::Stock{.delivered_per_s = all * DeliveredPerSecond(c.window),
                          .loaded_per_s = all * SamplesPerSecond(c.window)};
 }

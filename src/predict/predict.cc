@@ -88,7 +88,7 @@ struct Goal {
 bool IsStillStart(const trace::RunTrace& trace, const Experiment& experiment, const Goal& goal) {
   const auto window = measure::MeasuredWindow(trace, experiment);
   if (!window) return false;
-  const double rate = measure::SamplesPerSecondOfAll(trace, *window, experiment);
+  const double rate = measure::SamplesPerSecondOfAll(trace, *window);
   return (goal.shares_cores && StockGrows(*window)) || rate > (1 + kNoise) * goal.most_per_s;
 }
 

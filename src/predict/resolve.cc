@@ -325,9 +325,7 @@ void Lookup::FindCpuStep() {
   if (!points.empty()) {
     WarnBeyond(points);
     step.cost = cost::StepTable(points);
-    const auto one = cost::StepsOf(basis_.profile, asked_, spec::DeviceId::Cpu(), 1);
-    if (threads > 1 && !one.empty())
-      step.one_thread = cost::StepTable(one);
+    if (threads > 1) cost::AddFewerThreads(basis_.profile, asked_, step);
     if (spun_)
       step = step.WithSleepingPool(asked_.loader.batch_size,
                                    out_.pipeline.machine.barrier_wake_up);
@@ -348,6 +346,7 @@ void Lookup::FindCpuStep() {
                    threads == 1 ? "thread" : "threads"));
   step.cost = std::make_shared<const cost::Roofline>(asked_.model, asked_.dataset.shape,
                                                      asked_.training, *cpu);
+  cost::AddFewerThreads(basis_.profile, asked_, step);
   if (asked_.limits.omp_wait == spec::OmpWait::kPassive)
     step = step.WithSleepingPool(asked_.loader.batch_size,
                                  out_.pipeline.machine.barrier_wake_up);

@@ -169,9 +169,12 @@ class VirtualPredictor {
     return experiment.storage.cache.policy != spec::CachePolicy::kNone;
   }
 
-  /// A cache changes along the epochs, so that the first does not count.
-  static std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) {
-    return IsCached(experiment) ? 3 * epoch : epoch;
+  /// A cache changes along the epochs, and workers that stay start in the first, which does not count then.
+  bool FirstEpochCounts(const Experiment& experiment) const {
+    return !IsCached(experiment) && !(StartupOnce(experiment) > 0);
+  }
+  std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) const {
+    return IsCached(experiment) ? 3 * epoch : FirstEpochCounts(experiment) ? epoch : 2 * epoch;
   }
 
   /// Each epoch begins like the first, with nothing loaded.
@@ -181,12 +184,12 @@ class VirtualPredictor {
     const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
     VariantRun run{.experiment = experiment,
                    .pipeline = variant.pipeline,
-                   .start = IsCached(experiment) ? epoch : 0,
+                   .start = FirstEpochCounts(experiment) ? 0 : epoch,
                    .period = epoch};
     const auto result = RunSteps(variant, run, least, std::max(least, wanted), epoch);
     if (!result || result->samples == 0) return std::nullopt;
-    if (IsCached(experiment)) return result->samples_per_s;
-    const double took_s = base::ToSeconds(result->took) - StartupOnce(experiment);
+    if (!FirstEpochCounts(experiment)) return result->samples_per_s;
+    const double took_s = base::ToSeconds(result->took);
     return took_s > 0 ? experiment.run.accelerators * static_cast<double>(result->samples) / took_s
                       : 0;
   }
@@ -277,8 +280,11 @@ class VirtualPredictor {
     const cost::HandOver& hand_over = now_.pipeline.hand_over;
     const bool once = loader.workers > 0 && loader.persistent_workers;
     if (!once) return 0;
-    return base::ToSeconds(loader.worker_startup.value_or(hand_over.startup).Mean() +
-                           hand_over.launch * loader.workers);
+    const double own_s = base::ToSeconds(loader.worker_startup.value_or(hand_over.startup).Mean());
+    // Processes that start together share the cores.
+    const double all_s = experiment.run.accelerators * loader.workers * own_s;
+    const bool shares = hand_over.processes && now_.cores() > 0;
+    return std::max(own_s, shares ? all_s / now_.cores() : 0) + base::ToSeconds(hand_over.launch * loader.workers);
   }
 
   /// The share of the time that is left when every epoch loses what the first lost until its start

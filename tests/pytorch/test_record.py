@@ -19,7 +19,8 @@ from unittest import mock
 
 try:
     import torch
-    from torch.utils.data import BatchSampler, DataLoader, SequentialSampler, TensorDataset
+    from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler, SequentialSampler
+    from torch.utils.data import TensorDataset, default_collate
 except ImportError as error:
     sys.exit(print(f"{sys.executable} has no PyTorch: {error}", file=sys.stderr) or 77)
 
@@ -531,6 +532,24 @@ class Kinds(unittest.TestCase):
         for key, text in expected.items():
             self.assertEqual(value(recording, f"loader.{key}"), text, key)
 
+    def test_a_sampler_of_its_own_may_shuffle(self):
+        for shuffle in (True, False):
+            sampler = DistributedSampler(loaders.Numbers(), num_replicas=2, rank=0, shuffle=shuffle)
+            recording = record(DataLoader(loaders.Numbers(), batch_size=4, sampler=sampler))
+            self.assertEqual(value(recording, "loader.shuffle"), str(shuffle).lower())
+
+    def test_the_line_keeps_what_the_loader_was_given(self):
+        numbers, line = loaders.Numbers(), "DataLoader(dataset, batch_size=4, shuffle=True, num_workers=2, timeout=7)"
+        tuned = program.Tuned(1.0, 2.0, workers=2, prefetch_factor=2, line=line)
+        plain = DataLoader(numbers, batch_size=4, shuffle=True)
+        self.assertEqual(answers.line_for(plain, tuned), line.replace(", timeout=7", ""))
+        own = DataLoader(numbers, batch_size=4, sampler=RandomSampler(numbers, replacement=True), num_workers=1,
+                         timeout=7, collate_fn=list, generator=torch.Generator(), worker_init_fn=print)
+        self.assertEqual(
+            answers.line_for(own, tuned),
+            "DataLoader(dataset, batch_size=4, sampler=sampler, num_workers=2, collate_fn=collate_fn, "
+            "worker_init_fn=worker_init_fn, generator=generator, timeout=7)")
+
     def test_only_what_changes_is_named(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4, num_workers=2)
         recording = type("Recording", (), {"loader": loader})
@@ -560,7 +579,7 @@ class Threads(unittest.TestCase):
         self.assertGreater(times, 0.1)
 
     def test_the_advice_names_them(self):
-        recording = type("Recording", (), {"loader": DataLoader(loaders.Numbers()), "step": True, "place": None})
+        recording = type("Recording", (), {"loader": DataLoader(loaders.Numbers()), "step": True, "place": None, "costs": None})
         tuned = program.Tuned(1.0, 2.0, workers=0, prefetch_factor=2, line="DataLoader(...)", threads=1)
         self.assertIn("torch.set_num_threads(1)", answers.advice(recording, tuned))
 
@@ -695,7 +714,13 @@ class Faults(unittest.TestCase):
         self.check(pipesim.RecordingFailed, "SIGSEGV at index 37", loaders.Dies())
 
     def test_a_data_set_that_returns_nothing(self):
-        self.check(pipesim.RecordingFailed, "returned None", loaders.ReturnsNothing())
+        self.check(pipesim.RecordingFailed, r"returned None \(nothing\) at index 0$", loaders.ReturnsNothing())
+
+    def test_which_of_a_batchs_samples_is_nothing(self):
+        probe = probes.Probe([probes.Figures(multiprocessing)], each_sample=False)
+        samples = probes.BatchProxy([1, None], probe).__getitems__([0, 1])
+        with self.assertRaisesRegex(TypeError, "at index 1$"):
+            probes.TimedCollate(default_collate, probe)(samples)
 
     def test_an_empty_data_set(self):
         self.check(pipesim.ConfigurationError, "empty", loaders.Numbers(0))
@@ -727,6 +752,7 @@ class CommandLine(unittest.TestCase):
             (3, "has no 'load_all'", ["json:load_all"]),
             (3, "returned None", ["builtins:print"]),
             (3, "TypeError", ["json:dumps"]),
+            (3, "ended the program (exit None) instead of returning", ["sys:exit"]),
         ]
         for code, message, words in cases:
             result = self.run_record(*words)

@@ -92,6 +92,22 @@ class Watching(unittest.TestCase):
                         break
         self.assertEqual(out.getvalue().count("pipesim watched"), 1)
 
+    def test_epochs_of_three_batches_are_reported_after_the_second(self):
+        loader = DataLoader(loaders.Numbers(12), batch_size=4)
+        out, errors = io.StringIO(), io.StringIO()
+        watch = pipesim.watch(loader, out=Path(FOLDER.name) / "short.yaml")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            for epoch in range(3):
+                for _ in watch:
+                    time.sleep(0.001)
+        self.assertEqual(out.getvalue().count("pipesim watched 3 steps"), 1)
+        self.assertIn("too few batches to report on", errors.getvalue())
+
+    def test_what_is_watched_already_reports_once(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4)
+        watch = pipesim.watch(loader)
+        self.assertIs(pipesim.watch(watch), watch)
+
     def test_probing_finds_the_ceiling(self):
         # As it is 24 ms of waiting and 12 of training; with cached batches only the latter: three times.
         loader = DataLoader(loaders.WaitsOnce(8000), batch_size=8)
@@ -152,9 +168,14 @@ class Watching(unittest.TestCase):
         self.assertAlmostEqual(tuned.at_most(0.9).gain, 0)
 
     def test_a_prediction_that_misses_the_loop_says_so(self):
-        self.assertNotIn("Warning", answers.beside_measured(105, 100))
-        self.assertIn("+50% off", answers.beside_measured(150, 100))
-        self.assertIn("Warning", answers.beside_measured(150, 100))
+        self.assertNotIn("Warning", answers.beside_measured(105, 100, 0))
+        self.assertIn("+50% off", answers.beside_measured(150, 100, 0))
+        self.assertIn("Warning", answers.beside_measured(150, 100, 90))
+
+    def test_a_prediction_with_the_workers_start_is_held_against_the_whole_epoch(self):
+        text = answers.beside_measured(110, 400, 100)
+        self.assertIn("+10% off the epoch with its start, 100", text)
+        self.assertNotIn("Warning", text)
 
     def test_only_the_first_rank_of_a_host_reports(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)

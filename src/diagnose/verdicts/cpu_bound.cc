@@ -12,9 +12,16 @@ bool SendingIsMost(const measure::Workers& workers) {
   return workers.send_s > workers.prepare_s + workers.collate_s;
 }
 
+/// Preparing a sample is mostly waiting, which no core shortens.
+bool WaitingIsMost(const Variant& now) {
+  const cost::Prepare& prepare = now.pipeline.prepare;
+  return prepare.WaitSeconds(1) > prepare.WorkSeconds(1, now.WorkerThreads());
+}
+
 std::string Headline(const Findings& found) {
   if (SendingIsMost(found.question.measurement.workers))
     return Limits("sending batches to the trainer's process limits", found.question);
+  if (WaitingIsMost(found.question.now)) return Limits("waiting while samples are prepared limits", found.question);
   return Limits("preparing samples on the CPU limits", found.question);
 }
 
@@ -51,6 +58,9 @@ Recommendation Remedy(const Findings& found) {
   const std::string cores = fmt::format(" or more cores ({:.3g} allowed here)", now.cores());
   if (SendingIsMost(found.question.measurement.workers))
     return FromBest("fewer tensors in a batch, or smaller ones (uint8)," + cores, found, Demand::kLoadingCpu);
+  if (WaitingIsMost(now))
+    return FromBest("shorter waits in prepare (keep what it waits for closer, or ask for several samples at once)",
+                    found, Demand::kLoadingCpu);
   // A training loop that loads uses one core.
   return FromBest("cheaper prepare (decode ahead of time, smaller images, augment on the device)" +
                       (now.settings.loader.workers > 0 ? cores : ""),
@@ -63,7 +73,8 @@ const VerdictPage kPage = {
     .headline = Headline,
     .evidence = EvidenceOf,
     .remedy = Remedy,
-    .meaning = "Decoding, transforming and collating samples takes more CPU than there is.",
+    .meaning = "Decoding, transforming and collating samples takes more CPU than there is, or longer than "
+               "the workers that are allowed can hide.",
     .decided =
         "No setting gains 5 %, and of all demands made free in turn prepare and collate gain "
         "most.",

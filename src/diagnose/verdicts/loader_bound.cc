@@ -47,11 +47,12 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-/// Two loader settings that gain more together than any alone, the verdict's key among them; nullptr without such.
+/// Two loader settings that gain more together than the verdict's, its key among them; nullptr without such.
 const WhatIf* PairOfSettings(const Findings& found) {
   const auto at = PairRow(found.what_if);
   if (!at || found.what_if[*at].takes != Takes::kFlag) return nullptr;
   const auto& set = found.what_if[*at].set;
+  if (found.what_if[*at].gain <= found.decision.setting->gain) return nullptr;
   const std::string& key = found.decision.setting->setting.set.front().first;
   const bool loader =
       std::ranges::all_of(set, [](const auto& change) { return change.first.starts_with("loader."); });

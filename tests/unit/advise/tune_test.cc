@@ -224,6 +224,14 @@ TEST(Fastest, KeepsWorkersFromEpochToEpochWhereThatGains) {
   EXPECT_FALSE(Fastest(start, {.cores = 4}, kept_are_better)->configuration.persistent_workers);
 }
 
+TEST(Fastest, FindsMoreWorkersThatStayWhereNeitherGainsAlone) {
+  const auto only_both = [](const Configuration& c) {
+    return std::optional(c.workers > 2 && c.persistent_workers ? 5.0 : c.workers == 0 ? 2.0 : 1.0);
+  };
+  const auto best = Fastest({.workers = 1}, {.cores = 4, .persistent_workers = true}, only_both);
+  EXPECT_EQ(best->configuration, (Configuration{.workers = 3, .prefetch_factor = 2, .persistent_workers = true}));
+}
+
 TEST(CountLadder, EndsWithTheMost) {
   EXPECT_THAT(CountLadder(0, 4), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(CountLadder(1, 30), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 12, 18, 27, 30));

@@ -78,7 +78,7 @@ TEST(Window, CountsWhatIsLoadedFromAFullStorageThoughWorkersWaitForRoom) {
   const auto window = MeasuredWindow(trace, experiment);
   ASSERT_TRUE(window);
   EXPECT_TRUE(window->by_loading);
-  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window, experiment), 64 / 26e-3, 0.02 * 64 / 26e-3);
+  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window), 64 / 26e-3, 0.02 * 64 / 26e-3);
 }
 
 TEST(Window, CountsWhatIsLoadedWhereTrainingWaitsLongerThanWorkers) {
@@ -88,7 +88,7 @@ TEST(Window, CountsWhatIsLoadedWhereTrainingWaitsLongerThanWorkers) {
   const spec::Experiment experiment = ExperimentOf(pipeline);
   const trace::RunTrace longer = TraceOf(pipeline);
   const double sustained = SamplesPerSecondOfAll(
-      longer, *MeasuredWindow(longer, experiment), experiment);
+      longer, *MeasuredWindow(longer, experiment));
 
   pipeline.steps = 97;
   pipeline.extra = [](std::int64_t step) { return Ms(step == 0 ? 1000 : 0); };
@@ -96,7 +96,7 @@ TEST(Window, CountsWhatIsLoadedWhereTrainingWaitsLongerThanWorkers) {
   const auto window = MeasuredWindow(trace, experiment);
   ASSERT_TRUE(window);
   EXPECT_TRUE(window->by_loading);
-  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window, experiment), sustained, 0.05 * sustained);
+  EXPECT_NEAR(SamplesPerSecondOfAll(trace, *window), sustained, 0.05 * sustained);
 }
 
 TEST(Window, CountsDeliveriesWhereTrainingLimits) {
@@ -118,7 +118,7 @@ TEST(Window, ARunThatSawOnlyItsFirstBatchesCountsFromItsBegin) {
   ASSERT_TRUE(window);
   EXPECT_EQ(window->from, trace.begin);
   EXPECT_TRUE(window->by_loading);
-  const double per_s = SamplesPerSecondOfAll(trace, *window, ExperimentOf(pipeline));
+  const double per_s = SamplesPerSecondOfAll(trace, *window);
   EXPECT_NEAR(per_s, 8 * 64 / 10.0, 0.01 * per_s);
 }
 

@@ -134,6 +134,30 @@ device: {emulated: {base: 4ms}}
   EXPECT_THAT(recommended.pytorch, HasSubstr("persistent_workers=True"));
 }
 
+TEST(Advice, MoreWorkersThatStayAreRecommendedWhereNeitherGainsAlone) {
+  // Of 4 batches of 64 ms each; a worker takes 300 ms of a core to start, in each epoch unless it stays.
+  const std::string pipeline = R"(
+dataset: {samples: 128, sample_bytes: 2kB}
+storage: none
+prepare: {kind: wait, cost: 2ms}
+device: {emulated: {base: 100us}}
+)";
+  for (const int workers : {0, 1}) {
+    const auto prediction =
+        On(2, pipeline + "loader: {kind: process, batch_size: 32, worker_startup: 300ms, worker_launch: 10ms, workers: " +
+                  std::to_string(workers) + "}\n");
+    ASSERT_EQ(prediction.diagnosis.bottleneck, Verdict::kLoaderBound) << workers;
+    const auto& recommended = *prediction.diagnosis.recommendation;
+    EXPECT_THAT(recommended.set, testing::Contains(testing::Pair("loader.persistent_workers", "true")));
+    EXPECT_THAT(recommended.set, testing::Contains(testing::Key("loader.workers")));
+    const auto made = On(2, pipeline + "loader: {kind: process, batch_size: 32, worker_startup: 300ms, "
+                                       "worker_launch: 10ms, persistent_workers: true, workers: " +
+                                recommended.set.front().second + "}\n");
+    const double rate = *made.measurement.result.samples_per_s;
+    EXPECT_NEAR(*recommended.samples_per_s, rate, 0.03 * rate) << workers;
+  }
+}
+
 TEST(Advice, NoPartLeadsThatGainsLessThanAnotherByAMeasurementTooShortToRank) {
   const auto prediction = On(2, R"(
 dataset: {samples: 4000, sample_bytes: 10KiB}
@@ -160,6 +184,50 @@ TEST(Predict, EpochsOfLargeBatchesAreCountedWithTheirStarts) {
   const Prediction automatic = On(4, epochs), long_run = On(4, epochs + "run: {steps: 10240}\n");
   EXPECT_NEAR(*automatic.measurement.result.samples_per_s, *long_run.measurement.result.samples_per_s,
               0.005 * *long_run.measurement.result.samples_per_s);
+}
+
+TEST(Predict, AcceleratorsThatFinishAFewBurstsCountByTheStepsOfBoth) {
+  // A disk of 86.5 reads/s for both; the batches of all workers, or of an epoch, come at once.
+  for (const int epochs : {1, 2, 3, 4}) {
+    const auto prediction = On(32, R"(
+dataset: {samples: 640, sample_bytes: 600kB}
+storage: hdd
+prepare: {kind: burn, cost: 1ms}
+loader: {workers: 8, batch_size: 64}
+device: {emulated: {base: 1ms}}
+run: {accelerators: 2, epochs: )" + std::to_string(epochs) + "}\n");
+    EXPECT_NEAR(*prediction.measurement.result.samples_per_s, 86.5, 0.03 * 86.5) << epochs;
+    EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kIoBound) << epochs;
+  }
+}
+
+TEST(Advice, FewerThreadsOfAStatedStepAreFewerThanItIsStatedFor) {
+  const std::string pipeline = R"(
+dataset: {samples: 100000}
+storage: ram
+prepare: {kind: burn, cost: 20us}
+loader: {workers: 4, batch_size: 64}
+)";
+  const auto prediction = On(4, pipeline + "device: {name: cpu, step: {base: 1ms}}\n");
+  const auto& row = Row(prediction, "compute threads 4 to 3");
+  EXPECT_THAT(row.set, testing::Contains(testing::Pair("device.step.threads", "4")));
+  const auto made = On(4, pipeline + "device: {name: cpu, step: {base: 1ms, threads: 4}}\nlimits: {compute_threads: 3}\n");
+  EXPECT_NEAR(row.samples_per_s, *made.measurement.result.samples_per_s, 0.02 * row.samples_per_s);
+}
+
+TEST(Advice, FewerThreadsThanAnEstimateIsForTakeWhatTheProfileMeasured) {
+  const std::string pipeline = R"(
+dataset: {samples: 100000}
+storage: none
+prepare: none
+loader: {workers: 2, batch_size: 32}
+model: mlp
+device: cpu
+)";
+  const auto prediction = On(32, pipeline + "limits: {compute_threads: 32}\n");
+  const auto made = On(32, pipeline + "limits: {compute_threads: 1}\n");
+  const auto& row = Row(prediction, "compute threads 32 to 1");
+  EXPECT_NEAR(row.samples_per_s, *made.measurement.result.samples_per_s, 0.02 * row.samples_per_s);
 }
 
 TEST(Predict, ARateAboveItsBoundsEndsTooThoughNothingMoreIsSimulated) {
