@@ -78,6 +78,7 @@ predict::MeasuredRun MeasuredRunOf(const report::Document& document, const std::
   run.pinned = effective.At("pinned").IsTrue();
   run.cores = view.At("resources.cores").Number();
   if (run.cores && *run.cores <= 0) run.cores.reset();
+  run.foreign_cores = view.At("resources.foreign_cores").Number();
   run.device_memory_bytes = view.At("memory.device_total_bytes").Number();
   ReadDemands(view, run);
   return run;

@@ -1,5 +1,6 @@
 #include "base/neighbours.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,15 +84,29 @@ double NeighbourWatch::PeerCores() const {
   return ToSeconds(peers) / elapsed_s;
 }
 
+namespace {
+
+/// CPU time of this process and of the children that have ended.
+Duration OwnCpuTime() {
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  const auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return ProcessCpuTime() + of(children.ru_utime) + of(children.ru_stime);
+}
+
+}  // namespace
+
 OthersWatch::OthersWatch(std::vector<int> cpus)
-    : cpus_(std::move(cpus)), begin_(SystemClock().Now()), own_(ProcessCpuTime()), busy_(BusyTimeOf(cpus_)) {}
+    : cpus_(std::move(cpus)), begin_(SystemClock().Now()), own_(OwnCpuTime()), busy_(BusyTimeOf(cpus_)) {}
 
 std::optional<double> OthersWatch::Cores() const {
   const auto busy = BusyTimeOf(cpus_);
   const double elapsed_s = ToSeconds(SystemClock().Now() - begin_);
   if (!busy_ || !busy || elapsed_s <= 0) return std::nullopt;
   // Ticks are coarser than the process's own clock.
-  return std::max(0.0, ToSeconds((*busy - *busy_) - (ProcessCpuTime() - own_)) / elapsed_s);
+  return std::max(0.0, ToSeconds((*busy - *busy_) - (OwnCpuTime() - own_)) / elapsed_s);
 }
 
 IdleWatch::IdleWatch(std::vector<int> cpus, fs::path root)

@@ -37,7 +37,8 @@ class NeighbourWatch {
   std::map<pid_t, Duration> before_;  ///< CPU time
 };
 
-/// Watches what other programs, of any group, take of processors, from its construction on.
+/// Watches what other programs, of any group, take of processors, from its construction on. Children of this
+/// process count as others until they have ended.
 class OthersWatch {
  public:
   explicit OthersWatch(std::vector<int> cpus);
@@ -48,7 +49,7 @@ class OthersWatch {
  private:
   std::vector<int> cpus_;
   Instant begin_;
-  Duration own_;                  ///< CPU time of this process
+  Duration own_;                  ///< CPU time of this process and its ended children
   std::optional<Duration> busy_;  ///< BusyTimeOf
 };
 

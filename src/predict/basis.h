@@ -28,6 +28,7 @@ struct MeasuredRun {
   int compute_threads = 0;  ///< 0: unknown
   bool pinned = false;
   std::optional<double> cores;
+  std::optional<double> foreign_cores;  ///< of these, what other programs used
   std::optional<double> device_memory_bytes;
 
   double batch_samples = 0;

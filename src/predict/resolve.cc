@@ -123,6 +123,10 @@ void Lookup::FindCores() {
   if (run() != nullptr && run()->cores && run()->SameIn(asked_, {"limits.cpus"})) {
     notes.cores = *run()->cores;
     notes.cores_from = "the measured run";
+    const double foreign = run()->foreign_cores.value_or(0);
+    if (foreign > measure::warnings::ForeignCpu::kLeastShare * notes.cores)
+      Warn("measured-beside-others", fmt::format("Other programs used {:.1f} of the {:.3g} cores of the measured run: "
+                                                 "its times are what they were beside these.", foreign, notes.cores));
   } else if (limits.cpu_count) {
     notes.cores = *limits.cpu_count;
     notes.cores_from = "limits.cpus";

@@ -13,8 +13,6 @@ namespace pipesim::predict {
 VariantResult ResultOf(const VariantRun& run, const trace::RunTrace& trace) {
   VariantResult result{.steps = trace.steps};
   if (trace.progress.empty()) return result;
-  result.samples = trace.progress.back().samples;
-  result.took = trace.progress.back().at - trace.begin;
   const auto begun = measure::FirstMarkFrom(trace.progress, run.start);
   if (begun != trace.progress.end()) {
     result.start_steps = begun->steps;

@@ -28,8 +28,7 @@ struct VariantRun {
 
 /// What a predictor takes from the run's trace.
 struct VariantResult {
-  std::int64_t steps = 0, samples = 0;  ///< of the first accelerator
-  base::Duration took{};                ///< for these
+  std::int64_t steps = 0;               ///< of the first accelerator
   std::int64_t events = 0;              ///< that were simulated for it
   double samples_per_s = 0;             ///< of all accelerators; 0: not one period after the start
   /// Of the 95 % interval, over the rate, where costs are drawn; nullopt: unknown, or they are not.

@@ -138,10 +138,12 @@ class VirtualPredictor {
     const Experiment experiment = WithSettings(experiment_, variant.settings);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
     const std::int64_t wanted = StepsOf(experiment.loader);
-    // Whole epochs are exact where the run saw their borders, so they may take somewhat longer.
-    const bool short_epochs = epoch > 0 && epoch <= (saw_borders_ ? kEpochsWorth : 1) * wanted;
+    // Whole epochs are exact where the run saw their borders, so they may take longer.
+    const std::int64_t most_of_epoch =
+        saw_borders_ ? std::max(kEpochsWorth * wanted, Affordable(experiment, variant.pipeline)) : wanted;
+    const bool short_epochs = epoch > 0 && epoch <= most_of_epoch;
     if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline))
-      return RateOfEpochs(variant, experiment, epoch);
+      return RateOfEpochs(variant, experiment, epoch, wanted);
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
     // Whole cycles: within one, workers that began together have made nothing, or all.
     const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
@@ -150,48 +152,51 @@ class VirtualPredictor {
     VariantRun run{.experiment = experiment, .pipeline = variant.pipeline, .start = start, .period = cycle};
     auto result = RunSteps(variant, run, least, std::min(most, wanted));
     if (!result) return std::nullopt;
-    if (const auto exact = StepsToBeExact(*result)) {
-      const std::int64_t more = std::min({most, *exact, Affordable(experiment, variant.pipeline)});
-      if (static_cast<double>(more) > kWorthRunningAgain * static_cast<double>(result->steps))
-        if (const auto longer = RunSteps(variant, run, least, more)) result = longer;
-    }
+    const std::int64_t more = MoreToBeExact(run, *result);
+    if (epoch > 0 && more >= std::max(2 * epoch, FewestOfEpochs(experiment, epoch)))
+      if (const auto rate = RateOfEpochs(variant, experiment, epoch, more)) return rate;
+    if (std::min(most, more) > result->steps)
+      if (const auto longer = RunSteps(variant, run, std::min(most, more), std::min(most, more))) result = longer;
     return saw_borders_ ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
   }
 
-  /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not.
-  static std::optional<std::int64_t> StepsToBeExact(const VariantResult& result) {
+  /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not, or as many as
+  /// are affordable by what those of `result` took; 0: hardly more than these.
+  std::int64_t MoreToBeExact(const VariantRun& run, const VariantResult& result) const {
     const double half = result.half_width.value_or(0);
-    if (!std::isfinite(half) || half <= kVariantNoise) return std::nullopt;
-    return std::llround(RoundedUp(static_cast<double>(result.steps) * std::pow(half / kVariantNoise, 2)));
+    if (!std::isfinite(half) || half <= kVariantNoise || result.steps == 0) return 0;
+    const auto steps = static_cast<double>(result.steps);
+    const double exact = RoundedUp(steps * std::pow(half / kVariantNoise, 2));
+    const double of_step_s =
+        result.events > 0 ? SecondsOfRun(run.experiment, run.pipeline, result.steps, result.events) / steps
+                          : SecondsOfStep(run.experiment, run.pipeline);
+    const double more = std::min(exact, RoundedDown((kLongest_s - spent_s_) / kVariants / of_step_s));
+    return more > kWorthRunningAgain * steps ? std::llround(more) : 0;
   }
 
   static bool IsCached(const Experiment& experiment) {
     return experiment.storage.cache.policy != spec::CachePolicy::kNone;
   }
 
-  /// A cache changes along the epochs, and workers that stay start in the first, which does not count then.
-  bool FirstEpochCounts(const Experiment& experiment) const {
-    return !IsCached(experiment) && !(StartupOnce(experiment) > 0);
-  }
-  std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) const {
-    return IsCached(experiment) ? 3 * epoch : FirstEpochCounts(experiment) ? epoch : 2 * epoch;
+  /// A cache changes along the epochs.
+  static std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) {
+    return IsCached(experiment) ? 3 * epoch : 2 * epoch;
   }
 
-  /// Each epoch begins like the first, with nothing loaded.
+  /// After the first, in which all threads start and nothing of an epoch before is still computed.
   std::optional<double> RateOfEpochs(const Variant& variant, const Experiment& experiment,
-                                     std::int64_t epoch) {
+                                     std::int64_t epoch, std::int64_t steps) {
     const std::int64_t least = FewestOfEpochs(experiment, epoch);
-    const std::int64_t wanted = StepsOf(experiment.loader) / epoch * epoch;
+    const std::int64_t wanted = steps / epoch * epoch;
     VariantRun run{.experiment = experiment,
                    .pipeline = variant.pipeline,
-                   .start = FirstEpochCounts(experiment) ? 0 : epoch,
+                   .start = epoch,
                    .period = epoch};
-    const auto result = RunSteps(variant, run, least, std::max(least, wanted), epoch);
-    if (!result || result->samples == 0) return std::nullopt;
-    if (!FirstEpochCounts(experiment)) return result->samples_per_s;
-    const double took_s = base::ToSeconds(result->took);
-    return took_s > 0 ? experiment.run.accelerators * static_cast<double>(result->samples) / took_s
-                      : 0;
+    auto result = RunSteps(variant, run, least, std::max(least, wanted), epoch);
+    if (!result || !(result->samples_per_s > 0)) return std::nullopt;
+    if (const std::int64_t more = MoreToBeExact(run, *result) / epoch * epoch; more > result->steps)
+      if (const auto longer = RunSteps(variant, run, more, more, epoch)) result = longer;
+    return result->samples_per_s;
   }
 
   /// The most steps that one variant may run.

@@ -88,8 +88,8 @@ std::string BenchGrid(View document, const Scale& x, const Scale& y, const std::
   return marks;
 }
 
-/// The names at the ends of the lines, pushed apart where they would overlap.
-std::string CurveNames(const std::vector<BenchCurve>& curves, const Scale& x, const Scale& y) {
+/// The names at the right edge, as high as the lines end, pushed apart where they would overlap.
+std::string CurveNames(const std::vector<BenchCurve>& curves, const Scale& y) {
   constexpr double kLine = 14;
   std::vector<std::pair<double, const BenchCurve*>> places;
   for (const BenchCurve& curve : curves)
@@ -99,7 +99,7 @@ std::string CurveNames(const std::vector<BenchCurve>& curves, const Scale& x, co
   double above = 0;
   for (const auto& [wanted, curve] : places) {
     above = std::max(wanted - 5, above + kLine);
-    marks += Label(std::min(x.Percent(curve->points.back().first) + 1, 100.0), above, curve->name, "mark", 100);
+    marks += Label(100, above, curve->name, "mark");
   }
   return marks;
 }
@@ -119,7 +119,7 @@ std::string BenchChart(View document) {
                    curve.name + ", " + BenchSize(document, std::round(std::pow(10, size))) + ": " +
                        Seconds(std::pow(10, seconds), 3));
   }
-  marks += CurveNames(curves, x, y);
+  marks += CurveNames(curves, y);
   return Svg("plot", "Time of one operation by size, both axes logarithmic: " + BenchHeadline(document),
              kBenchAbove + kBenchTall + kBenchBelow, marks) +
          "<p class=\"note\">Time of one operation by size; both axes are logarithmic. Dashed: until the "

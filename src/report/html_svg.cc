@@ -40,7 +40,7 @@ std::vector<double> Ticks(double from, double to, std::size_t most) {
        ++i)
     step *= i % 3 == 1 ? 2.5 : 2;
   for (double k = std::ceil(from / step - 1e-9); k * step <= to + step * 1e-9; ++k)
-    ticks.push_back(k * step);
+    ticks.push_back(k * step + 0.0);  // no -0
   return ticks;
 }
 
@@ -100,6 +100,13 @@ std::string Label(double x, double y, std::string_view text, std::string_view cs
       x < near_edge ? "start" : x > 100 - near_edge ? "end" : "middle";
   return fmt::format("<text class=\"{}\" x=\"{}%\" y=\"{}\" text-anchor=\"{}\">{}</text>",
                      css_class, Coordinate(x), Coordinate(y), anchor, Escaped(text));
+}
+
+std::string GainAxis(const Scale& scale) {
+  std::string marks;
+  for (const double tick : Ticks(scale.from(), scale.to(), 4))
+    marks += Label(scale.Percent(tick), 12, tick == 0 ? "0" : Gain(tick), "tick", 16);
+  return Svg("axis-labels", "axis of the gain", 16, marks);
 }
 
 std::string PolyLine(const std::vector<LinePoint>& points, double top, double height,

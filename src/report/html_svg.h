@@ -58,6 +58,9 @@ std::string Dot(double x, double y, double radius, std::string_view css_class,
 std::string Label(double x, double y, std::string_view text, std::string_view css_class = "tick",
                   double near_edge = 5);
 
+/// The axis of gains (0.1: +10 %), for the header of a narrow column of charts.
+std::string GainAxis(const Scale& scale);
+
 /// A line through shares of the chart (x and y in 0..1, y from below), broken where a point is
 /// missing; drawn between the pixels `top` and `top + height`.
 struct LinePoint {

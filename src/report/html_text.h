@@ -36,6 +36,7 @@ struct HtmlColumn {
   std::string title;
   bool number = false;         ///< aligned right
   std::string_view name = {};  ///< CSS class of its cells
+  std::string axis = {};       ///< HTML that stands instead of the title: that of the cells' charts
 };
 
 /// A table with a header; the first column heads its rows. Scrolls sideways where it is too wide.

@@ -51,15 +51,6 @@ std::string GridOfGains(const Scale& scale) {
   return marks;
 }
 
-/// The axis: in the table's header.
-std::string AxisOfGains(const Scale& scale) {
-  std::string marks;
-  for (const double tick : Ticks(scale.from(), scale.to(), 4))
-    marks += Label(scale.Percent(tick), 12, tick == 0 ? "0" : Gain(tick), "tick",
-                   16);  // the chart is a narrow column
-  return Svg("axis-labels", "axis of the gain", 16, marks);
-}
-
 std::string Whisker(const Scale& scale, View interval, double y, std::string_view css_class,
                     const std::string& tooltip) {
   const auto low = GainIn(interval, "low"), high = GainIn(interval, "high");
@@ -141,7 +132,7 @@ std::string WhatIfFigure(View document) {
     return each.change.At("tried").IsPresent();
   });
   HtmlTable table{"What each change would gain", "what-if", {}, {}};
-  table.columns = {{"change"}, {"gain, predicted", false, "chart"}, {"gain", true, "gain"}};
+  table.columns = {{"change"}, {"gain, predicted", false, "chart", GainAxis(scale)}, {"gain", true, "gain"}};
   if (tried) table.columns.push_back({"tried", true});
   table.columns.push_back({"samples/s", true});
   table.columns.push_back({"then"});
@@ -149,10 +140,6 @@ std::string WhatIfFigure(View document) {
   for (const ShownChange& each : changes)
     if (!each.small) table.rows.push_back(ChangeRow(scale, each, tried));
   std::string html = ToHtml(table);
-  // The axis stands above the bars.
-  const std::string title = ">gain, predicted</th>";
-  if (const std::size_t at = html.find(title); at != std::string::npos)
-    html.replace(at, title.size(), ">" + AxisOfGains(scale) + "</th>");
   if (const std::string small = SmallChangesText(changes); !small.empty())
     html += "<p class=\"note\">" + Escaped(small) + "</p>\n";
   return html + "<p class=\"note\">Bars: predicted gain in samples/s, with its interval where it is "

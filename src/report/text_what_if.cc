@@ -55,15 +55,13 @@ std::vector<ShownChange> ShownChanges(View document) {
 }
 
 std::string SmallChangesText(const std::vector<ShownChange>& changes) {
-  std::vector<std::string> small;
-  bool noise = false;
-  for (const ShownChange& each : changes) {
-    noise |= each.noise;
-    if (each.small) small.push_back(each.change.At("change").Text());
-  }
-  if (small.empty()) return {};
-  return base::Join(small, ", ") + ": below 1 %" + (noise ? " or within the noise" : "") +
-         (small.size() > 1 ? " each" : "");
+  std::vector<std::string> small, unknown;
+  for (const ShownChange& each : changes)
+    if (each.small) (each.noise ? unknown : small).push_back(each.change.At("change").Text());
+  std::vector<std::string> parts;
+  if (!small.empty()) parts.push_back(base::Join(small, ", ") + ": below 1 %" + (small.size() > 1 ? " each" : ""));
+  if (!unknown.empty()) parts.push_back(base::Join(unknown, ", ") + ": gain or loss, this run is too noisy to say");
+  return base::Join(parts, "; ");
 }
 
 std::string WhatIfTitle(View document, const std::vector<ShownChange>& changes) {
@@ -152,11 +150,14 @@ std::string EnoughText(const Sheet& sheet, View enough) {
   if (workers > 0) line += " and prefetch " + Count(prefetch);
   const bool as_now = workers == now && (workers == 0 || prefetch == prefetch_now);
   if (as_now) line += ", as now";
-  const std::string share = Percent(enough.At("share_of_best").NumberOr(0));
+  const double of_best = enough.At("share_of_best").NumberOr(0);
+  const std::string share = Percent(of_best);
   if (enough.At("more_may_gain").IsTrue()) return line + "; more may gain and were not looked at.";
   if (share == "100 %") return line + "; more workers add nothing.";
   line += (as_now ? ", reach " : " reach ") + share + " of the best";
   const bool more = now > workers || now * prefetch_now > workers * prefetch;
+  constexpr double kNearlyAll = 0.975;
+  if (more && of_best < kNearlyAll) return line + "; more costs memory and gains " + Percent(1 / of_best - 1) + " at most.";
   return line + (more ? "; more only costs memory." : ".");
 }
 

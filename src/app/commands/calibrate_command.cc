@@ -16,6 +16,7 @@
 #include "app/torch_library.h"
 #include "base/cpus.h"
 #include "base/files.h"
+#include "base/neighbours.h"
 #include "base/standard_streams.h"
 #include "base/text.h"
 #include "calibrate/calibration.h"
@@ -112,10 +113,10 @@ std::optional<spec::MachineProfile> CalibrateInterruptibly(const calibrate::Plan
 }
 
 /// `older`, or a profile without figures, with what PyTorch's worker processes cost with `python`.
-spec::MachineProfile WithPython(const std::string& python,
+spec::MachineProfile WithPython(const std::string& python, bool quiet,
                                 const std::optional<spec::MachineProfile>& older) {
   spec::MachineProfile profile = older.value_or(spec::MachineProfile{});
-  const std::string source = MeasurePython(python, profile.figures);
+  const std::string source = MeasurePython(python, quiet, profile.figures);
   if (older) return profile;
   const report::Context context = ReadContext();
   profile.cpu = base::CpuModelName();
@@ -131,6 +132,13 @@ void Write(const spec::MachineProfile& profile, base::OutputFile& out, const std
   PrintOut(report::ProfileText(profile, file));
 }
 
+void WarnOfOthers(const base::OthersWatch& others, double cores) {
+  const double used = others.Cores().value_or(0);
+  if (used <= measure::warnings::ForeignCpu::kLeastShare * cores) return;
+  base::PrintError(fmt::format("pipesim: warning: other programs used {:.1f} of the {:.3g} allowed cores meanwhile: some of "
+                               "these figures are theirs, too; calibrate again without them\n", used, cores));
+}
+
 }  // namespace
 
 base::ExitCode Calibrate(const Arguments& arguments) {
@@ -141,20 +149,25 @@ base::ExitCode Calibrate(const Arguments& arguments) {
     PrintOut(needs ? "yes\n" : "no\n");
     return base::ExitCode::kOk;
   }
+  const base::CpuAllowance allowance = base::ReadCpuAllowance();
+  const base::OthersWatch others(allowance.cpus);
   if (const auto python = arguments.Last("python")) {
     base::OutputFile out{file};
-    Write(WithPython(*python, older), out, file);
+    Write(WithPython(*python, arguments.Has("quiet"), older), out, file);
+    WarnOfOthers(others, allowance.Cores());
     return base::ExitCode::kOk;
   }
   const calibrate::Plan plan = PlanOf(arguments);
   base::OutputFile out{file};
   auto profile = CalibrateInterruptibly(plan, arguments.Has("quiet"));
   if (!profile) {
-    base::PrintError(fmt::format("pipesim: interrupted; {} is unchanged\n", base::Printable(file)));
+    base::PrintError(fmt::format("pipesim: interrupted; {} is {}\n", base::Printable(file),
+                                 older ? "unchanged" : "not written"));
     return base::ExitCode::kInterrupted;
   }
   if (older) profile = calibrate::Merged(*older, *profile);
   Write(*profile, out, file);
+  WarnOfOthers(others, allowance.Cores());
   return base::ExitCode::kOk;
 }
 

@@ -47,7 +47,7 @@ std::string AllOf(int fd) {
 }
 
 /// Runs `python script` and returns its stdout.
-std::string OutputOf(const std::string& python, const std::string& script) {
+std::string OutputOf(const std::string& python, const std::string& script, bool quiet) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) CannotRun(python, std::strerror(errno));
   posix_spawn_file_actions_t files;
@@ -55,6 +55,7 @@ std::string OutputOf(const std::string& python, const std::string& script) {
   posix_spawn_file_actions_adddup2(&files, pipe_ends[1], STDOUT_FILENO);
   // Warnings of torch about optional packages are none of the user's business here.
   std::vector<std::string> words{python, "-W", "ignore", script};
+  if (quiet) words.push_back("--quiet");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -100,8 +101,8 @@ std::string ReadPythonFigures(std::string_view output, const std::string& python
   return source;
 }
 
-std::string MeasurePython(const std::string& python, spec::MachineFigures& figures) {
-  return ReadPythonFigures(OutputOf(python, FindScript().string()), python, figures);
+std::string MeasurePython(const std::string& python, bool quiet, spec::MachineFigures& figures) {
+  return ReadPythonFigures(OutputOf(python, FindScript().string(), quiet), python, figures);
 }
 
 }  // namespace pipesim::app

@@ -18,8 +18,18 @@ bool WithoutWorkers(const Findings& found) {
   return setting && setting->setting.set == std::vector{std::pair<std::string, std::string>("loader.workers", "0")};
 }
 
+/// Training hardly waits for a core, but a step is slower on its threads than on fewer.
+bool SlowByItself(const Findings& found) {
+  constexpr double kHardly = 0.01;
+  const auto& setting = found.decision.setting;
+  return setting && SetsPath(setting->setting.set, "limits.compute_threads") &&
+         TrainerContendedShare(found.question.measurement) < kHardly;
+}
+
 std::string Headline(const Findings& found) {
   const Question& q = found.question;
+  if (SlowByItself(found))
+    return fmt::format("{} is slower on {} threads than on fewer", Training(q), q.now.ComputeThreads());
   if (WithoutWorkers(found))
     return "worker processes cost training more than they load: the training loop alone is faster";
   return fmt::format("too many threads share the cores; {} loses {} of its time to that",
@@ -36,8 +46,10 @@ void AddStepBesideWorkers(Clauses& clauses, const measure::Measurement& m) {
   const double longer =
       StepIsKnownAlone(m) && alone_s && beside_s > 0 ? 1 - *alone_s / beside_s : 0;
   if (longer > waits.value_or(0)) {
-    clauses.push_back({fmt::format("a step takes {:.3g} ms beside the workers, {:.3g} ms alone",
-                                   1e3 * beside_s, 1e3 * *alone_s),
+    const bool long_step = beside_s >= 1;
+    clauses.push_back({fmt::format("a step takes {:.3g} {unit} beside the workers, {:.3g} {unit} alone",
+                                   beside_s * (long_step ? 1 : 1e3), *alone_s * (long_step ? 1 : 1e3),
+                                   fmt::arg("unit", long_step ? "s" : "ms")),
                        "consumer.compute_s",
                        beside_s,
                        {}});
@@ -63,7 +75,7 @@ Clauses EvidenceOf(const Findings& found) {
   }
   AddShare(clauses, "consumer.contended_s", c.contended_s, c.wall_s,
            "the training thread waits for a core", "of the time, between steps");
-  AddStepBesideWorkers(clauses, q.measurement);
+  if (!SlowByItself(found)) AddStepBesideWorkers(clauses, q.measurement);
   clauses.push_back(
       {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.now), q.now.cores()),
        "resources.cores",
@@ -76,6 +88,8 @@ Clauses EvidenceOf(const Findings& found) {
 Recommendation Remedy(const Findings& found) {
   if (WithoutWorkers(found))
     return FromSetting("load in the training loop: " + found.decision.setting->setting.text, found);
+  if (SlowByItself(found))
+    return FromSetting("train on fewer threads: " + found.decision.setting->setting.text, found);
   return FromSetting("leave training its cores: " + found.decision.setting->setting.text, found);
 }
 

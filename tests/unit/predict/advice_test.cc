@@ -242,24 +242,6 @@ device: {emulated: {base: 200us}}
   EXPECT_LT(prediction.measurement.result.steps, 1'000'000);
 }
 
-TEST(Advice, AFasterDeviceIsRecommendedForItsOwnGain) {
-  // The best pair gains nothing, and the device's row has no setting to share with it.
-  const auto prediction = On(4, R"(
-dataset: {samples: 131072}
-storage: ram
-prepare: {kind: wait, cost: 2744us}
-loader: {workers: 32, batch_size: 256, dispatch: shared, persistent_workers: true}
-model: transformer
-device: h100
-run: {steps: 500}
-)");
-  ASSERT_EQ(prediction.diagnosis.bottleneck, Verdict::kComputeBound);
-  const auto& recommended = *prediction.diagnosis.recommendation;
-  EXPECT_THAT(recommended.text, HasSubstr("emulated device x2"));
-  EXPECT_NEAR(*recommended.gain, Row(prediction, "emulated device x2").gain, 1e-9);
-  EXPECT_GT(*recommended.gain, 0.05);
-}
-
 TEST(Predict, APrecisionThatWasAskedForIsReached) {
   Basis basis;
   basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);

@@ -49,6 +49,19 @@ TEST(Prediction, ARunHadTheCoresThatWereThereNotThoseItAskedFor) {
   EXPECT_EQ(Resolve(Read(yaml, {{"limits.cpus", "32", "--cpus"}}), basis).notes.cores, 32);
 }
 
+TEST(Prediction, SaysThatTheRunWasMeasuredBesideOtherPrograms) {
+  const auto experiment = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
+  Basis basis = FreeMachine(kLinearSteps);
+  for (const double foreign : {0.1, 3.0}) {
+    basis.run = RunOf(experiment);
+    basis.run->foreign_cores = foreign;
+    const auto warnings = Resolve(experiment, basis).warnings;
+    EXPECT_EQ(std::any_of(warnings.begin(), warnings.end(),
+                          [](const auto& each) { return each.code == "measured-beside-others"; }),
+              foreign > 1);
+  }
+}
+
 TEST(Prediction, ADemandWhoseSettingsChangedIsTheProfilesAgain) {
   const auto before = Read(std::string(kTrainOnly) + "limits: {compute_threads: 2}\n");
   Basis basis = FreeMachine(kLinearSteps);
