@@ -15,6 +15,8 @@ LEAST_ENDS = 100
 APART = 0.5
 # From here all ends are a turn apart: the two workers never leave it idle.
 NEVER_IDLE = 0.8
+# Of a sample's time. Samples that are equally long and began together end apart by less for ever.
+LEAST_TURN = 0.2
 # Samples that lack a core for more of their time may take turns with a core.
 LACKING = 0.2
 
@@ -42,7 +44,7 @@ def time_of_turn(workers: list[list[list[float]]]) -> float:
     if len(apart) < LEAST_ENDS or queued > LACKING * spent:
         return 0.0
     near, *_, middle = statistics.quantiles(apart, n=10)[:5]  # a tenth, half of them
-    if near < APART * middle:
+    if near < APART * middle or middle < LEAST_TURN * spent / len(rows):
         return 0.0
     if near > NEVER_IDLE * middle:
         return middle

@@ -22,6 +22,7 @@ base::ExitCode Scenarios(const Arguments& arguments);
 base::ExitCode Devices(const Arguments& arguments);
 base::ExitCode Bench(const Arguments& arguments);
 base::ExitCode Memory(const Arguments& arguments);
+base::ExitCode Completion(const Arguments& arguments);
 
 namespace {
 
@@ -43,6 +44,10 @@ constexpr std::string_view kSweepExamples[] = {
     "pipesim sweep --axis workers=0:8:2 --prepare 2ms --cpus 8 --engine predict",
     "pipesim sweep configs/experiments/io-bound.yaml --axis storage=hdd,nvme",
     "pipesim sweep configs/sweeps/workers_by_batch.yaml --shard 1/4",
+};
+constexpr std::string_view kCompletionExamples[] = {
+    "pipesim completion bash",
+    "pipesim completion fish",
 };
 constexpr std::string_view kCompareExamples[] = {
     "pipesim compare before.json after.json",
@@ -237,6 +242,10 @@ constexpr Command kCommands[] = {
      "processors that this process may use (affinity, quota). With DEVICE: that\n"
      "device if it is here, else cpu. Needs no LibTorch.",
      kDevicesExamples, kHelpFlags | kTextFlags | kStartFlags, Devices},
+    {"completion", "completion bash|zsh|fish", "a script that completes commands and flags in a shell",
+     "In bash and zsh: source <(pipesim completion bash), in fish: pipesim completion\n"
+     "fish | source. It knows the models, presets and scenarios that are there now.",
+     kCompletionExamples, kHelpFlags, Completion},
 };
 
 }  // namespace

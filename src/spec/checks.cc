@@ -30,14 +30,13 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   }
   const std::int64_t epoch = SamplesPerEpoch(experiment);
   if (epoch > 0 && epoch < loader.batch_size) {
-    const std::string samples = std::to_string(epoch);
+    const std::string number = std::to_string(epoch), samples = number + (epoch == 1 ? " sample" : " samples");
     if (loader.drop_last) {
       reading.Problem(reading.PlaceOf("loader.drop_last"),
-                      "loader.drop_last leaves no batch: an epoch has " + samples + " samples",
-                      "batch_size: " + samples);
+                      "loader.drop_last leaves no batch: an epoch has " + samples, "batch_size: " + number);
     } else {
       reading.Warn(reading.PlaceOf("loader.batch_size"),
-                   "every batch is partial: an epoch has only " + samples + " samples");
+                   "every batch is partial: an epoch has only " + samples);
     }
   }
 }

@@ -33,7 +33,8 @@ TEST(CommandLine, WithoutArgumentsShowsFiveExamplesAndSucceeds) {
 
 TEST(CommandLine, EveryCommandHasHelpInEightyColumnsWithExamples) {
   for (const char* command : {"run", "predict", "size", "sweep", "tune", "record", "report", "explain",
-                              "validate", "scenarios", "import", "devices", "memory", "bench"}) {
+                              "validate", "scenarios", "import", "devices", "memory", "bench",
+                              "completion"}) {
     const CommandResult result = RunPipesim({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_THAT(result.out, HasSubstr("Examples\n  pipesim ")) << command;

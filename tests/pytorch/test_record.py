@@ -261,6 +261,11 @@ class Turns(unittest.TestCase):
         self.assertEqual(turns.time_of_turn(self.rows(0.003, 0)), 0)
         self.assertEqual(turns.time_of_turn(self.rows(0.003, 0, lambda: random.expovariate(1))), 0)
 
+    def test_equal_samples_that_begin_together_share_nothing(self):
+        rows = [[[0.00195, 0.0, 0.0, 1.0, 0.002 * k + late] for k in range(1, 200)] for late in (0.0, 0.00002)]
+        self.assertGreater(len(turns.distances(rows)), turns.LEAST_ENDS)
+        self.assertEqual(turns.time_of_turn(rows), 0)
+
     def test_two_workers_that_never_leave_it_idle_show_its_time(self):
         self.assertAlmostEqual(turns.time_of_turn(self.rows(0.001, 0.002)), 0.002, delta=0.0001)
 
