@@ -22,7 +22,8 @@ std::vector<int> CountLadder(int fewest, int most);
 
 /// The fastest configuration, by coordinates from `start`: workers together with compute threads,
 /// which share the cores, and with being kept, since starting them costs; prefetch together with
-/// dispatch; batch size if allowed; again until nothing changes. Of nearly equal ones (0.5 %) the smallest. nullopt: none can run.
+/// dispatch; batch size if allowed; again until nothing changes. Of nearly equal ones (0.5 %) the
+/// smallest. nullopt: none can run.
 std::optional<Scored> Fastest(const Configuration& start, const TuneSpace& space,
                               const Score& score);
 

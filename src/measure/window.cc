@@ -255,8 +255,9 @@ void ChooseCount(const trace::RunTrace& trace, const spec::Experiment& experimen
   window.counted = std::min(window.loaded, static_cast<std::int64_t>(most));
 }
 
-}  // namespace
-
+/// The last of `marks` that is a whole number of periods after marks[start]; the last mark if no
+/// period fits. Where only every `stride`-th step was kept, the first mark after a whole number of
+/// periods; the extra steps are then less than one in 2,048.
 std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t start,
                             std::int64_t period, std::int64_t stride) {
   for (std::size_t end = marks.size() - 1; end > start; --end) {
@@ -265,6 +266,8 @@ std::size_t WholePeriodsEnd(const std::vector<Checkpoint>& marks, std::size_t st
   }
   return marks.size() - 1;
 }
+
+}  // namespace
 
 std::vector<Checkpoint> Marks(const trace::RunTrace& trace) {
   std::vector<Checkpoint> marks;

@@ -24,12 +24,6 @@ inline constexpr std::int64_t kEpochsForPeriod = 4;
 /// (the loader restarts at each border), else one batch of every worker.
 std::int64_t PeriodSteps(const spec::Experiment& experiment, std::int64_t steps);
 
-/// The last of `marks` that is a whole number of periods after marks[start]; the last mark if no
-/// period fits. Where only every `stride`-th step was kept, the first mark after a whole number of
-/// periods; the extra steps are then less than one in 2,048.
-std::size_t WholePeriodsEnd(const std::vector<trace::Checkpoint>& marks, std::size_t start,
-                            std::int64_t period, std::int64_t stride);
-
 /// Borders inside the window that split it into at most `max_groups` (>= 1) consecutive groups of
 /// equal steps, each a multiple of `period` (>= 1; a border between kept steps moves to the next
 /// one). The first is the window's begin; a remainder at the end is left out. Fewer than two

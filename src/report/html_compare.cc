@@ -75,7 +75,9 @@ std::string ChangeChart(View document) {
   const std::vector<View> points = PointsOfAll(document);
   if (points.empty()) return {};
   const Scale scale = ScaleOfChanges(points);
-  HtmlTable table{"Change of samples/s, B against A", "what-if", {{"point"}, {"change", false, "chart", GainAxis(scale)}, {"change", true, "gain"}, {"A", true}, {"B", true}, {"call"}}, {}};
+  HtmlTable table{"Change of samples/s, B against A", "what-if", {}, {}};
+  table.columns = {{"point"},   {"change", false, "chart", GainAxis(scale)}, {"change", true, "gain"},
+                   {"A", true}, {"B", true},                                 {"call"}};
   for (const View point : points) {
     const std::string given = point.At("name").Text(), name = given.empty() ? "B against A" : given;
     table.rows.push_back({TextCell(name),

@@ -106,7 +106,8 @@ std::string ToHtml(const HtmlTable& table) {
       Escaped(table.caption), table.name.empty() ? "" : fmt::format(" class=\"{}\"", table.name),
       Escaped(table.caption));
   for (const HtmlColumn& column : table.columns)
-    html += CellTag("th", column, column.axis.empty() ? TextCell(column.title) : HtmlCell{column.axis}, " scope=\"col\"");
+    html += CellTag("th", column, column.axis.empty() ? TextCell(column.title) : HtmlCell{column.axis},
+                    " scope=\"col\"");
   html += "</tr></thead>\n<tbody>\n";
   for (const std::vector<HtmlCell>& row : table.rows) {
     html += "<tr>";

@@ -157,7 +157,8 @@ std::string EnoughText(const Sheet& sheet, View enough) {
   line += (as_now ? ", reach " : " reach ") + share + " of the best";
   const bool more = now > workers || now * prefetch_now > workers * prefetch;
   constexpr double kNearlyAll = 0.975;
-  if (more && of_best < kNearlyAll) return line + "; more costs memory and gains " + Percent(1 / of_best - 1) + " at most.";
+  if (more && of_best < kNearlyAll)
+    return line + "; more costs memory and gains " + Percent(1 / of_best - 1) + " at most.";
   return line + (more ? "; more only costs memory." : ".");
 }
 

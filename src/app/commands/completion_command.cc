@@ -71,7 +71,6 @@ std::string BashScript(const Completions& known) {
     words += fmt::format("    {}) words=\"{}\" ;;\n", name, base::Join(all, " "));
   for (const auto& [name, all] : known.of_flags)
     values += fmt::format("    --{}) words=\"{}\" ;;\n", name, base::Join(all, " "));
-  // A colon separates words for readline, so that only what follows the last one is replaced.
   return fmt::format(R"(_pipesim() {{
   local command=run cur=${{COMP_WORDS[COMP_CWORD]}} prev= word flags= words=
   local commands="{0}"

@@ -143,15 +143,13 @@ prepare: {kind: wait, cost: 2ms}
 device: {emulated: {base: 100us}}
 )";
   for (const int workers : {0, 1}) {
-    const auto prediction =
-        On(2, pipeline + "loader: {kind: process, batch_size: 32, worker_startup: 300ms, worker_launch: 10ms, workers: " +
-                  std::to_string(workers) + "}\n");
+    const std::string loader = "loader: {kind: process, batch_size: 32, worker_startup: 300ms, worker_launch: 10ms, ";
+    const auto prediction = On(2, pipeline + loader + "workers: " + std::to_string(workers) + "}\n");
     ASSERT_EQ(prediction.diagnosis.bottleneck, Verdict::kLoaderBound) << workers;
     const auto& recommended = *prediction.diagnosis.recommendation;
     EXPECT_THAT(recommended.set, testing::Contains(testing::Pair("loader.persistent_workers", "true")));
     EXPECT_THAT(recommended.set, testing::Contains(testing::Key("loader.workers")));
-    const auto made = On(2, pipeline + "loader: {kind: process, batch_size: 32, worker_startup: 300ms, "
-                                       "worker_launch: 10ms, persistent_workers: true, workers: " +
+    const auto made = On(2, pipeline + loader + "persistent_workers: true, workers: " +
                                 recommended.set.front().second + "}\n");
     const double rate = *made.measurement.result.samples_per_s;
     EXPECT_NEAR(*recommended.samples_per_s, rate, 0.03 * rate) << workers;
@@ -211,7 +209,8 @@ loader: {workers: 4, batch_size: 64}
   const auto prediction = On(4, pipeline + "device: {name: cpu, step: {base: 1ms}}\n");
   const auto& row = Row(prediction, "compute threads 4 to 3");
   EXPECT_THAT(row.set, testing::Contains(testing::Pair("device.step.threads", "4")));
-  const auto made = On(4, pipeline + "device: {name: cpu, step: {base: 1ms, threads: 4}}\nlimits: {compute_threads: 3}\n");
+  const auto made =
+      On(4, pipeline + "device: {name: cpu, step: {base: 1ms, threads: 4}}\nlimits: {compute_threads: 3}\n");
   EXPECT_NEAR(row.samples_per_s, *made.measurement.result.samples_per_s, 0.02 * row.samples_per_s);
 }
 
