@@ -24,9 +24,16 @@ std::string KindWord(View document) {
 
 /// Kinds without a page of their own: their text.
 std::string TextBody(const Document& document) {
-  return "<h1>" + Escaped(View(&document, true).At("kind").Text()) +
-         "</h1>\n<pre class=\"plain\" tabindex=\"0\">" +
-         EscapedLines(ToText(document, {.detail = Detail::kFull})) + "</pre>\n";
+  std::vector<std::string> lines = base::Split(ToText(document, {.detail = Detail::kFull}), '\n');
+  // The first line, with what was wrapped of it, is the answer.
+  std::string first = lines.front();
+  std::size_t next = 1;
+  for (; next < lines.size() && lines[next].starts_with("  "); ++next) first += lines[next].substr(1);
+  Page answer(false);
+  answer.Add(first, first.starts_with("does not") ? Style::kBad : Style::kGood);
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(next));
+  return "<header>\n" + Answer(answer) + "</header>\n<pre class=\"plain\" tabindex=\"0\">" +
+         EscapedLines(base::Join(lines, "\n")) + "</pre>\n";
 }
 
 std::string BodyOf(const Document& document) {

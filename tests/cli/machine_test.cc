@@ -96,5 +96,12 @@ TEST(Bench, NeedsLibTorch) {
   EXPECT_EQ(RunPipesim({"bench", "matmul", "--needs-libtorch"}).out, "yes\n");
 }
 
+TEST(Pages, OfMemoryAndDevicesBeginWithTheAnswer) {
+  const auto memory = RunPipesim({"memory", "--matmul", "51200", "--device", "tesla-m4", "--export", "html=-"});
+  EXPECT_EQ(memory.exit_code, 5);
+  EXPECT_THAT(memory.out, HasSubstr("<h1 class=\"bad\"><b>does not fit</b>: a product of 51,200 x 51,200 needs"));
+  EXPECT_THAT(RunPipesim({"devices", "--export", "html=-"}, kNoGpu).out, HasSubstr("<h1 class=\"good\"><b>cpu</b>: "));
+}
+
 }  // namespace
 }  // namespace pipesim
