@@ -6,13 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING, Callable
 
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler, default_collate, default_convert
+from torch.utils.data import DataLoader, IterableDataset, default_collate, default_convert
 
 from .costs import Costs, mean
 from .errors import PipesimError
 from .experiment import duration
 from .program import Tuned, tune
-from .source import diff, loader_settings
+from .source import diff, loader_settings, shuffle_of
 from .trials import WORKERS
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ def threads_line(tuned: Tuned) -> str:
 
 def own_sampler(loader: DataLoader) -> bool:
     """One that shuffle=True or False doesn't stand for."""
-    sampler = loader.sampler
     if isinstance(loader.dataset, IterableDataset):
         return False
-    if isinstance(sampler, RandomSampler):
+    shuffle, sampler = shuffle_of(loader), loader.sampler
+    if shuffle:
         return sampler.replacement or sampler.num_samples != len(loader.dataset)
-    return not isinstance(sampler, SequentialSampler)
+    return shuffle is None
 
 
 def kept_arguments(loader: DataLoader, workers: int) -> list[str]:

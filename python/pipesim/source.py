@@ -58,10 +58,15 @@ def find_call(text: str, place: Place, loader: DataLoader | None = None) -> ast.
     return None
 
 
+def shuffle_of(loader: DataLoader) -> bool | None:
+    """The `shuffle` that its sampler stands for; None for other samplers."""
+    return {RandomSampler: True, SequentialSampler: False}.get(type(getattr(loader, "sampler", None)))
+
+
 def has(loader: DataLoader, name: str, value: Any) -> bool:
     """Whether `value`, given for a parameter or left at its default, is what the loader has."""
     if name == "shuffle":
-        plain = {RandomSampler: True, SequentialSampler: False}.get(type(getattr(loader, "sampler", None)))
+        plain = shuffle_of(loader)
         return plain is None or bool(value) == plain
     if name == "prefetch_factor" and value is None and loader.num_workers > 0:
         value = 2

@@ -283,7 +283,7 @@ void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt
            fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to the next, which "
                        "one run does not show", q.now.ComputeThreads()));
   const double others = q.measurement.resources.foreign_cores.value_or(0);
-  if (Oversubscribed(q.now) && others > measure::warnings::ForeignCpu::kLeastShare * q.now.cores())
+  if (Oversubscribed(q.now) && measure::warnings::ForeignCpu::Counts(others, q.now.cores()))
     weaken("resources.foreign_cores",
            fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) differs from run to "
                        "run", others, q.now.cores()));

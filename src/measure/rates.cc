@@ -90,20 +90,19 @@ bool NeighboursCorrelated(const std::vector<double>& rates) {
 /// where not two of the kept steps are of both.
 std::optional<double> OverFirst(const std::vector<trace::Checkpoint>& first, const Window& window,
                                 const trace::Progress& other) {
-  struct Both {
-    base::Instant first, other;
-  };
-  std::vector<Both> of_both;
+  const trace::Checkpoint *begin = nullptr, *end = nullptr;  // the first one's
+  auto begin_of_other = other.kept.end(), end_of_other = other.kept.end();
   auto at = other.kept.begin();
   for (const trace::Checkpoint& mark : first) {
     if (mark.steps < window.first_step || mark.steps > window.last_step) continue;
     at = std::find_if(at, other.kept.end(), [&](const auto& kept) { return kept.steps >= mark.steps; });
     if (at == other.kept.end()) break;
-    if (at->steps == mark.steps) of_both.push_back({mark.at, at->at});
+    if (at->steps != mark.steps) continue;
+    if (begin == nullptr) begin = &mark, begin_of_other = at;
+    end = &mark, end_of_other = at;
   }
-  if (of_both.size() < 2 || of_both.back().other <= of_both.front().other) return std::nullopt;
-  return base::ToSeconds(of_both.back().first - of_both.front().first) /
-         base::ToSeconds(of_both.back().other - of_both.front().other);
+  if (begin == end || end_of_other->at <= begin_of_other->at) return std::nullopt;
+  return base::ToSeconds(end->at - begin->at) / base::ToSeconds(end_of_other->at - begin_of_other->at);
 }
 
 /// Of groups that are at most as many as `rates_of` is told: fewer where neighbours are alike.

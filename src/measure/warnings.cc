@@ -53,9 +53,8 @@ Found CheckLastBatch(const Case& c) {
 
 Found CheckForeignCpu(const Case& c) {
   const Resources& r = c.measured.resources;
-  if (!r.foreign_cores || r.cores <= 0 || *r.foreign_cores <= warnings::ForeignCpu::kLeastShare * r.cores) {
+  if (!r.foreign_cores || r.cores <= 0 || !warnings::ForeignCpu::Counts(*r.foreign_cores, r.cores))
     return std::nullopt;
-  }
   return warnings::ForeignCpu{.foreign_cores = *r.foreign_cores, .cores = r.cores};
 }
 

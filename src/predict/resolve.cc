@@ -124,7 +124,7 @@ void Lookup::FindCores() {
     notes.cores = *run()->cores;
     notes.cores_from = "the measured run";
     const double foreign = run()->foreign_cores.value_or(0);
-    if (foreign > measure::warnings::ForeignCpu::kLeastShare * notes.cores)
+    if (measure::warnings::ForeignCpu::Counts(foreign, notes.cores))
       Warn("measured-beside-others", fmt::format("Other programs used {:.1f} of the {:.3g} cores of the measured run: "
                                                  "its times are what they were beside these.", foreign, notes.cores));
   } else if (limits.cpu_count) {

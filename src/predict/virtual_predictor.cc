@@ -153,10 +153,10 @@ class VirtualPredictor {
     auto result = RunSteps(variant, run, least, std::min(most, wanted));
     if (!result) return std::nullopt;
     const std::int64_t more = MoreToBeExact(run, *result);
-    if (epoch > 0 && more >= std::max(2 * epoch, FewestOfEpochs(experiment, epoch)))
+    if (epoch > 0 && more >= FewestOfEpochs(experiment, epoch))
       if (const auto rate = RateOfEpochs(variant, experiment, epoch, more)) return rate;
-    if (std::min(most, more) > result->steps)
-      if (const auto longer = RunSteps(variant, run, std::min(most, more), std::min(most, more))) result = longer;
+    if (const std::int64_t within = std::min(most, more); within > result->steps)
+      if (const auto longer = RunSteps(variant, run, within, within)) result = longer;
     return saw_borders_ ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
   }
 
@@ -170,7 +170,7 @@ class VirtualPredictor {
     const double of_step_s =
         result.events > 0 ? SecondsOfRun(run.experiment, run.pipeline, result.steps, result.events) / steps
                           : SecondsOfStep(run.experiment, run.pipeline);
-    const double more = std::min(exact, RoundedDown((kLongest_s - spent_s_) / kVariants / of_step_s));
+    const double more = std::min(exact, RoundedDown(ShareOfTime_s() / of_step_s));
     return more > kWorthRunningAgain * steps ? std::llround(more) : 0;
   }
 
@@ -206,10 +206,9 @@ class VirtualPredictor {
   }
 
   /// Of one variant, where many share the time that is left.
+  double ShareOfTime_s() const { return (kLongest_s - spent_s_) / kVariants; }
   std::int64_t Affordable(const Experiment& experiment, const cost::Pipeline& pipeline) const {
-    const double left_s = kLongest_s - spent_s_;
-    return static_cast<std::int64_t>(
-        RoundedDown(left_s / kVariants / SecondsOfStep(experiment, pipeline)));
+    return static_cast<std::int64_t>(RoundedDown(ShareOfTime_s() / SecondsOfStep(experiment, pipeline)));
   }
 
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer

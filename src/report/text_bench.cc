@@ -93,8 +93,8 @@ std::string WaysHeadline(View document) {
 /// Cores that other programs used, where it is more than every machine does beside.
 std::optional<double> OthersBesideBench(View document) {
   const auto others = document.At("cpu.foreign_cores").Number();
-  const double least = measure::warnings::ForeignCpu::kLeastShare * document.At("cpu.cores").NumberOr(0);
-  return others && *others > least ? others : std::nullopt;
+  const double cores = document.At("cpu.cores").NumberOr(0);
+  return others && measure::warnings::ForeignCpu::Counts(*others, cores) ? others : std::nullopt;
 }
 
 std::string PlainHeadline(View document) {

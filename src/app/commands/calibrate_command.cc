@@ -134,7 +134,7 @@ void Write(const spec::MachineProfile& profile, base::OutputFile& out, const std
 
 void WarnOfOthers(const base::OthersWatch& others, double cores) {
   const double used = others.Cores().value_or(0);
-  if (used <= measure::warnings::ForeignCpu::kLeastShare * cores) return;
+  if (!measure::warnings::ForeignCpu::Counts(used, cores)) return;
   base::PrintError(fmt::format("pipesim: warning: other programs used {:.1f} of the {:.3g} allowed cores "
                                "meanwhile: some of these figures are theirs, too; calibrate again without them\n",
                                used, cores));

@@ -11,6 +11,7 @@
 #include "app/commands/scenarios.h"
 #include "app/installation.h"
 #include "base/text.h"
+#include "calibrate/bench.h"
 #include "diagnose/verdicts.h"
 #include "spec/data_files.h"
 
@@ -18,6 +19,8 @@ namespace pipesim::app {
 namespace {
 
 using Words = std::vector<std::string>;
+
+const Words kShells = {"bash", "zsh", "fish"};
 
 /// What may follow flags and commands, by their names.
 struct Completions {
@@ -46,8 +49,8 @@ Completions ReadCompletions() {
   for (const diagnose::VerdictRow& row : diagnose::kVerdicts) known.of_commands["explain"].emplace_back(row.name);
   for (const Scenario& scenario : ReadScenarios(folders)) known.of_commands["scenarios"].push_back(scenario.name);
   known.of_commands["report"] = {"last"};
-  known.of_commands["bench"] = {"add", "matmul", "sync", "transfer", "concurrent", "step"};
-  known.of_commands["completion"] = {"bash", "zsh", "fish"};
+  for (const calibrate::BenchKind& kind : calibrate::BenchKinds()) known.of_commands["bench"].emplace_back(kind.name);
+  known.of_commands["completion"] = kShells;
   return known;
 }
 
@@ -126,7 +129,7 @@ std::string FishScript(const Completions& known) {
 
 base::ExitCode Completion(const Arguments& arguments) {
   const std::string shell = base::Join(arguments.positional, " ");
-  if (shell != "bash" && shell != "zsh" && shell != "fish")
+  if (std::ranges::find(kShells, shell) == kShells.end())
     throw base::UsageError(shell.empty() ? "`pipesim completion` takes a shell: bash, zsh or fish"
                                          : fmt::format("'{}' is not bash, zsh or fish", base::Printable(shell)));
   const Completions known = ReadCompletions();
