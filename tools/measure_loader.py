@@ -14,12 +14,19 @@ import sys
 import tempfile
 import threading
 import time
+from multiprocessing import resource_sharer
+from multiprocessing.reduction import ForkingPickler
 
 import torch
 from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate, get_worker_info
 
 ROUNDS = 5
-WINDOW = 24  # batches made ahead, so that taking them waits for nobody
+WORKERS = 2  # the smallest number that shows what several processes cost
+HANDED = 300  # batches of each
+WARM_UP = 6  # of them
+# Of a worker for each batch: threads that only hand over batches stay on one core, which they do not beside work.
+WORK_S = 1e-3
+WORK_SIZE = 20_000  # elements of an operation, some 0.1 ms
 MANY = 8  # tensors of a batch, against one
 LARGE = 2 << 20  # elements of a float tensor: 8 MiB
 SAMPLES = 64
@@ -49,76 +56,125 @@ class Ready(Dataset):
 
 
 class Noting:
-    """default_collate; in a worker it notes its own CPU time, and that of the process."""
+    """default_collate; in a worker it notes its own CPU time, that of the process, and that of the thread which hands
+    over the memory of batches."""
 
-    def __init__(self, file, batches):
-        self.file = file
+    def __init__(self, folder, batches):
+        self.folder = folder
         self.batches = batches
+        self.numbers = torch.zeros(WORK_SIZE)
+        self.work_s = []
         self.collate_s = []
         self.process_s = []
+        self.serve_s = []
 
     def __call__(self, samples):
+        worker = get_worker_info()
+        begin = time.thread_time()
+        while worker is not None and time.thread_time() - begin < WORK_S:
+            torch.sin(self.numbers)  # without Python's lock
+        self.work_s.append(time.thread_time() - begin)
         begin = time.thread_time()
         batch = default_collate(samples)
-        if get_worker_info() is not None:
+        if worker is not None:
             self.collate_s.append(time.thread_time() - begin)
             self.process_s.append(time.process_time())
+            self.serve_s.append(serving_time())
             if len(self.process_s) == self.batches:
-                with open(self.file, "w", encoding="utf-8") as out:
-                    json.dump([self.collate_s, self.process_s], out)
+                with open(note_of(self.folder, worker.id), "w", encoding="utf-8") as out:
+                    json.dump([self.work_s, self.collate_s, self.process_s, self.serve_s], out)
         return batch
 
 
-def cpu_ticks(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return int(fields[11]) + int(fields[12])
+def note_of(folder, worker):
+    return os.path.join(folder, f"worker_{worker}.json")
 
 
-def await_idle(pid, longest_s=20.0):
-    """Until the worker has used no CPU time for a while: its window is full."""
-    end = time.perf_counter() + longest_s
-    last, since = cpu_ticks(pid), time.perf_counter()
-    while time.perf_counter() < end:
-        time.sleep(0.05)
-        now = cpu_ticks(pid)
-        if now != last:
-            last, since = now, time.perf_counter()
-        elif time.perf_counter() - since > 0.25:
-            return
+def serving_time():
+    """CPU seconds of the thread of a worker that hands over memory (multiprocessing/resource_sharer.py)."""
+    thread = resource_sharer._resource_sharer._thread
+    if thread is None:
+        return 0.0
+    try:
+        with open(f"/proc/self/task/{thread.native_id}/schedstat", encoding="utf-8") as file:
+            return int(file.read().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+class Opening:
+    """Sums the seconds without a core in which this process opens what workers sent, while it is a context."""
+
+    def __enter__(self):
+        self.loads, self.waited_s = ForkingPickler.loads, 0.0
+        ForkingPickler.loads = self.timed
+        return self
+
+    def __exit__(self, *_):
+        ForkingPickler.loads = self.loads
+
+    def timed(self, *arguments, **keywords):
+        cpu, begin = time.thread_time(), time.perf_counter()
+        try:
+            return self.loads(*arguments, **keywords)
+        finally:
+            self.waited_s += max(0.0, time.perf_counter() - begin - (time.thread_time() - cpu))
 
 
 def hand_over(tensors, elements, folder):
-    """Seconds of a batch: for the parent to take it, of the worker's collate, and of its CPU time in all."""
-    batches = 3 * WINDOW
-    file = os.path.join(folder, "worker.json")
+    """Seconds of a batch in a loop with workers that work: by what it goes into, see measure_hand_over."""
     loader = DataLoader(
-        Ready(batches, tensors, elements),
+        Ready(WORKERS * HANDED, tensors, elements),
         batch_size=1,
-        num_workers=1,
-        prefetch_factor=WINDOW,
-        collate_fn=Noting(file, batches),
+        num_workers=WORKERS,
+        collate_fn=Noting(folder, HANDED),
     )
-    batch_iterator = iter(loader)
-    await_idle(batch_iterator._workers[0].pid)
-    taken_s = []
-    for _ in range(WINDOW // 2):
-        begin = time.perf_counter()
-        batch = next(batch_iterator)
-        taken_s.append(time.perf_counter() - begin)
-    for batch in batch_iterator:
-        pass
-    del batch, batch_iterator
-    with open(file, encoding="utf-8") as written:
-        collate_s, process_s = json.load(written)
-    # Beyond the window the worker makes a batch for each that is taken.
-    worker_s = (process_s[-1] - process_s[WINDOW]) / (len(process_s) - 1 - WINDOW)
-    return quiet(taken_s), typical(collate_s[WINDOW:]), worker_s
+    received_s, waited_s, came = [], [], []
+    with Opening() as opening:
+        batches = iter(loader)
+        for _ in range(WORKERS * HANDED):
+            waited_before_s, begin = opening.waited_s, time.process_time()
+            batch = next(batches)  # and the one before is freed
+            received_s.append(time.process_time() - begin)
+            waited_s.append(opening.waited_s - waited_before_s)
+            came.append(time.perf_counter())
+        if next(batches, None) is not None:  # waits for the workers' end
+            raise RuntimeError("the loader has more batches than its data set")
+    del batch
+    times = {name: [] for name in ("work", "collate", "serve", "worker")}
+    for worker in range(WORKERS):
+        with open(note_of(folder, worker), encoding="utf-8") as written:
+            work_s, collate_s, process_s, serve_s = json.load(written)
+        times["work"] += work_s[WARM_UP:]
+        times["collate"] += collate_s[WARM_UP:]
+        times["serve"] += differences(serve_s[WARM_UP:])
+        times["worker"] += differences(process_s[WARM_UP:])
+    warm = WORKERS * WARM_UP
+    found = {name: typical(values) for name, values in times.items()}
+    found["receive"], found["opens"] = typical(received_s[warm:]), typical(waited_s[warm:])
+    cores = min(len(os.sched_getaffinity(0)), WORKERS + 1)
+    each_s = (came[-1] - came[warm]) / (len(came) - 1 - warm)
+    return parts_of(found, max(0.0, cores * each_s - found["worker"] - found["receive"]))
 
 
-def quiet(times):
-    """The first quartile: of a batch that nothing else delayed."""
-    return statistics.quantiles(times, n=4)[0]
+def parts_of(found, idle_s):
+    """What opening a batch waits for beyond serving needs no core, but as far as cores stayed idle meanwhile others could
+    not use them: it counts as work of the parent. If they stayed idle longer, serving does, too, beside that of the
+    worker."""
+    latency_s = max(0.0, found["opens"] - found["serve"])
+    blocked_s = min(idle_s, latency_s)
+    twice_s = min(idle_s - blocked_s, found["serve"])
+    return {
+        "collate": found["collate"],
+        "send": found["worker"] - found["work"] - found["collate"] - found["serve"] + twice_s,
+        "serve": found["serve"] - twice_s,
+        "receive": found["receive"] + blocked_s + twice_s,
+        "latency": latency_s - blocked_s,
+    }
+
+
+def differences(sums):
+    return [after - before for before, after in zip(sums, sums[1:])]
 
 
 def typical(times):
@@ -220,27 +276,32 @@ class Figures:
 
 def measure_hand_over(figures, folder):
     shapes = {"one": (1, 1), "many": (MANY, 1), "large": (1, LARGE)}
-    taken_s, shared_s, sent_s = {}, {}, {}
+    sides = {side: {} for side in ("share", "send", "serve", "receive", "latency")}
     for name, (tensors, elements) in shapes.items():
-        taken_s[name], collate_s, worker_s = hand_over(tensors, elements, folder)
+        parts = hand_over(tensors, elements, folder)
         # Collating into ordinary memory is not the hand-over's. A worker collates into shared
         # memory, which it has to make first.
-        shared_s[name] = collate_s - collate_time(1, tensors, elements, 30)
-        sent_s[name] = worker_s - collate_s
-    for side, times, what in (
-        ("receive", taken_s, "wall time of next() of a batch that is ready"),
-        ("share", shared_s, "CPU time of collating in a worker beyond that in the parent"),
-        ("send", sent_s, "CPU time of a worker beyond collating"),
+        parts["share"] = parts.pop("collate") - collate_time(1, tensors, elements, 30)
+        for side, seconds in parts.items():
+            sides[side][name] = seconds
+    for side, what in (
+        ("share", "CPU time of collating in a worker beyond that in the parent"),
+        ("send", "CPU time of a worker beyond collating and serving"),
+        ("serve", "CPU time of a worker's thread that hands over a batch's memory"),
+        ("receive", "CPU time of the parent for a batch, to free the one before, and core time lost meanwhile"),
+        ("latency", "time without a core in which the parent opens a batch, beyond serving"),
     ):
+        times = sides[side]
+        how = f"measured: {what}, {WORKERS} workers"
         tensor_s = max((times["many"] - times["one"]) / (MANY - 1), 0)
-        beyond_s = times["large"] - times["one"]
-        figures.add(f"process_{side}_batch", times["one"] - tensor_s, f"measured: {what}")
-        figures.add(f"process_{side}_tensor", tensor_s, f"measured: the same, {MANY} tensors against one")
-        figures.add(
-            f"process_{side}_bandwidth",
-            bandwidth(4 * LARGE, beyond_s),
-            "measured: the same, a tensor of 8 MiB against one of 4 bytes",
-        )
+        figures.add(f"process_{side}_batch", times["one"] - tensor_s, how)
+        figures.add(f"process_{side}_tensor", tensor_s, f"{how}, {MANY} tensors against one")
+        if side in ("share", "send", "receive"):
+            figures.add(
+                f"process_{side}_bandwidth",
+                bandwidth(4 * LARGE, times["large"] - times["one"]),
+                f"{how}, a tensor of 8 MiB against one of 4 bytes",
+            )
 
 
 class Asking(threading.Thread):

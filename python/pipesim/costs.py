@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import probes
+from .machine import processors
 from .probes import Figures
 from .trials import WORKERS, Trials
 from .walks import Loop
@@ -38,8 +39,10 @@ class Costs:
     collate_batch: float
     collate_sample: float
     share: float  # of the worker's main thread, beyond what fetching takes without workers
-    send: float  # of the worker's other threads
+    send: float  # of the worker's threads that pickle
+    serve: float  # of the worker's thread that hands over the memory, while the training process takes the batch
     receive: float
+    receive_latency: float  # without a core: until the two have woken each other up
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float
@@ -52,6 +55,14 @@ class Costs:
     alone: float | None  # samples/s of the loader as it is, where that was tried
     queued: float  # share of the samples trial that lacked a core
     probe_share: float  # what the probe added to a sample
+
+    def take_within(self, longest: float) -> None:
+        """Taking a batch over that is there takes no longer."""
+        takes = self.serve + self.receive + self.receive_latency
+        if takes > longest:
+            self.serve *= longest / takes
+            self.receive *= longest / takes
+            self.receive_latency *= longest / takes
 
 
 def mean(values: list[float]) -> float:
@@ -128,13 +139,18 @@ def flat(worker_rows: list[list[list[float]]]) -> list[list[float]]:
     return [row for rows in worker_rows for row in rows]
 
 
+def serving(worker_rows: list[list[list[float]]]) -> float:
+    """CPU time of the thread that hands over memory, for each batch."""
+    return max(0.0, typical([spent for rows in worker_rows for spent in changes(rows, probes.SERVE_CPU)]))
+
+
 def sending(worker_rows: list[list[list[float]]]) -> float:
-    """The process's CPU time between two batches that the fetch did not take."""
+    """The process's CPU time between two batches that neither the fetch nor serving took."""
     values = []
     for rows in worker_rows:
         values += [
-            spent - row[probes.FETCH_CPU]
-            for spent, row in zip(changes(rows, probes.PROCESS_CPU), rows[1:])
+            spent - served - row[probes.FETCH_CPU]
+            for spent, served, row in zip(changes(rows, probes.PROCESS_CPU), changes(rows, probes.SERVE_CPU), rows[1:])
         ]
     return max(0.0, typical(values))
 
@@ -148,12 +164,35 @@ def rate(loop: Loop, samples: float, skip: int) -> float:
 
 
 def receiving(flow: Loop) -> float:
-    """What the training process takes for a batch beside workers that make others, without waiting until one has come:
-    its CPU time, that of freeing the batch before among it, and the time without a core in which it opens what a worker
-    sent. The two answer each other then, and both wait to be woken up and for a core."""
-    takes = flow.takes[1:]
-    waits = [max(0.0, take.opening - take.opening_cpu) for take in takes]
-    return typical([take.cpu for take in takes]) + typical(waits)
+    """The training process's CPU time for a batch beside workers that make others, that of freeing the batch before
+    among it. The first batch waits for the workers to start."""
+    return typical([take.cpu for take in flow.takes[1:]])
+
+
+def opening(flow: Loop) -> float:
+    """The time without a core in which the training process opens what a worker sent, for each batch: a thread of the
+    worker serves it meanwhile, each wakes the other up, and both wait for cores and for the worker's lock."""
+    return typical([max(0.0, take.opening - take.opening_cpu) for take in flow.takes[1:]])
+
+
+def unused(flow: Loop, worker_rows: list[list[list[float]]], cores: int) -> float:
+    """Core seconds of a batch that no thread used, of as many cores as there are threads with work. Threads that wake each
+    other up all the time leave cores idle beside others that wait for one: the kernel moves none that has just run.
+    Where samples sleep it is more than that, and hand-overs then count in full."""
+    per_s = rate(flow, 1.0, WORKERS)
+    fetch = typical([row[probes.FETCH_CPU] for row in flat(worker_rows)])
+    used = fetch + sending(worker_rows) + serving(worker_rows) + receiving(flow)
+    return max(0.0, min(cores, WORKERS + 1) / per_s - used) if per_s > 0 else 0.0
+
+
+def as_work(send: float, serve: float, receive: float, opens: float, idle: float) -> tuple[float, float, float, float]:
+    """(send, serve, receive, latency) of a batch. What opening waits for beyond serving needs no core, but as far as
+    cores stayed `idle` meanwhile, others could not use them: it counts as work of the training process. If they stayed
+    idle longer, serving does, too, beside that of the worker."""
+    latency = max(0.0, opens - serve)
+    blocked = min(idle, latency)
+    twice = min(idle - blocked, serve)
+    return send + twice, serve - twice, receive + blocked + twice, latency - blocked
 
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
@@ -260,6 +299,10 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
         surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
     )
+    send, serve, receive, latency = as_work(
+        sending(worker_rows), serving(worker_rows), receiving(flow), opening(flow),
+        unused(rest, batches_of(figures["workers"]), processors()),
+    )  # fmt: skip
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -269,8 +312,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         # In a worker collate writes into fresh shared memory, and samples come from memory that the
         # worker has just begun to use.
-        share=more, send=sending(worker_rows),
-        receive=receiving(flow),
+        share=more, send=send, serve=serve, receive=receive, receive_latency=latency,
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
         worker_launch=(flow.started - flow.began) / WORKERS,

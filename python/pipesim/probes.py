@@ -10,6 +10,7 @@ import os
 import random
 import resource
 import time
+from multiprocessing import resource_sharer
 from typing import Any, Callable, Iterator
 
 from torch.utils.data import IterableDataset, get_worker_info
@@ -24,8 +25,8 @@ BATCH_ROWS = 5_000
 SAMPLE_COLUMNS = 5
 WALL, CPU, IN_QUEUE, GAVE_UP, ENDED = range(SAMPLE_COLUMNS)  # GAVE_UP: times that the thread left its core
 UNKNOWN = -1.0
-BATCH_COLUMNS = 8
-(BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
+BATCH_COLUMNS = 9
+(BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SERVE_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
 STARTED, MEMORY, IN_HAND, CURRENT, ASKED = range(5)  # the head of each worker's figures
 HEAD = 5
 NO_INDEX = -1.0
@@ -56,6 +57,29 @@ class RunQueue:
             return 0.0
         try:
             return int(os.pread(self.file, 100, 0).split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
+
+
+class Serving:
+    """CPU seconds of the thread of this process that hands over the memory of what it sent
+    (multiprocessing/resource_sharer.py); 0 before it has one, or where the kernel does not say."""
+
+    def __init__(self) -> None:
+        self.file = -1
+
+    def __del__(self) -> None:
+        if self.file >= 0:
+            os.close(self.file)
+
+    def seconds(self) -> float:
+        try:
+            if self.file < 0:
+                thread = resource_sharer._resource_sharer._thread
+                if thread is None:
+                    return 0.0
+                self.file = os.open(f"/proc/self/task/{thread.native_id}/schedstat", os.O_RDONLY)
+            return int(os.pread(self.file, 100, 0).split()[0]) / 1e9
         except (OSError, IndexError, ValueError):
             return 0.0
 
@@ -289,6 +313,7 @@ class TimedCollate:
     def __init__(self, collate: Callable, probe: Probe):
         self.collate, self.probe = collate, probe
         self.queue: RunQueue | None = None  # of the thread that collates
+        self.serving = Serving()
         self.keeps = False  # the first batch and its samples
         self.samples: Any = None
         self.batch: Any = None
@@ -310,7 +335,7 @@ class TimedCollate:
         self.probe.mine().batches.append(
             wall if begin.wall is None else begin.wall, end,
             end_cpu - (cpu if begin.wall is None else begin.cpu), end - wall, end_cpu - cpu,
-            time.process_time(), float(begin.samples or counted), self.queue.seconds(),
+            time.process_time(), self.serving.seconds(), float(begin.samples or counted), self.queue.seconds(),
         )  # fmt: skip
         begin.wall, begin.samples = None, 0
         self.made += 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import pickle
 import platform
 import time
@@ -19,6 +17,7 @@ from .apart import Progress, run_apart
 from .costs import Costs, costs_of, line
 from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, bandwidth, drawn, duration, number, size
+from .machine import processors
 from .source import Place
 from .step import StepTimes, beside, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable
@@ -122,16 +121,6 @@ def epoch_samples(loader: DataLoader, trials: Trials) -> tuple[int, str]:
     return UNKNOWN_EPOCH_BATCHES * batch, "not known: an epoch so long that its start does not matter"
 
 
-def processors() -> int:
-    """Cores that this process may use, with the limit of its control group."""
-    count = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return max(1, min(count, math.ceil(int(quota) / int(period))))
-    except (OSError, ValueError):
-        return count
-
-
 def context_comments(trials: Trials, costs: Costs) -> list[str]:
     cpu = platform.processor() or platform.machine()
     try:
@@ -191,10 +180,12 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("worker_launch", duration(costs.worker_launch), "of this process, for each worker")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
-    section.add("send", duration(costs.send), "its other threads")
+    section.add("send", duration(costs.send), "its threads that pickle")
+    section.add("serve", duration(costs.serve), "its thread that hands over the memory, for which the trainer waits")
     more, why = longer_step(step, costs, loader.pin_memory)
     remarks = [f"a batch came {duration(costs.arrival)} after it was made"] if costs.arrival > 0 else []
     section.add("receive", duration(costs.receive + more), "; ".join(remarks + [why] * (more > 0)))
+    section.add("receive_latency", duration(costs.receive_latency), "until the two have woken each other up")
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "at most, for Python's lock of a worker that fetches")
     section.add("worker_memory", size(costs.worker_memory))

@@ -353,7 +353,7 @@ def record_watched(watch: Watch) -> Recording:
     costs = costs_of(trials, recorder.figures)
     if loader.num_workers > 0:
         # A batch that is there takes no longer than batches took to come.
-        costs.receive = min(costs.receive, watched.as_it_is.waiting_s / watched.as_it_is.steps)
+        costs.take_within(watched.as_it_is.waiting_s / watched.as_it_is.steps)
     around = Surroundings(
         name=watch.name or type(loader.dataset).__name__, ranks=ranks_here(),
         step=step_of(watched, trials.batch_samples, torch.get_num_threads(), loader.num_workers),

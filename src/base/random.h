@@ -25,11 +25,13 @@ enum class Stage : std::uint64_t {
   kReservoir = 11,      ///< which values a bounded series keeps
   kWorkerStartup = 12,  ///< (seed, stage, epoch, worker)
   kPrepareWait = 13,    ///< (seed, stage, sample): the same every epoch
-  kCollate = 14,        ///< this and the next four: (seed, stage, epoch, batch over all accelerators)
+  kCollate = 14,        ///< this and the next six: (seed, stage, epoch, batch over all accelerators)
   kSend = 15,
   kReceive = 16,
   kReceiveWait = 17,
   kShare = 18,
+  kServe = 19,
+  kReceiveLatency = 20,
 };
 
 /// Mix64 without its last operation, which leaves the upper 31 bits as they are.

@@ -74,6 +74,14 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
     hand_over.send = {.batch = OfTensors(figures.process_send_batch,
                                          figures.process_send_tensor, tensors),
                       .bandwidth = ValueOf(figures.process_send_bandwidth)};
+  // Who states what sending or receiving takes without these has measured them with it.
+  if (!loader.serve && !loader.send)
+    hand_over.serve = {.batch = OfTensors(figures.process_serve_batch,
+                                          figures.process_serve_tensor, tensors),
+                       .bandwidth = {}};
+  if (!loader.receive_latency && !loader.receive)
+    hand_over.receive_latency =
+        OfTensors(figures.process_latency_batch, figures.process_latency_tensor, tensors);
   if (!loader.receive)
     hand_over.receive = {.batch = OfTensors(figures.process_receive_batch,
                                             figures.process_receive_tensor, tensors),
@@ -134,6 +142,8 @@ HandOver StatedHandOver(const spec::Loader& loader) {
   if (loader.share) hand_over.share.batch = *loader.share;
   if (loader.send) hand_over.send.batch = *loader.send;
   if (loader.receive) hand_over.receive.batch = *loader.receive;
+  if (loader.serve) hand_over.serve.batch = *loader.serve;
+  if (loader.receive_latency) hand_over.receive_latency = *loader.receive_latency;
   if (loader.receive_wait) hand_over.receive_wait = *loader.receive_wait;
   if (loader.worker_memory) hand_over.worker_memory = *loader.worker_memory;
   return hand_over;

@@ -26,13 +26,16 @@ struct HandOverEnd {
 
 /// PyTorch's order: the trainer's process starts one worker after another (launch), each makes itself
 /// ready (startup), then batches are dealt. A worker puts a batch into shared memory (share), pickles it
-/// and serves its memory (send); the process that takes it opens that memory and maps it (receive).
-/// Pickling and serving happen in threads of the worker while its main thread fetches the next batch.
-/// The interpreter's lock lets only one of them run, so that send is a part of the worker's own serial
-/// time, but for what it does while the main thread waits for storage or sleeps, or has nothing to do.
+/// (send); the process that takes it asks a thread of the worker for its memory (serve), and opens and
+/// maps that (receive). Sending and serving happen in threads of the worker while its main thread fetches
+/// the next batch. The interpreter's lock lets only one of them run, so that both are a part of the
+/// worker's own serial time, but for what they do while the main thread waits for storage or sleeps, or
+/// has nothing to do. Serving is a part of the taker's serial time, too, which waits for the answers.
 struct HandOver {
   bool processes = false;  ///< workers are processes; false: nothing below applies
-  HandOverEnd share, send, receive;
+  HandOverEnd share, send, serve, receive;
+  /// Time without a core until the two ends of a hand-over have woken each other up.
+  base::Drawn<base::Duration> receive_latency;
   /// Longest time without a core until a worker that is busy on a core gives up its interpreter's lock.
   base::Drawn<base::Duration> receive_wait;
   base::Duration launch{};               ///< of the trainer's process, for each worker
@@ -42,7 +45,8 @@ struct HandOver {
   bool operator==(const HandOver&) const = default;
   /// Every batch costs the same.
   bool IsFixed() const {
-    return share.batch.IsFixed() && send.batch.IsFixed() && receive.batch.IsFixed() && receive_wait.IsFixed();
+    return share.batch.IsFixed() && send.batch.IsFixed() && serve.batch.IsFixed() && receive.batch.IsFixed() &&
+           receive_latency.IsFixed() && receive_wait.IsFixed();
   }
 };
 

@@ -27,13 +27,13 @@ class BatchCosts {
     const double waits = p().storage.OwnSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
     const double works = ReadCpu() + Collate() +
                          p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
-    return works + std::max(waits, Send());
+    return works + std::max(waits, Send() + Serve());
   }
 
   /// CPU time of one batch, all threads.
   double Cpu() const {
-    double cpu = ReadCpu() + p().prepare.CpuSeconds(samples_) + Collate() + Send() + Receive() +
-                 Pin() + Host();
+    double cpu = ReadCpu() + p().prepare.CpuSeconds(samples_) + Collate() + Send() + Serve() +
+                 Receive() + Pin() + Host();
     if (v_.on_cpu())
       cpu += Transfer() + Step() * std::min<double>(p().step.cpu_per_wall.value_or(1), v_.ComputeThreads());
     return cpu;
@@ -46,7 +46,7 @@ class BatchCosts {
     if (!v_.on_cpu() && CopyBlocksHost()) chain += Transfer();
     if (!v_.on_cpu() && v_.settings.sync_every > 0) chain += Sync();
     if (v_.settings.loader.workers == 0) chain += Load() + Pin();
-    if (!v_.HasPinThread()) chain += Receive();
+    if (!v_.HasPinThread()) chain += Take();
     return chain;
   }
 
@@ -60,9 +60,9 @@ class BatchCosts {
     return base::ToSeconds(
         p().transfer.Time(PreparedBytes(), cost::CopiesFromPinned(v_.settings.loader)));
   }
-  /// What taking a batch over costs, without the waiting that a busy worker adds.
-  double Receive() const {
-    return HandsOver() ? base::ToSeconds(p().hand_over.receive.Mean(PreparedBytes())) : 0;
+  /// Wall time of taking a batch over, without the waiting that a busy worker adds.
+  double Take() const {
+    return HandsOver() ? Serve() + Receive() + base::ToSeconds(p().hand_over.receive_latency.Mean()) : 0;
   }
   double Pin() const {
     return v_.Pins() ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
@@ -93,6 +93,12 @@ class BatchCosts {
     const cost::HandOver& hand_over = p().hand_over;
     return base::ToSeconds(hand_over.share.Mean(PreparedBytes()) + hand_over.send.Mean(PreparedBytes()));
   }
+  double Serve() const {
+    return HandsOver() ? base::ToSeconds(p().hand_over.serve.Mean(PreparedBytes())) : 0;
+  }
+  double Receive() const {
+    return HandsOver() ? base::ToSeconds(p().hand_over.receive.Mean(PreparedBytes())) : 0;
+  }
   double Host() const {
     return base::ToSeconds(p().host.step) + base::ToSeconds(p().step.launch);
   }
@@ -120,7 +126,7 @@ double PredictByBounds(const Variant& variant) {
                                 PerSecond(batch.Transfer())});
   if (settings.loader.workers > 0) {
     each_per_s = std::min({each_per_s, settings.loader.workers * PerSecond(batch.Load()),
-                           PerSecond(batch.Pin() + (variant.HasPinThread() ? batch.Receive() : 0))});
+                           PerSecond(batch.Pin() + (variant.HasPinThread() ? batch.Take() : 0))});
   }
   double per_s = std::min(settings.accelerators * each_per_s, batch.StorageBatchesPerSecond());
   if (variant.cores() > 0) per_s = std::min(per_s, variant.cores() * PerSecond(batch.Cpu()));

@@ -17,7 +17,9 @@ Verdict VerdictOf(Demand demand) {
 
 namespace {
 void ScaleReceive(cost::HandOver& hand_over, double factor) {
+  hand_over.serve = hand_over.serve.Scaled(factor);
   hand_over.receive = hand_over.receive.Scaled(factor);
+  hand_over.receive_latency = hand_over.receive_latency.Scaled(factor);
   hand_over.receive_wait = hand_over.receive_wait.Scaled(factor);
 }
 

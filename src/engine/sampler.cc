@@ -143,6 +143,15 @@ base::Duration Sampler::Receive(std::int64_t epoch, std::int64_t batch,
                                  OfBatch(hand_over_.receive.batch, Stage::kReceive, epoch, batch));
 }
 
+base::Duration Sampler::Serve(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const {
+  return hand_over_.serve.Time(prepared_bytes_ * samples,
+                               OfBatch(hand_over_.serve.batch, Stage::kServe, epoch, batch));
+}
+
+base::Duration Sampler::ReceiveLatency(std::int64_t epoch, std::int64_t batch) const {
+  return OfBatch(hand_over_.receive_latency, Stage::kReceiveLatency, epoch, batch);
+}
+
 base::Duration Sampler::ReceiveWait(std::int64_t epoch, std::int64_t batch) const {
   return OfBatch(hand_over_.receive_wait, Stage::kReceiveWait, epoch, batch);
 }

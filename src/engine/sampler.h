@@ -94,6 +94,8 @@ class Sampler {
   base::Duration Share(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
   base::Duration Send(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
   base::Duration Receive(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration Serve(std::int64_t epoch, std::int64_t batch, std::int64_t samples) const;
+  base::Duration ReceiveLatency(std::int64_t epoch, std::int64_t batch) const;
   base::Duration ReceiveWait(std::int64_t epoch, std::int64_t batch) const;
 
  private:

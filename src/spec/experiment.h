@@ -136,7 +136,11 @@ struct Loader {
   StartMethod start_method = StartMethod::kFork;
   std::optional<Drawn<Duration>> share;    ///< CPU time in the worker's main thread, each batch
   std::optional<Drawn<Duration>> send;     ///< CPU time in the worker's other threads, each batch
+  /// CPU time in the worker's thread that hands over the batch's memory, while the trainer takes it.
+  std::optional<Drawn<Duration>> serve;
   std::optional<Drawn<Duration>> receive;  ///< CPU time in the trainer's process, each batch
+  /// Time without a core until the two have woken each other up, each batch.
+  std::optional<Drawn<Duration>> receive_latency;
   /// Longest time without a core until a worker that prepares another batch gives up Python's lock.
   std::optional<Drawn<Duration>> receive_wait;
   std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches

@@ -70,9 +70,17 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
       "process: CPU time of a worker's threads that send a batch; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.send); },
      IsProcess},
+    {{"loader.serve", "duration or distribution", "auto",
+      "process: a worker's CPU time to hand over a batch's memory; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.serve); },
+     IsProcess},
     {{"loader.receive", "duration or distribution", "auto",
       "process: the trainer's CPU time to take a batch; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.receive); },
+     IsProcess},
+    {{"loader.receive_latency", "duration or distribution", "auto",
+      "process: wake-ups while a batch is handed over, without a core; auto: the profile's"},
+     [](const Experiment& e) { return OrAuto(e.loader.receive_latency); },
      IsProcess},
     {{"loader.receive_wait", "duration or distribution", "auto",
       "process: longest wait for a busy worker's Python lock; auto: the profile's"},
@@ -115,7 +123,9 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   ReadWord(reader, "start_method", kStartMethods, out.start_method);
   reader.Drawn("share", out.share, "auto");
   reader.Drawn("send", out.send, "auto");
+  reader.Drawn("serve", out.serve, "auto");
   reader.Drawn("receive", out.receive, "auto");
+  reader.Drawn("receive_latency", out.receive_latency, "auto");
   reader.Drawn("receive_wait", out.receive_wait, "auto");
   reader.Size("worker_memory", out.worker_memory, "auto");
   reader.Time("python_sample", out.python_sample, "auto");

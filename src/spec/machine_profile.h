@@ -67,9 +67,13 @@ struct MachineFigures {
   MaybeFigure<Duration> process_send_batch;  ///< of a worker's other threads, to send a batch
   MaybeFigure<Duration> process_send_tensor;  ///< each of its tensors
   MaybeFigure<BytesPerSecond> process_send_bandwidth;  ///< its bytes
+  MaybeFigure<Duration> process_serve_batch;  ///< of a worker's thread that hands over a batch's memory
+  MaybeFigure<Duration> process_serve_tensor;  ///< each of its tensors
   MaybeFigure<Duration> process_receive_batch;  ///< CPU time of the trainer's process to take a batch
   MaybeFigure<Duration> process_receive_tensor;  ///< each of its tensors
   MaybeFigure<BytesPerSecond> process_receive_bandwidth;  ///< its bytes
+  MaybeFigure<Duration> process_latency_batch;  ///< wake-ups while a batch is handed over
+  MaybeFigure<Duration> process_latency_tensor;  ///< each of its tensors
   /// Mean wait of a worker's other threads for Python's lock, while it fetches ready samples.
   MaybeFigure<Duration> process_lock_wait;
   MaybeFigure<Bytes> process_memory;  ///< of a worker process
@@ -126,9 +130,13 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("process_send_batch", f.process_send_batch);
   visit("process_send_tensor", f.process_send_tensor);
   visit("process_send_bandwidth", f.process_send_bandwidth);
+  visit("process_serve_batch", f.process_serve_batch);
+  visit("process_serve_tensor", f.process_serve_tensor);
   visit("process_receive_batch", f.process_receive_batch);
   visit("process_receive_tensor", f.process_receive_tensor);
   visit("process_receive_bandwidth", f.process_receive_bandwidth);
+  visit("process_latency_batch", f.process_latency_batch);
+  visit("process_latency_tensor", f.process_latency_tensor);
   visit("process_lock_wait", f.process_lock_wait);
   visit("process_memory", f.process_memory);
   visit("python_sample", f.python_sample);

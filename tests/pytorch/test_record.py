@@ -2,6 +2,7 @@
 """pipesim.record on loaders of every kind. Costs are compared with what the data set takes by
 construction, with room for a busy machine; exact figures are CPU times. Exit code 77: no PyTorch here."""
 
+import dataclasses
 import math
 import multiprocessing
 import os
@@ -149,14 +150,49 @@ class LoopArithmetic(unittest.TestCase):
         loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
         self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
 
-    def test_receiving_is_cpu_time_and_what_opening_takes_beyond_its_own(self):
+    def test_receiving_is_cpu_time(self):
         loop = Loop(takes=takes(20, 0.01, wall_s=0.008, cpu_s=0.003))
-        self.assertAlmostEqual(costs.receiving(loop), 0.003, msg="waiting for a batch is none of it")
+        loop.takes[0].cpu = 1.0
+        self.assertAlmostEqual(costs.receiving(loop), 0.003, msg="the first batch waits for the workers to start")
+
+    def test_opening_is_what_it_takes_without_a_core(self):
+        loop = Loop(takes=takes(20, 0.01))
         for take in loop.takes:
             take.opening, take.opening_cpu = 0.005, 0.001
-        self.assertAlmostEqual(costs.receiving(loop), 0.003 + 0.004)
-        loop.takes[0].cpu = 1.0
-        self.assertAlmostEqual(costs.receiving(loop), 0.007, msg="the first batch waits for the workers to start")
+        self.assertAlmostEqual(costs.opening(loop), 0.004)
+
+    def test_unused_is_core_time_that_no_thread_took(self):
+        rows = []
+        for batch in range(12):
+            row = [0.0] * probes.BATCH_COLUMNS
+            row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
+            rows.append(row)
+        loop = Loop(takes=takes(20, 0.007, cpu_s=0.003))  # 13 ms of CPU time a batch
+        self.assertAlmostEqual(costs.unused(loop, [rows], cores=2), 2 * 0.007 - 0.013)
+        self.assertAlmostEqual(costs.unused(loop, [rows], cores=64), 3 * 0.007 - 0.013, msg="two workers and this process")
+        self.assertEqual(costs.unused(loop, [rows], cores=1), 0.0)
+        self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows], cores=2), 0.0, msg="too short to tell")
+
+    def test_a_hand_over_keeps_cores_from_others_as_far_as_they_stayed_idle(self):
+        def parts(idle):
+            return [round(part, 6) for part in costs.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)]
+
+        self.assertEqual(parts(0.0), [0.2, 0.3, 0.5, 0.4])
+        self.assertEqual(parts(0.1), [0.2, 0.3, 0.6, 0.3])
+        self.assertEqual(parts(0.5), [0.3, 0.2, 1.0, 0.0])
+        self.assertEqual(parts(9.0), [0.5, 0.0, 1.2, 0.0])
+        for idle in (0.0, 0.1, 0.5, 9.0):
+            send, serve, receive, latency = costs.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)
+            self.assertAlmostEqual(serve + receive + latency, 1.2, msg="the trainer's time stays what it was")
+            self.assertAlmostEqual(send + serve, 0.5, msg="and the worker's")
+
+    def test_taking_a_batch_over_fits_into_the_time_for_which_the_loop_waited(self):
+        taken = record(loaders.Numbers(), batch_size=8).costs
+        taken = dataclasses.replace(taken, serve=2.0, receive=1.0, receive_latency=1.0)
+        taken.take_within(5.0)
+        self.assertEqual((taken.serve, taken.receive, taken.receive_latency), (2.0, 1.0, 1.0))
+        taken.take_within(1.0)
+        self.assertEqual((taken.serve, taken.receive, taken.receive_latency), (0.5, 0.25, 0.25))
 
     def test_opening_counts_what_workers_send_and_is_put_back(self):
         from multiprocessing.reduction import ForkingPickler
@@ -214,9 +250,22 @@ class LoopArithmetic(unittest.TestCase):
         rows = []
         for batch in range(12):
             row = [0.0] * probes.BATCH_COLUMNS
-            row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
+            row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.0075
+            row[probes.SERVE_CPU] = 0.0005 * batch
             rows.append(row)
         self.assertAlmostEqual(costs.sending([rows]), 0.002)
+        self.assertAlmostEqual(costs.serving([rows]), 0.0005)
+
+    def test_a_thread_that_hands_over_memory_takes_its_time(self):
+        context, serving = torch.multiprocessing.get_context("fork"), probes.Serving()
+        before = serving.seconds()
+        sent = context.Queue()
+        taker = context.Process(target=sent.get)
+        taker.start()
+        sent.put(torch.zeros(4))
+        taker.join()
+        self.assertEqual(taker.exitcode, 0)
+        self.assertGreater(serving.seconds(), before)
 
     def test_collate_splits_as_it_does_alone(self):
         base, slope = costs.collate_line([(1, 1.1e-3), (16, 2.6e-3)], 16, in_loop=5.2e-3)

@@ -36,6 +36,10 @@ void ProcessCosts::HasToSend(std::int64_t epoch, std::int64_t batch, std::int64_
 
 void ProcessCosts::Share(int worker, std::int64_t epoch, std::int64_t batch, std::int64_t samples) {
   if (!present()) return;
+  if (const Duration served = run_.TakeServed(worker); served > Duration::zero()) {
+    timer_.Enter(State::kSend);
+    timer_.SleepUntil(timer_.scheduled() + served, stop_);
+  }
   const Working working(run_, worker);
   Burn(State::kSend, run_.sampler.Share(epoch, batch, samples));
 }
@@ -50,7 +54,6 @@ bool ProcessCosts::Send(Duration time) {
 
 void ProcessCosts::WaitForLock(int worker, Duration longest) {
   if (longest <= Duration::zero() || !run_.IsWorking(worker)) return;
-  timer_.Enter(State::kReceive);
   const base::Instant end = timer_.scheduled() + longest;
   base::Instant look = timer_.scheduled();
   do {
@@ -61,14 +64,19 @@ void ProcessCosts::WaitForLock(int worker, Duration longest) {
 void ProcessCosts::Receive(const Slot& made) {
   if (!present()) return;
   const Batch& batch = made.batch;
+  timer_.Enter(State::kReceive);
   WaitForLock(made.worker, run_.sampler.ReceiveWait(batch.epoch, batch.index));
+  const Duration latency = run_.sampler.ReceiveLatency(batch.epoch, batch.index);
+  if (latency > Duration::zero()) timer_.SleepUntil(timer_.scheduled() + latency, stop_);
   std::unique_lock lock(run_.interpreter, std::try_to_lock);
   if (!lock) {
     timer_.Enter(State::kBlockedOnConsumer);
     timer_.WaitedForOther();
     lock.lock();
   }
-  Burn(State::kReceive, run_.sampler.Receive(batch.epoch, batch.index, batch.samples));
+  const Duration serve = run_.sampler.Serve(batch.epoch, batch.index, batch.samples);
+  run_.Serve(made.worker, serve);
+  Burn(State::kReceive, serve + run_.sampler.Receive(batch.epoch, batch.index, batch.samples));
 }
 
 }  // namespace pipesim::engine::threaded

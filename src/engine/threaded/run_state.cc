@@ -47,7 +47,8 @@ RunState::RunState(const spec::Experiment& of, const cost::Pipeline& costs,
       rings(builder, experiment.loader.workers + 2),
       read_gpu(parts.read_gpu),
       marks(parts.marks),
-      working_(static_cast<std::size_t>(experiment.loader.workers)) {
+      working_(static_cast<std::size_t>(experiment.loader.workers)),
+      served_(static_cast<std::size_t>(experiment.loader.workers)) {
   // A queue never holds more than the window.
   const spec::Experiment roomy = WithRoom(experiment, probes);
   const std::int64_t capacity =

@@ -74,6 +74,16 @@ struct RunState {
     const auto index = static_cast<std::size_t>(worker);
     if (index < working_.size()) working_[index].store(working, std::memory_order_relaxed);
   }
+  /// A thread of a worker that works hands over a batch, for so long without the lock for the others.
+  void Serve(int worker, base::Duration time) {
+    const auto index = static_cast<std::size_t>(worker);
+    if (IsWorking(worker)) served_[index].fetch_add(time.count(), std::memory_order_relaxed);
+  }
+  /// How long that was since the last call.
+  base::Duration TakeServed(int worker) {
+    const auto index = static_cast<std::size_t>(worker);
+    return base::Duration(index < served_.size() ? served_[index].exchange(0, std::memory_order_relaxed) : 0);
+  }
   /// Batches in the queues and in the pin thread; may be out of date.
   std::int64_t queued() const;
 
@@ -118,6 +128,7 @@ struct RunState {
 
   base::StopFlag measured_, ending_;
   std::vector<std::atomic<bool>> working_;
+  std::vector<std::atomic<std::int64_t>> served_;  ///< ns, of each worker
   mutable std::mutex mutex_;
   std::optional<Ending> ended_;
 };

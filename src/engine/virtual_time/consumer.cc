@@ -222,7 +222,7 @@ bool Consumer::Receive() {
       EndStarving();
       account_.Enter(State::kReceive, run_.now);
       phase_ = Phase::kOpen;
-      return !run_.WaitForLock(rank_, batch_, *this);
+      return !run_.WaitForAnswers(rank_, batch_, *this);
     }
     if (passes) return Received(batch_);
   }

@@ -37,7 +37,7 @@ bool PinThread::Take() {
   account_.Enter(opens ? State::kReceive : State::kPin, run_.now);
   account_.SetBatch(rank_.dispatcher.NumberOf(batch_.deal), batch_.samples);
   if (popped->released != nullptr) run_.Wake(*popped->released);
-  return !opens || !run_.WaitForLock(rank_, batch_, *this);
+  return !opens || !run_.WaitForAnswers(rank_, batch_, *this);
 }
 
 // False: it works, or waits for the trainer's interpreter.

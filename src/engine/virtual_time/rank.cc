@@ -17,6 +17,7 @@ Rank::Rank(VirtualRun& run, int of_number)
       stretches(static_cast<std::size_t>(workers)),
       dispatcher(run.experiment.loader),
       holds_lock(static_cast<std::size_t>(workers)),
+      served(static_cast<std::size_t>(workers)),
       run_(run) {
   if (workers == 0) return;
   queue.emplace(QueueCapacity(run.experiment.loader));
@@ -43,7 +44,9 @@ void Rank::Visit(StateVisitor& visitor) {
   dispatcher.Visit(visitor);
   if (run_.pipeline.hand_over.processes) {
     for (const bool holds : holds_lock) visitor.Same(holds);
+    for (const base::Duration time : served) visitor.Same(time);
     visitor.Same(opens_of);
+    visitor.Same(answer_latency);
   }
   if (queue) queue->Visit(visitor);
   if (pinned) pinned->Visit(visitor);

@@ -55,6 +55,9 @@ struct Rank {
   std::vector<bool> holds_lock;
   int opens_of = -1;  ///< the worker whose lock is waited for; -1: none
   int opener = -1;    ///< the actor that waits
+  base::Duration answer_latency{};  ///< for which it then waits
+  /// Of each worker: how long its main thread lacked the lock since it began its batch.
+  std::vector<base::Duration> served;
   /// The lock of the trainer's own interpreter, beside worker processes: its pin thread needs it to open a batch, its
   /// training loop to launch a step.
   struct Interpreter {

@@ -250,17 +250,23 @@ Work VirtualRun::SendWork(const Rank& rank, const MadeBatch& batch) const {
   return {.each = sampler.Send(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
 }
 
-Work VirtualRun::ReceiveWork(const Rank& rank, const MadeBatch& batch) const {
+Work VirtualRun::ReceiveWork(Rank& rank, const MadeBatch& batch) const {
   if (!pipeline.hand_over.processes) return {};
-  return {.each = sampler.Receive(rank.dispatcher.epoch(), rank.BatchOfAll(batch), batch.samples)};
+  const std::int64_t epoch = rank.dispatcher.epoch(), of_all = rank.BatchOfAll(batch);
+  const Duration serve = sampler.Serve(epoch, of_all, batch.samples);
+  const auto maker = static_cast<std::size_t>(batch.maker);
+  if (rank.holds_lock[maker]) rank.served[maker] += serve;
+  return {.each = serve + sampler.Receive(epoch, of_all, batch.samples)};
 }
 
-bool VirtualRun::WaitForLock(Rank& rank, const MadeBatch& batch, const Actor& taker) {
-  if (!rank.holds_lock[static_cast<std::size_t>(batch.maker)]) return false;
-  if (!Sleep(taker, now + sampler.ReceiveWait(rank.dispatcher.epoch(), rank.BatchOfAll(batch))))
-    return false;
+bool VirtualRun::WaitForAnswers(Rank& rank, const MadeBatch& batch, const Actor& taker) {
+  const std::int64_t epoch = rank.dispatcher.epoch(), of_all = rank.BatchOfAll(batch);
+  const Duration latency = sampler.ReceiveLatency(epoch, of_all);
+  if (!rank.holds_lock[static_cast<std::size_t>(batch.maker)]) return Sleep(taker, now + latency);
+  if (!Sleep(taker, now + sampler.ReceiveWait(epoch, of_all) + latency)) return false;
   rank.opens_of = batch.maker;
   rank.opener = taker.id();
+  rank.answer_latency = latency;
   return true;
 }
 
@@ -268,7 +274,8 @@ void VirtualRun::SetHoldsLock(Rank& rank, int worker, bool holds) {
   rank.holds_lock[static_cast<std::size_t>(worker)] = holds;
   if (holds || rank.opens_of != worker) return;
   rank.opens_of = -1;
-  events.Delay(rank.opener, now.time_since_epoch().count() - events.TimeOf(rank.opener));
+  const std::int64_t answered = (now + rank.answer_latency).time_since_epoch().count();
+  events.Delay(rank.opener, std::min<std::int64_t>(0, answered - events.TimeOf(rank.opener)));
 }
 
 bool VirtualRun::TakeInterpreter(Rank& rank, Actor& taker) {

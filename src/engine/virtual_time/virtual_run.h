@@ -77,10 +77,11 @@ struct VirtualRun {
   /// threads, the taker's.
   Work ShareWork(const Rank& rank, const MadeBatch& batch) const;
   Work SendWork(const Rank& rank, const MadeBatch& batch) const;
-  Work ReceiveWork(const Rank& rank, const MadeBatch& batch) const;
-  /// True: its taker waits, before that, for the interpreter's lock of the worker that made it: until
-  /// the worker rests, but no longer than receive_wait.
-  bool WaitForLock(Rank& rank, const MadeBatch& batch, const Actor& taker);
+  /// Serving it included, for which the worker's main thread lacks the lock if it works now.
+  Work ReceiveWork(Rank& rank, const MadeBatch& batch) const;
+  /// True: its taker waits, before that, for the worker that made it: until it rests, but no longer than
+  /// receive_wait for its interpreter's lock, and then for its answers.
+  bool WaitForAnswers(Rank& rank, const MadeBatch& batch, const Actor& taker);
   /// Call when a worker takes its interpreter's lock, or gives it up.
   void SetHoldsLock(Rank& rank, int worker, bool holds);
   /// False: the trainer's other thread has its interpreter's lock; the taker is woken up with it.

@@ -26,7 +26,8 @@ void Worker::Resume(Duration contended) {
       contended = Duration::zero();  // of its start-up, not of a batch
       if (!Look()) return;
     }
-    if (phase_ == Phase::kMaking && (!Make(contended) || !Share())) return;
+    if (phase_ == Phase::kMaking && (!Make(contended) || !Serve())) return;
+    if (phase_ == Phase::kServing && !Share()) return;
     if (phase_ == Phase::kSharing && !Send()) return;
     if (!Push()) return;
   }
@@ -53,6 +54,7 @@ bool Worker::Look() {
   const std::optional<Deal> deal = dispatcher.Take(worker_);
   if (!deal) {
     dispatcher.Await(worker_, account_, run_.now);
+    rank_.served[static_cast<std::size_t>(worker_)] = Duration::zero();  // it rests meanwhile
     account_.SetBatch(-1, 0);
     return false;
   }
@@ -98,6 +100,14 @@ bool Worker::SendDuring(const Wait& wait) {
   account_.Enter(State::kSend, run_.now);
   run_.SetHoldsLock(rank_, worker_, false);
   return run_.Begin(*this, Wait::For({.each = time}));
+}
+
+bool Worker::Serve() {
+  phase_ = Phase::kServing;
+  const Duration time = std::exchange(rank_.served[static_cast<std::size_t>(worker_)], Duration::zero());
+  if (time <= Duration::zero()) return true;
+  account_.Enter(State::kSend, run_.now);
+  return !run_.Begin(*this, Wait::Until(run_.now + time));
 }
 
 bool Worker::Share() {

@@ -17,7 +17,7 @@ class Worker final : public Actor {
   void Finish();
 
  private:
-  enum class Phase { kLooking, kMaking, kSharing, kSending, kPushing };
+  enum class Phase { kLooking, kMaking, kServing, kSharing, kSending, kPushing };
   /// False: it waits, or a start-up passes.
   bool Look();
   bool StartUp();
@@ -25,6 +25,8 @@ class Worker final : public Actor {
   bool Make(base::Duration contended);
   /// True: it waits while a worker process sends the part of its batch for which `wait` leaves time.
   bool SendDuring(const Wait& wait);
+  /// The time for which a thread that handed over another batch had the lock. False: it passes.
+  bool Serve();
   /// Puts the batch into shared memory. False: it waits meanwhile.
   bool Share();
   /// Sends the rest. False: it waits meanwhile.

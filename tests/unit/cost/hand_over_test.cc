@@ -31,6 +31,10 @@ spec::MachineFigures Measured() {
   figures.process_send_bandwidth = {{10e9}, {}, "test"};
   figures.process_receive_batch = {40us, {}, "test"};
   figures.process_receive_tensor = {140us, {}, "test"};
+  figures.process_serve_batch = {15us, {}, "test"};
+  figures.process_serve_tensor = {70us, {}, "test"};
+  figures.process_latency_batch = {25us, {}, "test"};
+  figures.process_latency_tensor = {35us, {}, "test"};
   figures.process_memory = {Bytes{30'000'000}, {}, "test"};
   figures.python_sample = {1us, {}, "test"};
   figures.python_collate_batch = {10us, {}, "test"};
@@ -68,7 +72,9 @@ TEST(HandOver, CostsEachBatchEachTensorAndEachByte) {
   const Bytes batch{10'000'000};
   EXPECT_EQ(pipeline.hand_over.share.Mean(batch), 30us + 3 * 10us + 5ms);
   EXPECT_EQ(pipeline.hand_over.send.Mean(batch), 100us + 3 * 50us + 1ms);
+  EXPECT_EQ(pipeline.hand_over.serve.Mean(batch), 15us + 3 * 70us);
   EXPECT_EQ(pipeline.hand_over.receive.Mean(batch), 40us + 3 * 140us);
+  EXPECT_EQ(pipeline.hand_over.receive_latency, Fixed(25us + 3 * 35us));
   EXPECT_EQ(pipeline.collate.Mean(batch, 10), 10us + 3 * 5us + 10 * 3 * Duration(200) + 5ms);
   EXPECT_EQ(pipeline.prepare.CpuSeconds(10), 10e-6);
   EXPECT_EQ(pipeline.hand_over.launch, 4ms);
@@ -135,6 +141,18 @@ TEST(HandOver, AStatedSendIsAllOfAWorkersPart) {
   EXPECT_EQ(On(experiment).hand_over.share, HandOverEnd{});
   experiment.loader.share = Fixed(50us);
   EXPECT_EQ(On(experiment).hand_over.share.Mean(Bytes{1000}), 50us);
+}
+
+TEST(HandOver, WhatWasStatedWithoutServingHoldsIt) {
+  auto experiment = TwoProcesses();
+  experiment.loader.send = Fixed(300us);
+  experiment.loader.receive = Fixed(200us);
+  EXPECT_EQ(On(experiment).hand_over.serve, HandOverEnd{});
+  EXPECT_TRUE(On(experiment).hand_over.receive_latency.IsZero());
+  experiment.loader.serve = Fixed(50us);
+  experiment.loader.receive_latency = Fixed(60us);
+  EXPECT_EQ(On(experiment).hand_over.serve.Mean(Bytes{1000}), 50us);
+  EXPECT_EQ(On(experiment).hand_over.receive_latency, Fixed(60us));
 }
 
 TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {

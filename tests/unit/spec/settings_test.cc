@@ -90,6 +90,8 @@ loader:
   share: {distribution: normal, mean: 100us, stdev: 5us}
   send: {distribution: normal, mean: 300us, stdev: 20us}
   receive: 250us
+  serve: 200us
+  receive_latency: 100us
   receive_wait: {distribution: exponential, mean: 5ms}
   worker_memory: 230MB
   python_sample: 4us

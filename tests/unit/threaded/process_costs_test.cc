@@ -49,6 +49,25 @@ TEST(EmulatedProcesses, AnswerWhenTheyRest) {
   EXPECT_LT(base::ToSeconds(TotalIn(trace, Role::kConsumer, State::kReceive)), kBatches * 20e-3);
 }
 
+TEST(EmulatedProcesses, ServeTheTrainerThatWaitsForAnswers) {
+  auto experiment = TwoProcesses();
+  experiment.loader.serve = Fixed(2ms);
+  ExpectEach(RunEmulated(experiment), Role::kConsumer, State::kReceive, 2ms + 1ms);
+  experiment.loader.receive_latency = Fixed(3ms);
+  const auto trace = RunEmulated(experiment);
+  EXPECT_GT(base::ToSeconds(TotalIn(trace, Role::kConsumer, State::kReceive)), kBatches * 5.4e-3);
+}
+
+TEST(EmulatedProcesses, LackTheLockWhileTheyServe) {
+  auto experiment = TwoProcesses();
+  experiment.loader.workers = 1;
+  experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(2ms)};
+  experiment.loader.serve = Fixed(4ms);
+  const auto trace = RunEmulated(experiment);
+  // All batches but the last ones are served while the worker prepares another one for 8 ms.
+  EXPECT_GT(base::ToSeconds(TotalIn(trace, Role::kWorker, State::kSend)), kBatches * 5e-3);
+}
+
 TEST(EmulatedProcesses, SendWhileTheyWait) {
   auto experiment = TwoProcesses();
   experiment.prepare = {.kind = spec::PrepareKind::kBurn, .cost = Fixed(500us), .wait = Fixed(1ms)};

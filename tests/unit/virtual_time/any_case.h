@@ -53,7 +53,9 @@ inline void AnyMachine(spec::Experiment& e, cost::Pipeline& pipeline) {
     pipeline.hand_over = {.processes = true,
                           .share = {.batch = AnyCost(100), .bandwidth = {}},
                           .send = {.batch = AnyCost(200), .bandwidth = {}},
+                          .serve = {.batch = AnyCost(100), .bandwidth = {}},
                           .receive = {.batch = AnyCost(200), .bandwidth = base::BytesPerSecond{2e6}},
+                          .receive_latency = AnyCost(100),
                           .receive_wait = AnyCost(100),
                           .launch = Yes() ? 0us : 500us,
                           .startup = Fixed(2ms)};

@@ -188,6 +188,43 @@ TEST(Processes, ABusyWorkersLockIsWaitedFor) {
   EXPECT_EQ(LateStep(Predict(experiment)), 3ms);
 }
 
+TEST(Processes, ServingTakesTheTimeOfBothEnds) {
+  // The trainer waits for it: X = 1 / (serve + receive).
+  auto experiment = Processes(4, 100us, 0s, 1ms, 1ms, 401);
+  experiment.loader.serve = Fixed(2ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 1ms);
+  // It has the lock of a worker that works: X = W / (prepare + send + serve).
+  experiment = Processes(1, 2ms, 500us, 100us, 1ms, 401);
+  experiment.loader.serve = Fixed(400us);
+  experiment.loader.prefetch_factor = 8;
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 500us + 400us);
+  // Two workers on one core: each batch's CPU time counts once.
+  experiment = Processes(2, 2ms, 500us, 100us, 1ms, 401);
+  experiment.loader.serve = Fixed(400us);
+  experiment.limits.cpu_count = 1;
+  const double each_s = base::ToSeconds(LateStep(Predict(experiment)));
+  EXPECT_GE(each_s, 3e-3);
+  EXPECT_LE(each_s, 3e-3 + 0.4e-3) << "both may lack their locks at once, and nobody has the core";
+  // A worker that waits doesn't need the lock.
+  experiment = Processes(1, 2ms, 500us, 100us, 1ms, 401);
+  experiment.loader.serve = Fixed(400us);
+  experiment.prepare.kind = spec::PrepareKind::kWait;
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
+}
+
+TEST(Processes, TakingABatchWaitsForAnswersWithoutACore) {
+  auto experiment = Processes(4, 1ms, 0s, 1ms, 1ms, 401);
+  experiment.loader.receive_latency = Fixed(3ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 3ms + 1ms);
+  experiment.limits.cpu_count = 1;
+  EXPECT_EQ(LateStep(Predict(experiment)), 3ms + 1ms) << "a worker has the core meanwhile";
+  // They come once the worker's lock is there.
+  experiment = Processes(1, 2ms, 0s, 3ms, 1ms, 401);
+  experiment.loader.receive_wait = Fixed(5ms);
+  experiment.loader.receive_latency = Fixed(1ms);
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 1ms + 3ms);
+}
+
 TEST(Processes, PrepareWaitsBesideItsWork) {
   auto experiment = Processes(2, 2ms, 0s, 0s, 1ms, 401);
   experiment.prepare.wait = Fixed(6ms);
@@ -210,6 +247,8 @@ TEST(Processes, SkippingPeriodsChangesNothing) {
   experiment.prepare.wait = Fixed(450us);
   experiment.collate.batch = Fixed(50us);
   experiment.loader.receive_wait = Fixed(90us);
+  experiment.loader.receive_latency = Fixed(40us);
+  experiment.loader.serve = Fixed(70us);
   experiment.loader.worker_startup = Fixed(3ms);
   experiment.limits.cpu_count = 2;
   cost::Pipeline pipeline = cost::Stated(experiment);

@@ -68,7 +68,9 @@ Drawn AnyExperiment() {
     pipeline.hand_over = {.processes = true,
                           .share = {.batch = Exponential(100us), .bandwidth = {}},
                           .send = {.batch = Exponential(200us), .bandwidth = {}},
+                          .serve = {.batch = Exponential(100us), .bandwidth = {}},
                           .receive = {.batch = Exponential(200us), .bandwidth = {}},
+                          .receive_latency = Exponential(100us),
                           .receive_wait = Exponential(100us),
                           .launch = 500us,
                           .startup = Exponential(2ms)};

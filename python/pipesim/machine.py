@@ -1,0 +1,17 @@
+"""What this process may use of the machine."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+
+def processors() -> int:
+    """Cores that this process may use, with the limit of its control group."""
+    count = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(count, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):
+        return count
