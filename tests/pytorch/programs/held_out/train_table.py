@@ -25,6 +25,5 @@ DESCRIPTION = {
     "limits": {"compute_threads": 1},
 }
 
-KNOWN_MISS = ("with 4 workers both cores spend 4.2 ms a batch, where the recording's parts sum to 4.9: handing over "
-              "is cheaper when no process sleeps, and the model has one figure for it; by description: not "
-              "explained")
+KNOWN_MISS = ("more workers than 2 cost the trainer more for each batch, which the model does not have; by "
+              "description: not explained")

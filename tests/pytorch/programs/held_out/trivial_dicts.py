@@ -30,6 +30,5 @@ DESCRIPTION = {
     "loader": {"batch_size": 128, "shuffle": False},
 }
 
-KNOWN_MISS = ("with 4 workers both cores spend 2.3 ms a batch, where the recording's parts sum to 2.8: handing over "
-              "is cheaper when no process sleeps, and the model has one figure for it; by description at 0 workers: "
-              "not explained")
+KNOWN_MISS = ("more workers than 2 cost the trainer more for each batch, which the model does not have; with 1 "
+              "worker: not explained")
