@@ -92,13 +92,13 @@ def note_of(folder, worker):
 
 def serving_time():
     """CPU seconds of the thread of a worker that hands over memory (multiprocessing/resource_sharer.py)."""
-    thread = resource_sharer._resource_sharer._thread
-    if thread is None:
-        return 0.0
     try:
+        thread = resource_sharer._resource_sharer._thread
+        if thread is None:
+            return 0.0
         with open(f"/proc/self/task/{thread.native_id}/schedstat", encoding="utf-8") as file:
             return int(file.read().split()[0]) / 1e9
-    except (OSError, ValueError, IndexError):
+    except (AttributeError, OSError, IndexError, ValueError):
         return 0.0
 
 
@@ -158,9 +158,9 @@ def hand_over(tensors, elements, folder):
 
 
 def parts_of(found, idle_s):
-    """What opening a batch waits for beyond serving needs no core, but as far as cores stayed idle meanwhile others could
-    not use them: it counts as work of the parent. If they stayed idle longer, serving does, too, beside that of the
-    worker."""
+    """What opening a batch waits for beyond serving needs no core, but as far as cores stayed idle meanwhile others
+    could not use them: it counts as work of the parent. If they stayed idle longer, serving does, too, beside that of
+    the worker."""
     latency_s = max(0.0, found["opens"] - found["serve"])
     blocked_s = min(idle_s, latency_s)
     twice_s = min(idle_s - blocked_s, found["serve"])

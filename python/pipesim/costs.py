@@ -176,9 +176,9 @@ def opening(flow: Loop) -> float:
 
 
 def unused(flow: Loop, worker_rows: list[list[list[float]]], cores: int) -> float:
-    """Core seconds of a batch that no thread used, of as many cores as there are threads with work. Threads that wake each
-    other up all the time leave cores idle beside others that wait for one: the kernel moves none that has just run.
-    Where samples sleep it is more than that, and hand-overs then count in full."""
+    """Core seconds of a batch that no thread used, of as many cores as there are threads with work. Threads that wake
+    each other up all the time leave cores idle beside others that wait for one: the kernel moves none that has just
+    run. Where samples sleep it is more than that, and hand-overs then count in full."""
     per_s = rate(flow, 1.0, WORKERS)
     fetch = typical([row[probes.FETCH_CPU] for row in flat(worker_rows)])
     used = fetch + sending(worker_rows) + serving(worker_rows) + receiving(flow)

@@ -63,7 +63,7 @@ class RunQueue:
 
 class Serving:
     """CPU seconds of the thread of this process that hands over the memory of what it sent
-    (multiprocessing/resource_sharer.py); 0 before it has one, or where the kernel does not say."""
+    (multiprocessing/resource_sharer.py); 0 before it has one, or where neither Python nor the kernel says."""
 
     def __init__(self) -> None:
         self.file = -1
@@ -80,7 +80,7 @@ class Serving:
                     return 0.0
                 self.file = os.open(f"/proc/self/task/{thread.native_id}/schedstat", os.O_RDONLY)
             return int(os.pread(self.file, 100, 0).split()[0]) / 1e9
-        except (OSError, IndexError, ValueError):
+        except (AttributeError, OSError, IndexError, ValueError):
             return 0.0
 
 

@@ -169,7 +169,7 @@ class LoopArithmetic(unittest.TestCase):
             rows.append(row)
         loop = Loop(takes=takes(20, 0.007, cpu_s=0.003))  # 13 ms of CPU time a batch
         self.assertAlmostEqual(costs.unused(loop, [rows], cores=2), 2 * 0.007 - 0.013)
-        self.assertAlmostEqual(costs.unused(loop, [rows], cores=64), 3 * 0.007 - 0.013, msg="two workers and this process")
+        self.assertAlmostEqual(costs.unused(loop, [rows], cores=64), 3 * 0.007 - 0.013, msg="two workers and this one")
         self.assertEqual(costs.unused(loop, [rows], cores=1), 0.0)
         self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows], cores=2), 0.0, msg="too short to tell")
 
