@@ -34,10 +34,8 @@ def rows(costs: Costs, samples: float) -> list[tuple[str, str, float]]:
         ("python", "the fetch loop's own", costs.python_sample * samples),
         ("collate", "makes the batch", costs.collate_batch + costs.collate_sample * samples),
         ("share", "worker process: into shared memory", costs.share),
-        ("send", "its threads: pickle", costs.send),
-        ("serve", "its threads: hand over the memory", costs.serve),
-        ("receive", "training process: unpickle, map", costs.receive),
-        ("latency", "until the two have woken each other up", costs.receive_latency),
+        ("send", "its threads: pickle, hand over", costs.send + costs.serve),
+        ("receive", "training process: unpickle, map", costs.receive + costs.serve + costs.receive_latency),
     ]
 
 

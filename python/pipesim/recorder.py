@@ -180,12 +180,14 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("worker_launch", duration(costs.worker_launch), "of this process, for each worker")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
-    section.add("send", duration(costs.send), "its threads that pickle")
-    section.add("serve", duration(costs.serve), "its thread that hands over the memory, for which the trainer waits")
+    section.add("send", duration(costs.send), "its other threads")
+    served = "handing over the memory, for which the trainer waits" if costs.serve > 0 else "in send and receive"
+    section.add("serve", duration(costs.serve), served)
     more, why = longer_step(step, costs, loader.pin_memory)
     remarks = [f"a batch came {duration(costs.arrival)} after it was made"] if costs.arrival > 0 else []
     section.add("receive", duration(costs.receive + more), "; ".join(remarks + [why] * (more > 0)))
-    section.add("receive_latency", duration(costs.receive_latency), "until the two have woken each other up")
+    woken = "until the two have woken each other up" if costs.receive_latency > 0 else "in receive"
+    section.add("receive_latency", duration(costs.receive_latency), woken)
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "at most, for Python's lock of a worker that fetches")
     section.add("worker_memory", size(costs.worker_memory))
