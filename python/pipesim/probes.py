@@ -38,6 +38,17 @@ SETTLED = 3
 CAREFUL_S = 100e-6
 
 
+ON_CPU, QUEUED_FOR_CPU = range(2)  # the first numbers of a thread's schedstat, nanoseconds
+
+
+def schedstat(file: int, number: int) -> float:
+    """Seconds; 0 where the kernel does not say."""
+    try:
+        return int(os.pread(file, 100, 0).split()[number]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 class RunQueue:
     """Seconds that the calling thread was runnable without a core; 0 where the kernel does not say. The
     file stays open: it belongs to the thread that opened it."""
@@ -53,12 +64,7 @@ class RunQueue:
             os.close(self.file)
 
     def seconds(self) -> float:
-        if self.file < 0:
-            return 0.0
-        try:
-            return int(os.pread(self.file, 100, 0).split()[1]) / 1e9
-        except (OSError, IndexError, ValueError):
-            return 0.0
+        return schedstat(self.file, QUEUED_FOR_CPU)
 
 
 class Serving:
@@ -79,9 +85,9 @@ class Serving:
                 if thread is None:
                     return 0.0
                 self.file = os.open(f"/proc/self/task/{thread.native_id}/schedstat", os.O_RDONLY)
-            return int(os.pread(self.file, 100, 0).split()[0]) / 1e9
-        except (AttributeError, OSError, IndexError, ValueError):
+        except (AttributeError, OSError):
             return 0.0
+        return schedstat(self.file, ON_CPU)
 
 
 def run_queue_wait() -> float:
