@@ -56,8 +56,8 @@ class Ready(Dataset):
 
 
 class Noting:
-    """default_collate; in a worker it notes its own CPU time, that of the process, and that of the thread which hands
-    over the memory of batches."""
+    """default_collate in a worker, after some work: notes its own CPU time, that of the process, and that of the thread
+    which hands over the memory of batches."""
 
     def __init__(self, folder, batches):
         self.folder = folder
@@ -69,20 +69,18 @@ class Noting:
         self.serve_s = []
 
     def __call__(self, samples):
-        worker = get_worker_info()
         begin = time.thread_time()
-        while worker is not None and time.thread_time() - begin < WORK_S:
+        while time.thread_time() - begin < WORK_S:
             torch.sin(self.numbers)  # without Python's lock
         self.work_s.append(time.thread_time() - begin)
         begin = time.thread_time()
         batch = default_collate(samples)
-        if worker is not None:
-            self.collate_s.append(time.thread_time() - begin)
-            self.process_s.append(time.process_time())
-            self.serve_s.append(serving_time())
-            if len(self.process_s) == self.batches:
-                with open(note_of(self.folder, worker.id), "w", encoding="utf-8") as out:
-                    json.dump([self.work_s, self.collate_s, self.process_s, self.serve_s], out)
+        self.collate_s.append(time.thread_time() - begin)
+        self.process_s.append(time.process_time())
+        self.serve_s.append(serving_time())
+        if len(self.process_s) == self.batches:
+            with open(note_of(self.folder, get_worker_info().id), "w", encoding="utf-8") as out:
+                json.dump([self.work_s, self.collate_s, self.process_s, self.serve_s], out)
         return batch
 
 
@@ -276,14 +274,12 @@ class Figures:
 
 def measure_hand_over(figures, folder):
     shapes = {"one": (1, 1), "many": (MANY, 1), "large": (1, LARGE)}
-    sides = {side: {} for side in ("share", "send", "serve", "receive", "latency")}
+    parts = {}
     for name, (tensors, elements) in shapes.items():
-        parts = hand_over(tensors, elements, folder)
+        parts[name] = hand_over(tensors, elements, folder)
         # Collating into ordinary memory is not the hand-over's. A worker collates into shared
         # memory, which it has to make first.
-        parts["share"] = parts.pop("collate") - collate_time(1, tensors, elements, 30)
-        for side, seconds in parts.items():
-            sides[side][name] = seconds
+        parts[name]["share"] = parts[name]["collate"] - collate_time(1, tensors, elements, 30)
     for side, what in (
         ("share", "CPU time of collating in a worker beyond that in the parent"),
         ("send", "CPU time of a worker beyond collating and serving"),
@@ -291,7 +287,7 @@ def measure_hand_over(figures, folder):
         ("receive", "CPU time of the parent for a batch, to free the one before, and core time lost meanwhile"),
         ("latency", "time without a core in which the parent opens a batch, beyond serving"),
     ):
-        times = sides[side]
+        times = {name: of_shape[side] for name, of_shape in parts.items()}
         how = f"measured: {what}, {WORKERS} workers"
         tensor_s = max((times["many"] - times["one"]) / (MANY - 1), 0)
         figures.add(f"process_{side}_batch", times["one"] - tensor_s, how)

@@ -39,8 +39,8 @@ class Costs:
     collate_batch: float
     collate_sample: float
     share: float  # of the worker's main thread, beyond what fetching takes without workers
-    send: float  # of the worker's threads that pickle
-    serve: float  # of the worker's thread that hands over the memory, while the training process takes the batch
+    send: float  # of the worker's other threads, but for serving
+    serve: float  # handing over the memory, while the training process takes the batch; see as_work
     receive: float
     receive_latency: float  # without a core: until the two have woken each other up
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
