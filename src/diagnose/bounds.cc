@@ -2,6 +2,7 @@
 // pipeline of these costs can exceed; the lowest is the prediction. They ignore variation, order of
 // arrival and contention.
 #include <algorithm>
+#include <cmath>
 
 #include "cost/rates.h"
 #include "diagnose/variant.h"
@@ -117,6 +118,21 @@ class BatchCosts {
   double samples_, reads_, bytes_;
 };
 
+/// Batches that the workers load in the time of one. Over whole epochs, the last round takes as long for fewer
+/// batches, since the next epoch begins when all are taken.
+double LoadedAtOnce(const Settings& settings) {
+  const spec::Loader& loader = settings.loader;
+  if (settings.epoch_samples == 0) return loader.workers;
+  const double batches = static_cast<double>(settings.epoch_samples) / static_cast<double>(loader.batch_size);
+  const double whole = std::floor(batches), last = loader.drop_last ? 0 : batches - whole;
+  const double all = whole + (last > 0 ? 1 : 0);
+  // Whoever is free takes the next batch, so that those of short ones make up for long ones.
+  if (loader.dispatch == spec::Dispatch::kShared) return std::min<double>(loader.workers, all);
+  const double rounds = std::ceil(all / loader.workers);
+  const bool ends_with_last = last > 0 && all == (rounds - 1) * loader.workers + 1;
+  return (whole + last) / (ends_with_last ? rounds - 1 + last : rounds);
+}
+
 }  // namespace
 
 double PredictByBounds(const Variant& variant) {
@@ -125,7 +141,7 @@ double PredictByBounds(const Variant& variant) {
   double each_per_s = std::min({PerSecond(batch.Consumer()), PerSecond(batch.Device()),
                                 PerSecond(batch.Transfer())});
   if (settings.loader.workers > 0) {
-    each_per_s = std::min({each_per_s, settings.loader.workers * PerSecond(batch.Load()),
+    each_per_s = std::min({each_per_s, LoadedAtOnce(settings) * PerSecond(batch.Load()),
                            PerSecond(batch.Pin() + (variant.HasPinThread() ? batch.Take() : 0))});
   }
   double per_s = std::min(settings.accelerators * each_per_s, batch.StorageBatchesPerSecond());

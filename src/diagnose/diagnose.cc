@@ -94,7 +94,7 @@ struct Asked {
   Asked(const spec::Experiment& experiment, const measure::Measurement& measurement,
         const cost::Pipeline& pipeline, const Predictor& model, const Thresholds& thresholds,
         const Predictor& quick_model, const Offers& offers)
-      : now(WithStepTried(VariantOf(experiment, pipeline), measurement, model)),
+      : now(WithStepTried(VariantOf(experiment, pipeline, measurement), measurement, model)),
         predict(Anchored(model, now, measurement.result.samples_per_s)),
         quick(quick_model ? Anchored(quick_model, now, measurement.result.samples_per_s)
                           : predict),

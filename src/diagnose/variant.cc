@@ -27,4 +27,11 @@ Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipe
   return variant;
 }
 
+Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                  const measure::Measurement& measurement) {
+  Variant variant = VariantOf(experiment, pipeline);
+  if (measurement.result.epochs.size() > 1) variant.settings.epoch_samples = spec::SamplesPerEpoch(experiment);
+  return variant;
+}
+
 }  // namespace pipesim::diagnose

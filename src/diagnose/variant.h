@@ -19,6 +19,7 @@ struct Settings {
   int in_flight = 2;
   std::int64_t sync_every = 0;
   int accelerators = 1;
+  std::int64_t epoch_samples = 0;  ///< of one accelerator; 0: rates are of steps within an epoch
   bool needs_workers = false;  ///< spec::NeedsWorkers
   /// device.step is stated for as many threads as limits.compute_threads says.
   bool step_of_compute_threads = false;
@@ -50,11 +51,14 @@ using Predictor = std::function<double(const Variant&)>;
 
 /// The variant that `experiment` describes on `pipeline`.
 Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline);
+/// As `measurement` saw it: where epochs ended, its rate and those of all changes are of whole ones.
+Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
+                  const measure::Measurement& measurement);
 
 /// The bounds of design section 2: min(1/cycle at 0 workers, workers/s, cores/cpu, bandwidth/bytes,
 /// IOPS/reads, 1/step, 1/h2d, 1/pin) × batch size; for several accelerators each one's own bounds as
-/// many times over, and the shared ones (cores, bandwidth, IOPS) once. No pipeline of these mean
-/// costs exceeds them. Needs no engine.
+/// many times over, and the shared ones (cores, bandwidth, IOPS) once. Where rates are of whole epochs, only
+/// as many workers count as its batches keep busy. No pipeline of these mean costs exceeds them. Needs no engine.
 double PredictByBounds(const Variant& variant);
 
 }  // namespace pipesim::diagnose

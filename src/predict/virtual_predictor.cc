@@ -76,7 +76,7 @@ class VirtualPredictor {
     experiment_.run.accelerators = experiment.run.accelerators;
     experiment_.run.barrier = experiment.run.barrier;
     saw_borders_ = measurement.result.epochs.size() > 1;
-    now_ = diagnose::VariantOf(experiment, pipeline);
+    now_ = diagnose::VariantOf(experiment, pipeline, measurement);
     const double bound = diagnose::PredictByBounds(now_);
     const auto& measured = measurement.result.samples_per_s;
     if (std::isfinite(bound) && bound > 0 && measured) of_bound_ = *measured / bound;
@@ -131,9 +131,8 @@ class VirtualPredictor {
     return loader.Window() + loader.workers + experiment_.device.in_flight + 1;
   }
 
-  /// Where epochs are short and affordable, the rate of whole epochs; else that after the start,
-  /// over whole cycles of all workers within an epoch, less what epochs lose where the run saw them
-  /// end. nullopt: the time that is left does not suffice.
+  /// Where epochs are short and affordable, the rate of whole epochs; else that within an epoch, in proportion to
+  /// the run as it is. nullopt: the time that is left does not suffice.
   std::optional<double> Run(const Variant& variant) {
     const Experiment experiment = WithSettings(experiment_, variant.settings);
     const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
@@ -142,8 +141,27 @@ class VirtualPredictor {
     const std::int64_t most_of_epoch =
         saw_borders_ ? std::max(kEpochsWorth * wanted, Affordable(experiment, variant.pipeline)) : wanted;
     const bool short_epochs = epoch > 0 && epoch <= most_of_epoch;
-    if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline))
-      return RateOfEpochs(variant, experiment, epoch, wanted);
+    if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline)) {
+      const auto rate = RateOfEpochs(variant, experiment, epoch, wanted);
+      if (variant == now_) now_of_epochs_ = rate;
+      return rate;
+    }
+    // Bounds know better how an epoch of few batches ends.
+    if (saw_borders_ && epoch < kFewestWindows * experiment.loader.Window()) return std::nullopt;
+    const auto rate = RateWithinEpoch(variant, experiment, epoch, wanted);
+    if (!rate || !now_of_epochs_ || variant == now_) return rate;
+    if (!now_within_epoch_) {
+      const Experiment now = WithSettings(experiment_, now_.settings);
+      now_within_epoch_ =
+          RateWithinEpoch(now_, now, spec::BatchesPerEpoch(now), StepsOf(now.loader)).value_or(*now_of_epochs_);
+    }
+    return *rate * *now_of_epochs_ / *now_within_epoch_;
+  }
+
+  /// After the start, over whole cycles of all workers within an epoch, less what epochs lose where the run saw them
+  /// end. nullopt: the time that is left does not suffice.
+  std::optional<double> RateWithinEpoch(const Variant& variant, const Experiment& experiment, std::int64_t epoch,
+                                        std::int64_t wanted) {
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
     // Whole cycles: within one, workers that began together have made nothing, or all.
     const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
@@ -328,6 +346,7 @@ class VirtualPredictor {
   bool settled_ = false;
   bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
+  std::optional<double> now_of_epochs_, now_within_epoch_;  ///< the run as it is, by either way
   double of_bound_ = 1;  ///< the rate over its bound: the measured one, then the predicted one
   std::vector<std::pair<Variant, double>> known_;
 };

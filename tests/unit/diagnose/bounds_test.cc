@@ -55,6 +55,29 @@ TEST(Bounds, AcceleratorsMultiplyWhatIsTheirOwnAndDivideWhatTheyShare) {
   EXPECT_DOUBLE_EQ(PredictByBounds(v), 100);  // bandwidth / bytes, of all together
 }
 
+// 17 batches, the last of a quarter of the samples: the rounds of the workers decide how long an epoch takes.
+TEST(Bounds, OverWholeEpochsAsManyWorkersCountAsItsBatchesKeepBusy) {
+  Variant v = Empty();
+  SetPrepare(v, kWait, 1ms);
+  v.settings.loader.batch_size = 100;
+  v.settings.epoch_samples = 1625;
+  const auto rate = [&](int workers) {
+    v.settings.loader.workers = workers;
+    return PredictByBounds(v);
+  };
+  EXPECT_DOUBLE_EQ(rate(1), 1000);
+  EXPECT_DOUBLE_EQ(rate(8), 1625 / 0.225) << "16 in two rounds, the last alone in a third";
+  EXPECT_DOUBLE_EQ(rate(9), 1625 / 0.2);
+  EXPECT_DOUBLE_EQ(rate(16), 1625 / 0.125);
+  EXPECT_DOUBLE_EQ(rate(17), 1625 / 0.1);
+  EXPECT_DOUBLE_EQ(rate(500), 1625 / 0.1);
+  v.settings.loader.drop_last = true;
+  EXPECT_DOUBLE_EQ(rate(16), 1600 / 0.1);
+  v.settings.loader.dispatch = spec::Dispatch::kShared;
+  EXPECT_DOUBLE_EQ(rate(9), 900 / 0.1) << "whoever is free takes the next batch";
+  EXPECT_DOUBLE_EQ(rate(500), 1600 / 0.1);
+}
+
 TEST(Bounds, WorkersShareTheLoading) {
   Variant v = Empty();
   v.pipeline.storage.present = true;

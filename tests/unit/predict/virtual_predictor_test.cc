@@ -27,7 +27,7 @@ struct Case {
     basis.cores_here = 64;
     report = Predict(experiment, basis, nullptr);
     const cost::Pipeline pipeline = Resolve(experiment, basis).pipeline;
-    now = diagnose::VariantOf(experiment, pipeline);
+    now = diagnose::VariantOf(experiment, pipeline, report.measurement);
     predict = PredictInVirtualTime(experiment, pipeline, report.measurement, nullptr);
   }
   double rate() const { return *report.measurement.result.samples_per_s; }
@@ -270,6 +270,25 @@ TEST(VirtualPredictor, AnswersTheLastRowsOfALargePipelineAsItAnswersTheFirst) {
   const Prediction alone = PredictRates(large("a100"), basis, nullptr);
   EXPECT_NEAR(now.diagnosis.what_if[*row].samples_per_s / *alone.measurement.result.samples_per_s,
               1, 0.02);
+}
+
+// 16,384 waits of 5 ms a batch, on so few cores that each is an event: after a few dozen changes no time is left.
+// Eight batches an epoch keep eight workers busy, and a change of nothing gains nothing.
+TEST(VirtualPredictor, AnEpochOfFewBatchesHasNoWorkForMoreWorkersWhateverIsAskedBefore) {
+  const Case c("dataset: {samples: 131072, sample_bytes: 1B, shape: [1], dtype: uint8}\nstorage: none\n"
+               "prepare: {kind: wait, cost: 5ms}\nloader: {workers: 8, batch_size: 16384}\nlimits: {cpus: 2}\n"
+               "device: {emulated: {base: 1ms}}\n");
+  for (int asked = 1; asked <= 60; ++asked) {
+    Variant variant = c.now;
+    variant.pipeline.step.cost = cost::StatedStep{
+        .base = {base::Distribution::Fixed(1e6 + asked)}, .per_sample = {}};
+    EXPECT_NEAR(c.predict(variant) / c.rate(), 1, 0.005) << asked;
+  }
+  for (const auto& [workers, gain] : {std::pair(16, 1.0), {127, 1.0}, {7, 0.5}, {4, 0.5}, {3, 1.0 / 3}}) {
+    Variant variant = c.now;
+    variant.settings.loader.workers = workers;
+    EXPECT_NEAR(c.predict(variant) / c.rate(), gain, 0.005) << workers;
+  }
 }
 
 TEST(VirtualPredictor, SeesWhatBoundsOnMeansCannot) {
