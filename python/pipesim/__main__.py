@@ -76,7 +76,7 @@ def made_step(target: str | None) -> Callable[[Any], Any] | None:
     if target is None:
         return None
     found = targets.load(target)
-    step = found if targets.needs_an_argument(found) else targets.made(found, target, None)
+    step = found if targets.needs_an_argument(found) else targets.made(found, target, None, "function of a batch")
     if not callable(step):
         raise ConfigurationError(f"{target} returned a {type(step).__name__}, not a function of a batch")
     return step

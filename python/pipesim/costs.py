@@ -215,8 +215,11 @@ def waiting_for_the_lock(lock_s: float, tensors: int) -> float:
 
 
 def startup(loop: Loop, figures: list[Figures]) -> float:
-    """Once an epoch: the CPU time of a worker until it was ready, and until all have ended."""
-    return max(worker.head[probes.STARTED] for worker in figures) + loop.shutdown
+    """Once an epoch: the CPU time of a worker until it was ready, and until all have ended. An epoch ends when no
+    batch is in work."""
+    made = [rows[-1][probes.END] for rows in batches_of(figures) if rows]
+    ending = min([loop.shutdown, *(max(0.0, loop.gone - end) for end in made)])
+    return max(worker.head[probes.STARTED] for worker in figures) + ending
 
 
 def surplus(there: list[float], here: list[float]) -> float:

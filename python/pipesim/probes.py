@@ -16,6 +16,8 @@ from typing import Any, Callable, Iterator
 from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data._utils import worker as worker_loop
 
+from .batches import bytes_of
+
 now = time.monotonic
 thread_cpu = time.thread_time
 
@@ -32,6 +34,8 @@ HEAD = 5
 NO_INDEX = -1.0
 # After so many batches a worker has what it needs in memory.
 SETTLED = 3
+# Batches that are kept where they differ.
+MOST_KEPT, MOST_KEPT_BYTES = 24, 64 << 20
 
 
 # A sample that takes longer than this is worth two more readings, of about 6 us.
@@ -92,6 +96,19 @@ class Serving:
 
 def run_queue_wait() -> float:
     return RunQueue().seconds()
+
+
+def queued_of_all_threads() -> float:
+    """Seconds that the threads of this process that live were runnable without a core."""
+    total = 0.0
+    for thread in os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else []:
+        try:
+            file = os.open(f"/proc/self/task/{thread}/schedstat", os.O_RDONLY)
+        except OSError:
+            continue  # it has ended
+        total += schedstat(file, QUEUED_FOR_CPU)
+        os.close(file)
+    return total
 
 
 def times_given_up() -> int:
@@ -320,9 +337,9 @@ class TimedCollate:
         self.collate, self.probe = collate, probe
         self.queue: RunQueue | None = None  # of the thread that collates
         self.serving = Serving()
-        self.keeps = False  # the first batch and its samples
+        self.keeps = False  # the first batch and its samples, and batches of other bytes
         self.samples: Any = None
-        self.batch: Any = None
+        self.batches: list[Any] = []
         self.made = 0
 
     def __call__(self, samples: Any) -> Any:
@@ -345,11 +362,22 @@ class TimedCollate:
         )  # fmt: skip
         begin.wall, begin.samples = None, 0
         self.made += 1
-        if self.keeps and self.made == 1:
-            self.batch, self.samples = batch, samples if isinstance(samples, list) else None
+        if self.keeps:
+            self.keep(batch, samples)
         if self.made == SETTLED:
             self.probe.mine().head[MEMORY] = private_memory()
         return batch
+
+    def keep(self, batch: Any, samples: Any) -> None:
+        """Batches of as many samples whose bytes differ, such as padded ones, make steps that differ."""
+        if self.made == 1:
+            self.batches, self.samples = [batch], samples if isinstance(samples, list) else None
+            return
+        first, size = self.batches[0], bytes_of(batch)
+        few = len(self.batches) < MOST_KEPT and size * len(self.batches) <= MOST_KEPT_BYTES
+        alike = self.samples is None or not isinstance(samples, list) or len(samples) == len(self.samples)
+        if few and alike and size != bytes_of(first):
+            self.batches.append(batch)
 
 
 class NotedInfo:

@@ -371,8 +371,8 @@ def with_step(
     """The step over a few batch sizes, then in a loop over a loader with workers. Not if it computes on several
     threads: these compete with the workers for cores, which a prediction adds by itself."""
     progress.show("step: over a few batch sizes")
-    batch, samples = pickle.loads(reported["batch"]), max(1, trials.first_samples)
-    times, loop = time_step(step, batch, samples, recorder.loader.pin_memory), None
+    batches, samples = pickle.loads(reported["batches"]), max(1, trials.first_samples)
+    times, loop = time_step(step, batches, samples, recorder.loader.pin_memory), None
     if times.device != "cpu" or times.threads == 1:
         progress.show(f"training: steps beside {WORKERS} workers")
         loop = training_loop(recorder, reported.get("items"), step, mean_period(trials.loops["batches"]), limit_s)
@@ -404,6 +404,7 @@ def record(
     Raises ConfigurationError for what cannot be recorded, RecordingFailed where loading fails or hangs.
     """
     loader = as_loader(target, batch_size, collate_fn, sampler, start_method)
+    refuse_unwritable(Path(out))
     progress = Progress(quiet)
     recorder, trials, reported = measure(loader, budget_s, limit_s, progress, step is not None)
     times, training = None, None
@@ -411,10 +412,27 @@ def record(
         times, training = with_step(recorder, trials, reported, step, limit_s, progress)
     costs = costs_of(trials, recorder.figures, training)
     warnings = warnings_of(trials, costs, loader)
+    if times is not None and times.queued > BUSY_MACHINE:
+        warnings.append(
+            f"the machine was busy: the threads of a training step lacked a core for {times.queued:.0%} of its time, "
+            "which makes steps look longer than they are alone; record again when it is quiet"
+        )
     if step is not None and not trials.sendable:
         warnings.append("a batch cannot be pickled, so the step was not timed")
     around = Surroundings(name or type(loader.dataset).__name__, step=times)
     return written(out, loader, trials, costs, around, warnings, place)
+
+
+def refuse_unwritable(file: Path) -> None:
+    """Before anything is measured."""
+    existed = file.exists()
+    try:
+        with file.open("a"):
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {file}: {error.strerror}") from error
+    if not existed:
+        file.unlink()
 
 
 def written(

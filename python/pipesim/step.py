@@ -4,6 +4,7 @@ process: it trains. Random streams are put back afterwards."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator
@@ -16,13 +17,16 @@ from .costs import typical
 from .errors import RecordingFailed
 from .gpu import device_in_use, synchronize
 from .gpu_steps import GpuSteps
-from .probes import run_queue_wait
+from .machine import processors
+from .probes import queued_of_all_threads, run_queue_wait
 from .streams import kept_random_streams
 from .walks import Loop
 
 WARM_UP_CALLS = 3  # allocators and lazy initialization
 BLOCK_S = 0.4  # of one batch size
 LEAST_CALLS, MOST_CALLS = 3, 200
+ATTEMPTS = 4  # blocks, where others took cores
+QUIET = 0.05  # of a block's time that threads lacked cores
 LEAST_CORE_SHARE = 0.5
 # A GPU that computes for less of a step than this waits for its launches.
 LAUNCHES_LIMIT = 0.9
@@ -43,6 +47,7 @@ class StepTimes:
     call_cpu: float | None = None  # of them, its CPU time
     waits: bool = False  # the call returns when the GPU is done
     pin_bandwidth: float | None = None  # bytes a second that one thread copies of a batch into page-locked memory
+    queued: float = 0.0  # that the process's threads lacked a core because of other programs, over a step's time
 
     @property
     def alone(self) -> float:
@@ -86,24 +91,43 @@ def _repeat(call: Callable[[], None], seconds: float) -> None:
         calls += 1
 
 
-def _time(step: Callable[[Any], Any], batch: Any) -> float:
-    """Seconds of one step. On the CPU each gets a copy of the batch, new memory as in a loop over a loader; on a
-    GPU a block of steps shares one synchronization, as in training."""
-    for _ in range(WARM_UP_CALLS):
-        step(batch)
-    synchronize()
-    on_cpu, times = device_in_use() == "cpu", []
+@dataclass
+class Timed:
+    seconds: float  # of one step
+    queued: float  # that this process's threads lacked a core, over the time that it took
+
+
+def _time_block(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
+    on_cpu, times, turn = device_in_use() == "cpu", [], itertools.cycle(batches)
 
     def timed() -> None:
+        batch = next(turn)
         given = mapped(batch, torch.clone) if on_cpu else batch
         at = time.perf_counter()
         step(given)
         times.append(time.perf_counter() - at)
 
-    begin = time.perf_counter()
+    begin, queued = time.perf_counter(), queued_of_all_threads()
     _repeat(timed, BLOCK_S)
     synchronize()
-    return typical(times) if on_cpu else (time.perf_counter() - begin) / len(times)
+    took = time.perf_counter() - begin
+    return Timed(typical(times) if on_cpu else took / len(times), (queued_of_all_threads() - queued) / took)
+
+
+def _time(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
+    """One step of several, on each batch in turn. On the CPU each gets a copy of its batch, new memory as in a loop
+    over a loader; on a GPU a block of steps shares one synchronization, as in training. What lacked cores, since
+    another program took them, is tried again."""
+    for _ in range(WARM_UP_CALLS):
+        step(batches[0])
+    synchronize()
+    best = _time_block(step, batches)
+    # More threads than cores lack them by themselves.
+    for _ in range(ATTEMPTS - 1 if torch.get_num_threads() <= processors() else 0):
+        if best.queued <= QUIET:
+            break
+        best = min(best, _time_block(step, batches), key=lambda timed: timed.queued)
+    return best
 
 
 def _copies(batch: Any, device: str) -> tuple[float, float]:
@@ -136,19 +160,19 @@ def holds_a_core(cpu_s: float, wall_s: float) -> bool:
     return cpu_s >= LEAST_CORE_SHARE * wall_s
 
 
-def _time_on_gpu(step: Callable[[Any], Any], batch: Any, device: str) -> GpuSteps:
-    """Also behind a sleep of the GPU, on a batch that is there already: a copy would wait for the sleep's end."""
-    gpu = GpuSteps()
+def _time_on_gpu(step: Callable[[Any], Any], batches: list[Any], device: str) -> GpuSteps:
+    """Also behind a sleep of the GPU, on batches that are there already: a copy would wait for the sleep's end."""
+    gpu, turn = GpuSteps(), itertools.cycle(batches)
 
     def timed(given: Any, behind_sleep: bool) -> None:
         gpu.begin(behind_sleep)
         step(given)
         gpu.end()
 
-    _repeat(lambda: timed(batch, False), BLOCK_S / 2)
+    _repeat(lambda: timed(next(turn), False), BLOCK_S / 2)
     try:
-        there = mapped(batch, lambda tensor: tensor.to(device))
-        _repeat(lambda: timed(there, True), BLOCK_S / 2)
+        there = itertools.cycle([mapped(batch, lambda tensor: tensor.to(device)) for batch in batches])
+        _repeat(lambda: timed(next(there), True), BLOCK_S / 2)
     except Exception:  # noqa: BLE001 - a step may want its batch on the host
         gpu.behind.clear()
     return gpu
@@ -178,37 +202,54 @@ def _pin_bandwidth(batch: Any) -> float | None:
     return bytes_of(batch) / typical(times[1:])
 
 
-def time_step(step: Callable[[Any], Any], batch: Any, samples: int, pinned: bool = False) -> StepTimes:
-    """`pinned`: the loader hands its batches over in page-locked memory, where there is a GPU."""
+def time_step(
+    step: Callable[[Any], Any], batches: list[Any], samples: int, pinned: bool = False
+) -> StepTimes:
+    """`batches`: of `samples` each, more than one where they differ, as padded ones do; `pinned`: the loader hands them
+    over in page-locked memory, where there is a GPU."""
     with kept_random_streams():
         try:
-            step(batch)  # where it computes shows then
+            step(batches[0])  # where it computes shows then
             device = device_in_use()
             pin_bandwidth = None
             if pinned and device != "cpu":
-                pin_bandwidth = _pin_bandwidth(batch)
-                batch = pin_memory(batch)
-            points = [(samples, _time(step, batch))]
+                pin_bandwidth = _pin_bandwidth(batches[0])
+                batches = [pin_memory(batch) for batch in batches]
+            full = _time(step, batches)
         except Exception as error:
             raise RecordingFailed(f"the step failed: {type(error).__name__}: {error}") from error
-        for part in sorted({samples // 4, samples // 2} - {0, samples}):
-            try:
-                points.append((part, _time(step, first_samples(batch, part, samples))))
-            except Exception:  # noqa: BLE001 - a step may be made for one batch size
-                break
+        points = [(samples, full.seconds)] + _smaller(step, batches, samples, full)
         threads = torch.get_num_threads()
         share = CoreShare()
-        _time(step, batch)
+        _time_block(step, batches[:1])
         if device == "cpu" and not holds_a_core(*share.spent()):
             device = ""
         on_one = None
         if device == "cpu" and threads > 1:
             with threads_set(1):
-                on_one = _time(step, batch)
+                on_one = _time(step, batches).seconds
         times = StepTimes(device, threads, sorted(points), on_one, None)
+        if threads <= processors():
+            times.queued = full.queued
         if device.startswith("cuda"):
+            batch = batches[0]
             times.pin_bandwidth = pin_bandwidth
             times.copy_s = _copies(batch, device) if bytes_of(batch) else None
             copy_s = times.copy_s[1 if pinned else 0] if times.copy_s else 0.0
-            times.tell_apart(_time_on_gpu(step, batch, device), copy_s)
+            times.tell_apart(_time_on_gpu(step, batches, device), copy_s)
     return times
+
+
+def _smaller(
+    step: Callable[[Any], Any], batches: list[Any], samples: int, full: Timed
+) -> list[tuple[int, float]]:
+    """Seconds on parts of the first batch, in proportion to all of them."""
+    points: list[tuple[int, float]] = []
+    try:
+        of_first = full if len(batches) == 1 else _time(step, batches[:1])
+        for part in sorted({samples // 4, samples // 2} - {0, samples}):
+            seconds = _time(step, [first_samples(batches[0], part, samples)]).seconds
+            points.append((part, seconds * full.seconds / of_first.seconds))
+    except Exception:  # noqa: BLE001 - a step may be made for one batch size
+        pass
+    return points

@@ -67,8 +67,8 @@ def needs_an_argument(function: Any) -> bool:
     return any(each.kind in positional and each.default is each.empty for each in parameters)
 
 
-def made(factory: Any, target: str, workers: int | None) -> Any:
-    """What the factory returns; called with num_workers where it takes that and has no default."""
+def made(factory: Any, target: str, workers: int | None, wanted: str = "Dataset or DataLoader") -> Any:
+    """What the factory returns, which is not None; called with num_workers where it takes that and has no default."""
     if not callable(factory) or hasattr(factory, "__getitem__") or hasattr(factory, "__iter__"):
         if not inspect.isclass(factory):
             return factory
@@ -88,5 +88,5 @@ def made(factory: Any, target: str, workers: int | None) -> Any:
         where = where_raised(error) if len(frames) > 1 else ""
         raise ConfigurationError(f"{target} failed: {type(error).__name__}: {error}{where}") from error
     if result is None:
-        raise ConfigurationError(f"{target} returned None instead of a Dataset or DataLoader")
+        raise ConfigurationError(f"{target} returned None instead of a {wanted}")
     return result

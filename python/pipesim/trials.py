@@ -274,9 +274,9 @@ class Recorder:
         """Of the samples trial."""
         return [int(row[probes.SAMPLES]) for row in self.figures["samples"][0].batches.read()]
 
-    def send(self, report: Callable[[str, Any], None], batch: Any) -> bool:
+    def send(self, report: Callable[[str, Any], None], batches: list[Any]) -> bool:
         try:
-            report("batch", pickle.dumps(batch))  # by value: it outlives this process
+            report("batches", pickle.dumps(batches))  # by value: they outlive this process
         except Exception:  # noqa: BLE001 - a batch may hold what cannot be pickled
             return False
         return True
@@ -304,9 +304,9 @@ class Recorder:
                 "than one"
             )
         return Samples(
-            reading, loop, layout_of(collate.batch, sizes[0]),
+            reading, loop, layout_of(collate.batches[0], sizes[0]),
             collate_points(collate.collate, collate.samples) if collate.samples else [],
-            send_batch and self.send(report, collate.batch),
+            send_batch and self.send(report, collate.batches),
         )  # fmt: skip
 
     def batches_trial(self, order: Continued | None) -> Loop:
@@ -394,6 +394,6 @@ class Recorder:
         if self.start_method == "fork" or "pickle" not in str(error).lower():
             return error
         return ConfigurationError(
-            f"workers that start by {self.start_method} need a data set that can be pickled: {error}\n"
-            "define its class and functions at the top level of a module, or use start method fork"
+            f"workers that start by {self.start_method} need a data set, collate_fn and worker_init_fn that can be pickled: {error}\n"
+            "define their classes and functions at the top level of a module, or use start method fork"
         )

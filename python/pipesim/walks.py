@@ -42,6 +42,7 @@ class Loop:
     touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
     steps: list[float] = field(default_factory=list)  # seconds of each
     shutdown: float = 0.0  # from the last batch until the workers were gone
+    gone: float = 0.0  # when they were
     ended: bool = False  # the loader had no more
 
     def since_first(self) -> float:
@@ -100,7 +101,8 @@ class Walk:
             time.sleep(min(pause_s, LONGEST_PAUSE_S))  # a batch in work would delay the workers' end
         last = probes.now()
         self.iterator = None  # its workers end here at the latest
-        loop.shutdown = probes.now() - (loop.takes[-1].got if loop.ended and loop.takes else last)
+        loop.gone = probes.now()
+        loop.shutdown = loop.gone - (loop.takes[-1].got if loop.ended and loop.takes else last)
         return loop
 
 

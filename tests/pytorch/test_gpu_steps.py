@@ -99,7 +99,7 @@ class OnAGpu(unittest.TestCase):
         torch.cuda._sleep(int(self.cycles_per_s * seconds))
 
     def timed(self, step):
-        return time_step(step, (torch.zeros(16, 4), torch.zeros(16)), 16)
+        return time_step(step, [(torch.zeros(16, 4), torch.zeros(16))], 16)
 
     def test_a_step_of_20_ms(self):
         times = self.timed(lambda batch: self.gpu_works(0.020))
@@ -140,7 +140,7 @@ class OnAGpu(unittest.TestCase):
 
     def test_page_locked_memory_is_filled_by_one_thread(self):
         batch = (torch.zeros(64, 3, 224, 224), torch.zeros(64))
-        times = time_step(lambda batch: self.gpu_works(0.002), batch, 64, pinned=True)
+        times = time_step(lambda batch: self.gpu_works(0.002), [batch], 64, pinned=True)
         self.assertGreater(times.pin_bandwidth, 0.5e9)
         self.assertLess(times.pin_bandwidth, 100e9)
         self.assertIsNone(self.timed(lambda batch: self.gpu_works(0.002)).pin_bandwidth)

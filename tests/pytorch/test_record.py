@@ -35,7 +35,9 @@ from pipesim import answers, batches, check, costs, experiment, probes, program,
 from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
+from pipesim import step as timing  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
+from pipesim.step import time_step  # noqa: E402
 from pipesim.trials import Mixed, Recorder, batch_sizes  # noqa: E402
 from pipesim.walks import Loop, Take  # noqa: E402
 
@@ -239,7 +241,9 @@ class LoopArithmetic(unittest.TestCase):
     def test_start_up_is_a_workers_cpu_time_and_the_end_of_all(self):
         figures = self.figures([[], []])
         figures[0].head[probes.STARTED], figures[1].head[probes.STARTED] = 0.2, 0.5
-        self.assertAlmostEqual(costs.startup(Loop(shutdown=0.2), figures), 0.7)
+        self.assertAlmostEqual(costs.startup(Loop(shutdown=0.2, gone=9.0), figures), 0.7)
+        in_work = self.figures([[5.0, 9.4], [5.0, 9.9]])
+        self.assertAlmostEqual(costs.startup(Loop(shutdown=2.0, gone=10.0), in_work), 0.1, msg="a batch in work is no end")
 
     def test_what_fetching_takes_more_in_a_worker_counts_unless_it_is_chance(self):
         self.assertAlmostEqual(costs.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
@@ -458,6 +462,23 @@ class Costs(unittest.TestCase):
         on_one = r"(, threads: \d+(, one_thread: [\d.e-]+)?)?"
         step = r"^\{base: [\d.]+m?s, per_sample: [\d.]+[mun]?s?" + on_one + r"\}$"
         self.assertRegex(value(recording, "device.step"), step)
+
+    def test_a_step_is_timed_on_batches_of_several_lengths(self):
+        def step(batch):
+            loaders.burn(0.001 * batch.shape[1])
+
+        points = record(loaders.Padded(), batch_size=8, collate_fn=loaders.pad, step=step).step.points
+        self.assertAlmostEqual(points[-1][1], 0.003, delta=0.0006, msg="the mean of batches of 1 to 5 ms")
+        self.assertAlmostEqual(points[0][1], 0.003, delta=0.0006, msg="a part in proportion")
+
+    def test_a_step_whose_threads_lacked_cores_is_timed_again(self):
+        clock = iter(range(1000))
+        with mock.patch.object(timing, "queued_of_all_threads", lambda: min(4, next(clock))):
+            times = time_step(loaders.make_step(), [(torch.zeros(4, 16),)], 4)
+        self.assertEqual(times.queued, 0)
+        with mock.patch.object(timing, "queued_of_all_threads", lambda: next(clock)):
+            recording = record(loaders.Numbers(), batch_size=8, step=loaders.make_step())
+        self.assertRegex(" ".join(recording.warnings), "busy: the threads of a training step lacked a core for [1-9]")
 
     def test_a_step_beside_workers_is_a_loop_over_fresh_batches(self):
         seen, data = [], loaders.Numbers()
@@ -804,7 +825,9 @@ class CommandLine(unittest.TestCase):
             (2, "did you mean --step?", ["json:dumps", "--stp", "json:dumps"]),
             (3, "no module nowhere", ["nowhere:f"]),
             (3, "has no 'load_all'", ["json:load_all"]),
-            (3, "returned None", ["builtins:print"]),
+            (3, "returned None instead of a Dataset or DataLoader", ["builtins:print"]),
+            (3, "returned None instead of a function of a batch", ["loaders:make_loader", "--step", "builtins:print"]),
+            (3, "cannot write nowhere/r.yaml: No such file", ["loaders:Raises", "--batch", "8", "--out", "nowhere/r.yaml"]),
             (3, "TypeError", ["json:dumps"]),
             (3, "ended the program (exit None) instead of returning", ["sys:exit"]),
         ]
