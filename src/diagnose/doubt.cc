@@ -193,7 +193,8 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
 }
 
 /// The open verdicts: overlapping candidates and, if launch is unknown, step and launch. If a side
-/// is certain, only its own, unless the leader is elsewhere and gains more than twice as much.
+/// is certain, only its own, unless the leader is elsewhere and gains more than twice as much; alone, if it gains more
+/// at the least.
 std::vector<Verdict> Open(const Decision& decision, const Question& q, bool launch_unknown) {
   std::vector<Verdict> open;
   for (const auto& candidate : Overlapping(decision, q)) open.push_back(candidate.verdict);
@@ -208,7 +209,12 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
   double most_there = 0;
   for (const auto& candidate : decision.candidates)
     if (!elsewhere(candidate.verdict)) most_there = std::max(most_there, candidate.gain);
-  if (most_there > 0 && 2 * most_there < decision.candidates.front().gain) return open;
+  if (most_there > 0) {
+    const Candidate& leader = decision.candidates.front();
+    const auto lead = GainInterval(q, leader.change);
+    if (elsewhere(leader.verdict) && lead && lead->low > most_there) return {leader.verdict};
+    if (2 * most_there < leader.gain) return open;
+  }
   std::erase_if(open, elsewhere);
   return open.empty() ? VerdictsOf(*side) : open;
 }

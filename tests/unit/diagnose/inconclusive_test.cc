@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "diagnose/doubt.h"
@@ -97,6 +99,21 @@ TEST(Inconclusive, ASideThatLeavesOneCandidateDecides) {
   EXPECT_THAT(d.candidates, IsEmpty());
   EXPECT_THAT(Signals(d), ElementsAre("result.samples_per_s_interval"));
   EXPECT_EQ(decided(0.01).bottleneck, Verdict::kCpuBound);
+}
+
+// A slow batch in order holds the others up: the device computes for two thirds of the time and waits in between.
+TEST(Inconclusive, ASettingThatGainsMoreAtLeastThanTheSideThatIsBusyLeads) {
+  const auto in_turns = [](const Variant& v) {
+    const double steps = PredictByBounds(FreeData(v)), loads = PredictByBounds(Free(v, Demand::kStep));
+    const double order = 1.25 * 8000;  // a free step meets the same slow batches
+    return std::min(1 / (1 / steps + 0.6 / loads), std::isinf(steps) ? order : steps);
+  };
+  RunBuilder run = RunBuilder::OnGpu(20 * kMs).Wait(80 * kMs).HalfWidth(0.17);
+  const Diagnosis d = run.Efficiency(1 / 1.6).Build().DiagnoseBy(in_turns);
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.confidence, Confidence::kLow);
+  ASSERT_TRUE(d.recommendation);
+  EXPECT_GT(d.recommendation->gain.value_or(0), 0.3);
 }
 
 TEST(Inconclusive, FewStepsAreNoReasonWhereTheyAgree) {
