@@ -145,6 +145,15 @@ bool TrainsOnAllCores(const Variant& now) {
   return now.on_cpu() && now.cores() > 0 && now.ComputeThreads() >= now.cores();
 }
 
+/// The most workers worth looking at. Beside a trainer on all cores, those that burn get more of them only at its cost:
+/// what the model sees in more than two a core does not come.
+int MostToTry(const Variant& now) {
+  const int most = MostWorkers(now);
+  if (!TrainsOnAllCores(now) || !now.pipeline.prepare.UsesCores()) return most;
+  const auto two_a_core = static_cast<int>(2 * now.cores() / now.settings.accelerators);
+  return std::min(most, std::max(two_a_core, now.settings.loader.workers));
+}
+
 }  // namespace
 
 std::vector<int> CountsToTry(int fewest, int most) {
@@ -173,7 +182,7 @@ std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<i
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   const double share = TrainsOnAllCores(q.now) ? q.thresholds.enough_share_beside_training
                                                : q.thresholds.enough_share;
-  const int most = MostWorkers(q.now);
+  const int most = MostToTry(q.now);
   struct Found {
     Variant variant;
     WorkerCount count;

@@ -50,25 +50,31 @@ std::optional<Lever> WorkersAfter(const Question& q, const Lever& other, const P
 struct Scored {
   Lever lever;
   double rate = 0;
-  int cost = 0;  ///< of both parts
+  int cost = 0;      ///< of both parts
+  double alone = 0;  ///< what the parts gain alone, together
 };
 
-/// The higher rate; of rates that are equal but for a hundredth, the cheaper one.
+/// The higher rate; of rates that are equal but for a hundredth, the cheaper one, then the one whose parts gain.
 bool IsBetter(const Scored& a, const Scored& b) {
   constexpr double kEqual = 0.01;
-  if (std::abs(a.rate - b.rate) <= kEqual * std::max(a.rate, b.rate)) return a.cost < b.cost;
-  return a.rate > b.rate;
+  if (std::abs(a.rate - b.rate) > kEqual * std::max(a.rate, b.rate)) return a.rate > b.rate;
+  return a.cost != b.cost ? a.cost < b.cost : a.alone > b.alone;
 }
 
 /// All pairs, by their bounds. Workers come in the number that is enough after the other change.
-std::vector<Scored> PairsOf(const Question& q, const Levers& levers) {
+std::vector<Scored> PairsOf(const Question& q, const Levers& levers, const std::vector<WhatIf>& rows) {
   std::vector<Scored> pairs;
+  const auto alone = [&](const Lever& lever) {
+    const auto row = FindRow(rows, lever.setting.text);
+    return row ? rows[*row].gain : 0;
+  };
   const auto add = [&](const Lever& a, const Lever& b) {
     if (!Combine(a, b)) return;
     Lever both = Both(a, b);
     const double rate = q.quick(both.setting.change(q.now));
     if (std::isfinite(rate))
-      pairs.push_back({std::move(both), rate, static_cast<int>(a.takes) + static_cast<int>(b.takes)});
+      pairs.push_back({std::move(both), rate, static_cast<int>(a.takes) + static_cast<int>(b.takes),
+                       alone(a) + alone(b)});
   };
   for (std::size_t i = 0; i < levers.size(); ++i) {
     if (const auto workers = WorkersAfter(q, levers[i], q.quick)) add(levers[i], *workers);
@@ -103,19 +109,29 @@ std::optional<Lever> BestOf(const Question& q, std::vector<Scored> pairs, double
 
 }  // namespace
 
-std::optional<Lever> BestPair(const Question& q, const Levers& levers,
-                              const std::vector<WhatIf>& rows) {
+Levers BestPairs(const Question& q, const Levers& levers, const std::vector<WhatIf>& rows) {
   Levers usable;
-  double alone = 0;
-  for (const WhatIf& row : rows)
-    if (CanBeMade(row)) alone = std::max(alone, row.gain);
+  double alone = 0, flag_alone = 0;
+  for (const WhatIf& row : rows) {
+    if (!CanBeMade(row)) continue;
+    alone = std::max(alone, row.gain);
+    if (row.takes == Takes::kFlag) flag_alone = std::max(flag_alone, row.gain);
+  }
   for (const Lever& lever : levers)
     if (const auto row = FindRow(rows, lever.setting.text); row && CanBeMade(rows[*row]))
       usable.push_back(lever);
-  std::vector<Scored> pairs = PairsOf(q, usable);
-  const double least = (1 + q.thresholds.gain_that_counts) * (1 + alone) * q.predict(q.now);
-  if (auto pair = BestOf(q, pairs, least, Takes::kFlag)) return pair;
-  return BestOf(q, pairs, least, Takes::kNothing);
+  const auto least = [&](double gain) {
+    return (1 + q.thresholds.gain_that_counts) * (1 + gain) * q.predict(q.now);
+  };
+  std::vector<Scored> pairs = PairsOf(q, usable, rows);
+  Levers best;
+  auto pair = BestOf(q, pairs, least(alone), Takes::kFlag);
+  if (!pair) pair = BestOf(q, pairs, least(alone), Takes::kNothing);
+  if (pair) best.push_back(*std::move(pair));
+  if (!best.empty() && best.front().takes == Takes::kFlag) return best;
+  std::erase_if(pairs, [](const Scored& one) { return one.lever.takes != Takes::kFlag; });
+  if (auto flags = BestOf(q, std::move(pairs), least(flag_alone), Takes::kFlag)) best.push_back(*std::move(flags));
+  return best;
 }
 
 }  // namespace pipesim::diagnose

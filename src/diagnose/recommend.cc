@@ -12,9 +12,11 @@ namespace {
 
 /// What to write in a training program instead; empty where the change is none of its lines.
 std::string PyTorchText(const Settings& now, const Settings& after) {
-  if (after.loader != now.loader) return DataLoaderText(after.loader, after.accelerators);
   const auto& threads = after.limits.compute_threads;
-  return threads && threads != now.limits.compute_threads ? fmt::format("torch.set_num_threads({})", *threads) : "";
+  std::string text =
+      threads && threads != now.limits.compute_threads ? fmt::format("torch.set_num_threads({})", *threads) : "";
+  if (after.loader == now.loader) return text;
+  return text + (text.empty() ? "" : "; ") + DataLoaderText(after.loader, after.accelerators);
 }
 
 Recommendation WithRow(std::string text, const Findings& found, const WhatIf& row) {
@@ -105,6 +107,19 @@ std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
     if (rows[i].pair_takes) return i;
   }
   return std::nullopt;
+}
+
+const WhatIf* PairWithDecided(const Findings& found) {
+  if (!found.decision.setting) return nullptr;
+  const std::string& decided = found.decision.setting->setting.set.front().first;
+  const auto is_setting = [](const auto& change) {
+    return change.first.starts_with("loader.") || change.first == "limits.compute_threads";
+  };
+  for (const WhatIf& row : found.what_if) {
+    const bool flags = row.pair_takes && row.takes == Takes::kFlag && std::ranges::all_of(row.set, is_setting);
+    if (flags && SetsPath(row.set, decided) && row.gain > found.decision.setting->gain) return &row;
+  }
+  return nullptr;
 }
 
 Recommendation FromSetting(std::string text, const Findings& found) {

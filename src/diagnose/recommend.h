@@ -27,6 +27,9 @@ Recommendation WithFlagFirst(Recommendation recommended, const Findings& finding
 
 /// The row of the best pair; nullopt when there is none.
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows);
+/// Two settings of the loader and the trainer's threads that flags make and that gain more together than the decision's
+/// setting, whose key is among them; nullptr without such.
+const WhatIf* PairWithDecided(const Findings& found);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
 /// defaults. With several accelerators: that of each rank.

@@ -133,7 +133,7 @@ std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
   Append(levers, TrainingLevers(q));
   Append(levers, SharedCoresLevers(q));
   for (const Lever& lever : levers) rows.push_back(table.Predicted(lever));
-  if (const auto pair = BestPair(q, levers, rows)) rows.push_back(table.Predicted(*pair));
+  for (const Lever& pair : BestPairs(q, levers, rows)) rows.push_back(table.Predicted(pair));
   AddDecided(rows, table, *decision.verdict, decision.setting);
   AddDecided(rows, table, Verdict::kInconclusive, decision.withdrawn);
   std::erase_if(rows, [](const WhatIf& row) { return std::isinf(row.gain); });

@@ -88,9 +88,12 @@ Clauses EvidenceOf(const Findings& found) {
 Recommendation Remedy(const Findings& found) {
   if (WithoutWorkers(found))
     return FromSetting("load in the training loop: " + found.decision.setting->setting.text, found);
-  if (SlowByItself(found))
-    return FromSetting("train on fewer threads: " + found.decision.setting->setting.text, found);
-  return FromSetting("leave training its cores: " + found.decision.setting->setting.text, found);
+  const std::string text = SlowByItself(found) ? "train on fewer threads: " : "leave training its cores: ";
+  const Setting& decided = found.decision.setting->setting;
+  const WhatIf* pair = PairWithDecided(found);
+  if (pair != nullptr && SetsPath(decided.set, "limits.compute_threads"))
+    return FromRow(text + pair->change, found, pair->change);
+  return FromSetting(text + decided.text, found);
 }
 
 }  // namespace

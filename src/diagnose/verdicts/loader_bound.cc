@@ -47,21 +47,9 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-/// Two loader settings that gain more together than the verdict's, its key among them; nullptr without such.
-const WhatIf* PairOfSettings(const Findings& found) {
-  const auto at = PairRow(found.what_if);
-  if (!at || found.what_if[*at].takes != Takes::kFlag) return nullptr;
-  const auto& set = found.what_if[*at].set;
-  if (found.what_if[*at].gain <= found.decision.setting->gain) return nullptr;
-  const std::string& key = found.decision.setting->setting.set.front().first;
-  const bool loader =
-      std::ranges::all_of(set, [](const auto& change) { return change.first.starts_with("loader."); });
-  return loader && SetsPath(set, key) ? &found.what_if[*at] : nullptr;
-}
-
 Recommendation Remedy(const Findings& found) {
   const std::string text = "feed training faster: ";
-  if (const WhatIf* pair = PairOfSettings(found)) return FromRow(text + pair->change, found, pair->change);
+  if (const WhatIf* pair = PairWithDecided(found)) return FromRow(text + pair->change, found, pair->change);
   return FromSetting(text + found.decision.setting->setting.text, found);
 }
 

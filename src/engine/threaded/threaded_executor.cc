@@ -205,13 +205,21 @@ class ThreadedExecutor final : public Executor {
     }
   }
 
-  /// nullopt where the run's own timing says it, or where the step cannot be repeated.
+  /// Where training loads by itself, workers would leave its threads no core of their own; on one thread they may.
+  static bool WorkersWouldShareCores(const RunState& run, const RunTrace& trace) {
+    const int threads = trace.effective.compute_threads;
+    return run.experiment.loader.workers == 0 && threads > 1 && threads + 1 > trace.effective.cores;
+  }
+
+  /// What the run's own timing does not say; nullopt where it says all, or where the step cannot be repeated.
   std::optional<StepAlone> MeasureStepAlone(const RunState& run, const RunTrace& trace) const {
     if (BrokeOff(trace)) return std::nullopt;
-    if (!trace.effective.device_asynchronous && !StepMayHoldWaiting(run, trace))
-      return std::nullopt;
+    const bool waits = trace.effective.device_asynchronous || StepMayHoldWaiting(run, trace);
+    if (!waits && !WorkersWouldShareCores(run, trace)) return std::nullopt;
     try {
-      return parts_.trainer->MeasureStepAlone();
+      auto alone = parts_.trainer->MeasureStepAlone();
+      if (alone && !waits) *alone = {.time = {}, .cpu = {}, .on_one_thread = alone->on_one_thread};
+      return alone;
     } catch (const std::exception&) {
       return std::nullopt;  // an extra measurement: without it the value stays unknown
     }

@@ -1,5 +1,6 @@
 #include "diagnose/recommend.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "diagnose/what_if.h"
@@ -7,6 +8,10 @@
 
 namespace pipesim::diagnose {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::StartsWith;
 
 TEST(FromBest, ADeviceIsPartOfNoPairOfSettings) {
   const diagnose::testing::MadeRun run = diagnose::testing::RunBuilder::OnGpu(1e-3).Build();
@@ -27,6 +32,23 @@ TEST(FromBest, ADeviceIsPartOfNoPairOfSettings) {
       FromBest("a faster device", Findings{question, Decision{}, Doubt{}, rows, std::nullopt}, Demand::kStep);
   EXPECT_EQ(recommended.text, "a faster device; emulated device x2");
   EXPECT_EQ(recommended.gain, 0.1);
+}
+
+// Two workers and two compute threads want four cores where there are two; a larger gain needs more cores.
+TEST(PairWithDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
+  const diagnose::testing::MadeRun run = diagnose::testing::RunBuilder::OnCpu(3e-3, 2)
+                                             .Workers(1)
+                                             .Cores(2)
+                                             .Burn(13e-3)
+                                             .StepBesideWorkers(3e-3, 3.3e-3)
+                                             .Build();
+  const Diagnosis d = run.DiagnoseBy(PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.what_if[PairRow(d.what_if).value()].takes, Takes::kDevice);
+  ASSERT_TRUE(d.recommendation);
+  EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("limits.compute_threads", "1"), Pair("loader.workers", "2")));
+  EXPECT_NEAR(d.recommendation->gain.value_or(0), 2 / 16.3 * 13 - 1, 0.01);
+  EXPECT_THAT(d.recommendation->pytorch, StartsWith("torch.set_num_threads(1); DataLoader("));
 }
 
 }  // namespace
