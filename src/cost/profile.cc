@@ -191,6 +191,25 @@ std::optional<spec::DevicePreset> CpuAsDevice(const spec::MachineProfile& profil
   return cpu;
 }
 
+void EstimateFewerThreads(const spec::MachineProfile& profile, const spec::Experiment& experiment, Step& step) {
+  const std::int64_t batch = experiment.loader.batch_size;
+  for (int threads = 1; threads < step.threads; ++threads) {
+    const auto is_it = [&](const StepOnThreads& one) { return one.threads == threads; };
+    if (threads == 1 ? step.one_thread.has_value() : std::ranges::any_of(step.on_fewer, is_it)) continue;
+    const auto cpu = CpuAsDevice(profile, threads);
+    if (!cpu) return;
+    Step fewer{.cost = std::make_shared<const Roofline>(experiment.model, experiment.dataset.shape,
+                                                        experiment.training, *cpu),
+               .threads = threads};
+    const StepTable table(
+        std::vector<spec::StepPoint>{{batch, fewer.Mean(batch)}, {2 * batch, fewer.Mean(2 * batch)}});
+    if (threads == 1)
+      step.one_thread = table;
+    else
+      step.on_fewer.push_back({threads, table});
+  }
+}
+
 void SetGpu(const spec::MachineProfile& profile, const spec::Experiment& experiment,
             spec::DeviceId device, Pipeline& pipeline) {
   const spec::MachineFigures& figures = profile.figures;

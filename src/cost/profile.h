@@ -47,6 +47,8 @@ int MoreThreadsMeasured(const spec::MachineProfile& profile, const spec::Experim
 
 /// Adds to the step of several threads what fewer of them take by the profile.
 void AddFewerThreads(const spec::MachineProfile& profile, const spec::Experiment& experiment, Step& step);
+/// The same by CpuAsDevice, for the numbers of threads that were not measured: an estimated step of the profile's.
+void EstimateFewerThreads(const spec::MachineProfile& profile, const spec::Experiment& experiment, Step& step);
 
 /// The profile's CPU with `threads` of its cores as a device for the roofline: dense products as
 /// fast as they were measured. Speed is interpolated linearly between one core and all cores, and

@@ -23,12 +23,13 @@ class BatchCosts {
 
   double StorageBatchesPerSecond() const { return p().storage.MostPerSecond(reads_, bytes_); }
 
-  /// Wall time of one worker for one batch. A process sends while it waits, but not while it works.
+  /// Wall time of one worker for one batch. A process sends while it waits, but not while it works; it hands over while
+  /// it does either, and is hindered only where it holds Python's lock.
   double Load() const {
     const double waits = p().storage.OwnSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
     const double works = ReadCpu() + Collate() +
                          p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
-    return works + std::max(waits, Send() + Serve());
+    return works + std::max(waits, Send());
   }
 
   /// CPU time of one batch, all threads.

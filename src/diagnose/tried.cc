@@ -291,7 +291,11 @@ void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt
   const auto check = [&](ProbeKind kind, std::string_view what) {
     const Tried* tried = FindProbe(q, kind);
     if (tried == nullptr) return;
-    AddContradiction(*tried, what, Gain(now, q.predict(AsProbed(kind, q.now))), q, doubt);
+    const double predicted = Gain(now, q.predict(AsProbed(kind, q.now)));
+    // More than was predicted of the side that the verdict names is only plainer.
+    const bool training = decision.verdict && IsTrainingSide(*decision.verdict, q.now);
+    if (decision.verdict && training == (kind == ProbeKind::kFreeCompute) && tried->gain >= predicted) return;
+    AddContradiction(*tried, what, predicted, q, doubt);
   };
   check(ProbeKind::kFreeData, "free data");
   check(ProbeKind::kFreeCompute, "free compute");

@@ -351,6 +351,7 @@ void Lookup::FindCpuStep() {
   step.cost = std::make_shared<const cost::Roofline>(asked_.model, asked_.dataset.shape,
                                                      asked_.training, *cpu);
   cost::AddFewerThreads(basis_.profile, asked_, step);
+  cost::EstimateFewerThreads(basis_.profile, asked_, step);
   if (asked_.limits.omp_wait == spec::OmpWait::kPassive)
     step = step.WithSleepingPool(asked_.loader.batch_size,
                                  out_.pipeline.machine.barrier_wake_up);

@@ -134,6 +134,14 @@ TEST(Tried, AGainFarFromThePredictedOneWeakensTheVerdict) {
   EXPECT_EQ(d.missing.back().signal, "diagnosis.what_if");
 }
 
+TEST(Tried, MoreThanWasPredictedOfTheSideThatIsNamedIsOnlyPlainer) {
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kFreeData, 40));
+  EXPECT_EQ(d.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  const Diagnosis other = Decided(With(Starved(), ProbeKind::kFreeCompute, 40));
+  EXPECT_EQ(other.confidence, Confidence::kLow) << "of the other side it is a question";
+}
+
 TEST(Tried, ASettingThatGainsNothingBesideAFasterRunIsWithdrawnToo) {
   const Diagnosis before = Decided(Starved());
   const std::string change = before.recommendation->text.substr(

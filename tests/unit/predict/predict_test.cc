@@ -117,6 +117,18 @@ TEST(Prediction, AMeasuredStepIsKnownOnFewerThreads) {
   EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 8), near(7.2e-3)) << "more gain nothing";
 }
 
+TEST(Prediction, AnEstimatedStepIsKnownOnFewerThreads) {
+  const Basis basis = FreeMachine("figures:\n  fp32_gflops: {value: 50, how: m}\n  fp32_gflops_all_cores: {value: 100, how: m}\n"
+                                  "  memory_bandwidth: {value: 10GB/s, how: m}\n");
+  const auto on = [&](int threads) {
+    return Read("model: cnn\nstorage: none\nprepare: none\nloader: {batch_size: 64}\nrun: {steps: 50}\n"
+                "device: cpu\nlimits: {cpus: 8, compute_threads: " + std::to_string(threads) + "}\n");
+  };
+  const cost::Step all = Resolve(on(8), basis).pipeline.step;
+  for (const int threads : {1, 4, 7})
+    EXPECT_EQ(all.MeanOn(64, threads), Resolve(on(threads), basis).pipeline.step.Mean(64)) << threads;
+}
+
 TEST(Prediction, APinThreadCopiesAsFastAsStated) {
   const auto rate = [](const std::string& loader) {
     const auto report = Predict(
