@@ -8,9 +8,9 @@
 
 namespace pipesim::diagnose {
 
-/// Of all pairs of `levers` that can be made: the one of the highest predicted rate, of equal ones the cheapest; one with
-/// a flag in it if any such pair counts. Where it takes more than flags, also the best of flags. None that does not beat
-/// each lever, or each flag, alone by a gain that counts. `rows`: the predicted levers.
+/// Of all pairs of `levers` that can be made: the one of the highest predicted rate, of equal ones the cheapest; one
+/// with a flag in it if any such pair counts. Where it takes more than flags, also the best of flags. None that does
+/// not beat each lever, or each flag, alone by a gain that counts. `rows`: the predicted levers.
 std::vector<Lever> BestPairs(const Question& question, const std::vector<Lever>& levers,
                              const std::vector<WhatIf>& rows);
 
