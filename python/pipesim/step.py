@@ -202,9 +202,7 @@ def _pin_bandwidth(batch: Any) -> float | None:
     return bytes_of(batch) / typical(times[1:])
 
 
-def time_step(
-    step: Callable[[Any], Any], batches: list[Any], samples: int, pinned: bool = False
-) -> StepTimes:
+def time_step(step: Callable[[Any], Any], batches: list[Any], samples: int, pinned: bool = False) -> StepTimes:
     """`batches`: of `samples` each, more than one where they differ, as padded ones do; `pinned`: the loader hands them
     over in page-locked memory, where there is a GPU."""
     with kept_random_streams():
@@ -240,9 +238,7 @@ def time_step(
     return times
 
 
-def _smaller(
-    step: Callable[[Any], Any], batches: list[Any], samples: int, full: Timed
-) -> list[tuple[int, float]]:
+def _smaller(step: Callable[[Any], Any], batches: list[Any], samples: int, full: Timed) -> list[tuple[int, float]]:
     """Seconds on parts of the first batch, in proportion to all of them."""
     points: list[tuple[int, float]] = []
     try:

@@ -394,6 +394,7 @@ class Recorder:
         if self.start_method == "fork" or "pickle" not in str(error).lower():
             return error
         return ConfigurationError(
-            f"workers that start by {self.start_method} need a data set, collate_fn and worker_init_fn that can be pickled: {error}\n"
+            f"workers that start by {self.start_method} need a data set, collate_fn and worker_init_fn that can be pickled: "
+            f"{error}\n"
             "define their classes and functions at the top level of a module, or use start method fork"
         )
