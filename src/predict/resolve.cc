@@ -314,10 +314,8 @@ void Lookup::FindCpuStep() {
   cost::Step& step = out_.pipeline.step;
   step = {};
   out_.compute_threads = step.threads = threads;
+  if (threads > 1) step.barriers = cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
   if (asked_.device.step) return FindMeasuredStep(threads);
-  if (threads > 1)
-    step.barriers =
-        cost::LaunchesOfStep(asked_.model, asked_.dataset.shape, asked_.training);
   std::vector<spec::StepPoint> points = StepTable(spec::DeviceId::Cpu(), threads);
   if (points.empty()) {
     // The engine scales the step of more threads to fewer, as a what-if does.

@@ -117,6 +117,16 @@ TEST(Prediction, AMeasuredStepIsKnownOnFewerThreads) {
   EXPECT_THAT(rate(", threads: 4, one_thread: 1.5", 8), near(7.2e-3)) << "more gain nothing";
 }
 
+TEST(Prediction, AStatedStepMeetsAtTheBarriersOfItsModel) {
+  const auto barriers = [](const std::string& model, int threads) {
+    return Resolve(Read("model: " + model + "\nstorage: none\nprepare: none\nrun: {steps: 50}\nlimits: {cpus: 8}\n"
+                        "device: {name: cpu, step: {base: 4ms, threads: " + std::to_string(threads) + "}}\n"),
+                   FreeMachine()).pipeline.step.barriers;
+  };
+  EXPECT_GT(barriers("resnet18", 4), 2 * barriers("mlp", 4));
+  EXPECT_GT(barriers("mlp", 4), 5);
+}
+
 TEST(Prediction, AnEstimatedStepIsKnownOnFewerThreads) {
   const Basis basis = FreeMachine("figures:\n  fp32_gflops: {value: 50, how: m}\n  fp32_gflops_all_cores: {value: 100, how: m}\n"
                                   "  memory_bandwidth: {value: 10GB/s, how: m}\n");
