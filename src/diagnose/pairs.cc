@@ -47,11 +47,16 @@ std::optional<Lever> WorkersAfter(const Question& q, const Lever& other, const P
   return Lever{.setting = Workers(q.now, enough->workers), .acts = Acts::kOnData};
 }
 
+struct Part {
+  Lever lever;
+  double gain = 0;  ///< alone
+};
+
 struct Scored {
   Lever lever;
   double rate = 0;
   int cost = 0;      ///< of both parts
-  double alone = 0;  ///< what the parts gain alone, together
+  double alone = 0;  ///< what its parts gain alone, together
 };
 
 /// The higher rate; of rates that are equal but for a hundredth, the cheaper one, then the one whose parts gain.
@@ -62,24 +67,21 @@ bool IsBetter(const Scored& a, const Scored& b) {
 }
 
 /// All pairs, by their bounds. Workers come in the number that is enough after the other change.
-std::vector<Scored> PairsOf(const Question& q, const Levers& levers, const std::vector<WhatIf>& rows) {
+std::vector<Scored> PairsOf(const Question& q, const std::vector<Part>& parts) {
   std::vector<Scored> pairs;
-  const auto alone = [&](const Lever& lever) {
-    const auto row = FindRow(rows, lever.setting.text);
-    return row ? rows[*row].gain : 0;
-  };
-  const auto add = [&](const Lever& a, const Lever& b) {
+  const auto add = [&](const Lever& a, const Lever& b, double alone) {
     if (!Combine(a, b)) return;
     Lever both = Both(a, b);
     const double rate = q.quick(both.setting.change(q.now));
     if (std::isfinite(rate))
-      pairs.push_back({std::move(both), rate, static_cast<int>(a.takes) + static_cast<int>(b.takes),
-                       alone(a) + alone(b)});
+      pairs.push_back({std::move(both), rate, static_cast<int>(a.takes) + static_cast<int>(b.takes), alone});
   };
-  for (std::size_t i = 0; i < levers.size(); ++i) {
-    if (const auto workers = WorkersAfter(q, levers[i], q.quick)) add(levers[i], *workers);
-    for (std::size_t j = i + 1; j < levers.size(); ++j) {
-      if (!SetsWorkers(levers[i]) && !SetsWorkers(levers[j])) add(levers[i], levers[j]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& [lever, gain] = parts[i];
+    if (const auto workers = WorkersAfter(q, lever, q.quick)) add(lever, *workers, gain);
+    for (std::size_t j = i + 1; j < parts.size(); ++j) {
+      const auto& [other, other_gain] = parts[j];
+      if (!SetsWorkers(lever) && !SetsWorkers(other)) add(lever, other, gain + other_gain);
     }
   }
   return pairs;
@@ -110,20 +112,20 @@ std::optional<Lever> BestOf(const Question& q, std::vector<Scored> pairs, double
 }  // namespace
 
 Levers BestPairs(const Question& q, const Levers& levers, const std::vector<WhatIf>& rows) {
-  Levers usable;
   double alone = 0, flag_alone = 0;
   for (const WhatIf& row : rows) {
     if (!CanBeMade(row)) continue;
     alone = std::max(alone, row.gain);
     if (row.takes == Takes::kFlag) flag_alone = std::max(flag_alone, row.gain);
   }
+  std::vector<Part> parts;
   for (const Lever& lever : levers)
     if (const auto row = FindRow(rows, lever.setting.text); row && CanBeMade(rows[*row]))
-      usable.push_back(lever);
+      parts.push_back({lever, rows[*row].gain});
   const auto least = [&](double gain) {
     return (1 + q.thresholds.gain_that_counts) * (1 + gain) * q.predict(q.now);
   };
-  std::vector<Scored> pairs = PairsOf(q, usable, rows);
+  std::vector<Scored> pairs = PairsOf(q, parts);
   Levers best;
   auto pair = BestOf(q, pairs, least(alone), Takes::kFlag);
   if (!pair) pair = BestOf(q, pairs, least(alone), Takes::kNothing);
