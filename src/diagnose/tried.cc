@@ -98,6 +98,11 @@ bool IsTrainingSide(Verdict verdict, const Variant& now) {
          (*side == Side::kTransfer && !now.HasPinThread());
 }
 
+bool FreesSideOf(Verdict verdict, ProbeKind kind, const Variant& now) {
+  if (kind == ProbeKind::kFreeData) return RowOf(verdict).side == Side::kInput;
+  return kind == ProbeKind::kFreeCompute && IsTrainingSide(verdict, now);
+}
+
 struct Refuted {
   bool input = false, training = false, setting = false;
 };
@@ -293,8 +298,7 @@ void AddContradictions(const Decision& decision, const Question& q, Doubt& doubt
     if (tried == nullptr) return;
     const double predicted = Gain(now, q.predict(AsProbed(kind, q.now)));
     // More than was predicted of the side that the verdict names is only plainer.
-    const bool training = decision.verdict && IsTrainingSide(*decision.verdict, q.now);
-    if (decision.verdict && training == (kind == ProbeKind::kFreeCompute) && tried->gain >= predicted) return;
+    if (decision.verdict && FreesSideOf(*decision.verdict, kind, q.now) && tried->gain >= predicted) return;
     AddContradiction(*tried, what, predicted, q, doubt);
   };
   check(ProbeKind::kFreeData, "free data");

@@ -140,6 +140,10 @@ TEST(Tried, MoreThanWasPredictedOfTheSideThatIsNamedIsOnlyPlainer) {
   EXPECT_EQ(d.confidence, Confidence::kHigh);
   const Diagnosis other = Decided(With(Starved(), ProbeKind::kFreeCompute, 40));
   EXPECT_EQ(other.confidence, Confidence::kLow) << "of the other side it is a question";
+  const MadeRun even = RunBuilder::OnGpu(20 * kMs).Wait(80 * kMs).Build();
+  const Diagnosis balanced = Decided(With(even, ProbeKind::kFreeData, 40));
+  EXPECT_EQ(Decided(even).confidence, Confidence::kHigh);
+  EXPECT_EQ(balanced.confidence, Confidence::kLow) << "and where no side is named: " << balanced.headline;
 }
 
 TEST(Tried, ASettingThatGainsNothingBesideAFasterRunIsWithdrawnToo) {
