@@ -6,6 +6,7 @@ Times are seconds. Wall time is CLOCK_MONOTONIC, which all processes of a host s
 
 from __future__ import annotations
 
+import glob
 import os
 import random
 import resource
@@ -101,9 +102,9 @@ def run_queue_wait() -> float:
 def queued_of_all_threads() -> float:
     """Seconds that the threads of this process that live were runnable without a core."""
     total = 0.0
-    for thread in os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else []:
+    for path in glob.glob("/proc/self/task/*/schedstat"):
         try:
-            file = os.open(f"/proc/self/task/{thread}/schedstat", os.O_RDONLY)
+            file = os.open(path, os.O_RDONLY)
         except OSError:
             continue  # it has ended
         total += schedstat(file, QUEUED_FOR_CPU)
@@ -337,7 +338,7 @@ class TimedCollate:
         self.collate, self.probe = collate, probe
         self.queue: RunQueue | None = None  # of the thread that collates
         self.serving = Serving()
-        self.keeps = False  # the first batch and its samples, and batches of other bytes
+        self.keeps = 0  # batches at most: the first, with its samples, and others of other bytes
         self.samples: Any = None
         self.batches: list[Any] = []
         self.made = 0
@@ -362,7 +363,7 @@ class TimedCollate:
         )  # fmt: skip
         begin.wall, begin.samples = None, 0
         self.made += 1
-        if self.keeps:
+        if len(self.batches) < self.keeps:
             self.keep(batch, samples)
         if self.made == SETTLED:
             self.probe.mine().head[MEMORY] = private_memory()
@@ -370,13 +371,12 @@ class TimedCollate:
 
     def keep(self, batch: Any, samples: Any) -> None:
         """Batches of as many samples whose bytes differ, such as padded ones, make steps that differ."""
-        if self.made == 1:
+        if not self.batches:
             self.batches, self.samples = [batch], samples if isinstance(samples, list) else None
             return
-        first, size = self.batches[0], bytes_of(batch)
-        few = len(self.batches) < MOST_KEPT and size * len(self.batches) <= MOST_KEPT_BYTES
+        size, first = bytes_of(batch), bytes_of(self.batches[0])
         alike = self.samples is None or not isinstance(samples, list) or len(samples) == len(self.samples)
-        if few and alike and size != bytes_of(first):
+        if alike and size != first and size * len(self.batches) <= MOST_KEPT_BYTES:
             self.batches.append(batch)
 
 

@@ -94,7 +94,7 @@ def _repeat(call: Callable[[], None], seconds: float) -> None:
 @dataclass
 class Timed:
     seconds: float  # of one step
-    queued: float  # that this process's threads lacked a core, over the time that it took
+    queued: float  # that this process's threads lacked a core because of other programs, over the time that it took
 
 
 def _time_block(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
@@ -111,7 +111,9 @@ def _time_block(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
     _repeat(timed, BLOCK_S)
     synchronize()
     took = time.perf_counter() - begin
-    return Timed(typical(times) if on_cpu else took / len(times), (queued_of_all_threads() - queued) / took)
+    # More threads than cores lack them by themselves.
+    lacked = queued_of_all_threads() - queued if torch.get_num_threads() <= processors() else 0.0
+    return Timed(typical(times) if on_cpu else took / len(times), lacked / took)
 
 
 def _time(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
@@ -122,8 +124,7 @@ def _time(step: Callable[[Any], Any], batches: list[Any]) -> Timed:
         step(batches[0])
     synchronize()
     best = _time_block(step, batches)
-    # More threads than cores lack them by themselves.
-    for _ in range(ATTEMPTS - 1 if torch.get_num_threads() <= processors() else 0):
+    for _ in range(ATTEMPTS - 1):
         if best.queued <= QUIET:
             break
         best = min(best, _time_block(step, batches), key=lambda timed: timed.queued)
@@ -226,9 +227,7 @@ def time_step(step: Callable[[Any], Any], batches: list[Any], samples: int, pinn
         if device == "cpu" and threads > 1:
             with threads_set(1):
                 on_one = _time(step, batches).seconds
-        times = StepTimes(device, threads, sorted(points), on_one, None)
-        if threads <= processors():
-            times.queued = full.queued
+        times = StepTimes(device, threads, sorted(points), on_one, None, queued=full.queued)
         if device.startswith("cuda"):
             batch = batches[0]
             times.pin_bandwidth = pin_bandwidth

@@ -285,7 +285,7 @@ class Recorder:
         figures = self.figures["samples"]
         probe = probes.Probe(figures, each_sample=True)
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
-        collate.keeps = True
+        collate.keeps = probes.MOST_KEPT if send_batch else 1
         dataset = probes.proxy_of(self.loader.dataset, probe)
         loader = trial_loader(self.loader, order, 0, dataset, collate, None)
         if order is not None:

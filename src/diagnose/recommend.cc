@@ -69,6 +69,20 @@ std::string WithoutChange(const Recommendation& recommended, const Findings& fou
   return text;
 }
 
+/// Two settings of the loader and the trainer's threads that flags make and that gain more together than the decision's
+/// setting, whose key is among them; nullptr without such.
+const WhatIf* PairWithDecided(const Findings& found) {
+  const std::string& decided = found.decision.setting->setting.set.front().first;
+  const auto is_setting = [](const auto& change) {
+    return change.first.starts_with("loader.") || change.first == "limits.compute_threads";
+  };
+  for (const WhatIf& row : found.what_if) {
+    const bool flags = row.pair_takes && row.takes == Takes::kFlag && std::ranges::all_of(row.set, is_setting);
+    if (flags && SetsPath(row.set, decided) && row.gain > found.decision.setting->gain) return &row;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Recommendation FromRow(std::string text, const Findings& found, std::string_view change) {
@@ -109,19 +123,6 @@ std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
   return std::nullopt;
 }
 
-const WhatIf* PairWithDecided(const Findings& found) {
-  if (!found.decision.setting) return nullptr;
-  const std::string& decided = found.decision.setting->setting.set.front().first;
-  const auto is_setting = [](const auto& change) {
-    return change.first.starts_with("loader.") || change.first == "limits.compute_threads";
-  };
-  for (const WhatIf& row : found.what_if) {
-    const bool flags = row.pair_takes && row.takes == Takes::kFlag && std::ranges::all_of(row.set, is_setting);
-    if (flags && SetsPath(row.set, decided) && row.gain > found.decision.setting->gain) return &row;
-  }
-  return nullptr;
-}
-
 Recommendation FromSetting(std::string text, const Findings& found) {
   if (!found.decision.setting) return {.text = std::move(text)};
   const Setting& setting = found.decision.setting->setting;
@@ -129,6 +130,11 @@ Recommendation FromSetting(std::string text, const Findings& found) {
   r.set = setting.set;
   r.pytorch = PyTorchText(found.question.now.settings, setting.change(found.question.now).settings);
   return r;
+}
+
+Recommendation FromDecided(const std::string& text, const Findings& found) {
+  if (const WhatIf* pair = PairWithDecided(found)) return FromRow(text + pair->change, found, pair->change);
+  return FromSetting(text + found.decision.setting->setting.text, found);
 }
 
 std::string DataLoaderText(const spec::Loader& loader, int accelerators) {

@@ -20,6 +20,9 @@ Recommendation FromBest(std::string text, const Findings& findings, Demand deman
 
 /// `text` with the setting that the decision names; without one, `text` alone.
 Recommendation FromSetting(std::string text, const Findings& findings);
+/// The same, or the two settings of the loader and the trainer's threads that flags make, the decision's key among
+/// them, where these gain more together. `text` goes before the change.
+Recommendation FromDecided(const std::string& text, const Findings& findings);
 
 /// A flag before another device: where `recommended` names no change, or a device to buy, and a flag gains enough to
 /// count, that flag, and the rest after it.
@@ -27,9 +30,6 @@ Recommendation WithFlagFirst(Recommendation recommended, const Findings& finding
 
 /// The row of the best pair; nullopt when there is none.
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows);
-/// Two settings of the loader and the trainer's threads that flags make and that gain more together than the decision's
-/// setting, whose key is among them; nullptr without such.
-const WhatIf* PairWithDecided(const Findings& found);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
 /// defaults. With several accelerators: that of each rank.

@@ -75,7 +75,6 @@ class VirtualPredictor {
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
     experiment_.run.barrier = experiment.run.barrier;
-    saw_borders_ = measurement.result.epochs.size() > 1;
     now_ = diagnose::VariantOf(experiment, pipeline, measurement);
     const double bound = diagnose::PredictByBounds(now_);
     const auto& measured = measurement.result.samples_per_s;
@@ -116,6 +115,9 @@ class VirtualPredictor {
     }
   }
 
+  /// The run, between epochs.
+  bool SawBorders() const { return now_.settings.epoch_samples > 0; }
+
   /// Enough steps to tell a gain from noise, start included; at least kFewestWindows windows and
   /// cycles of all workers.
   std::int64_t StepsOf(const spec::Loader& loader) const {
@@ -139,7 +141,7 @@ class VirtualPredictor {
     const std::int64_t wanted = StepsOf(experiment.loader);
     // Whole epochs are exact where the run saw their borders, so they may take longer.
     const std::int64_t most_of_epoch =
-        saw_borders_ ? std::max(kEpochsWorth * wanted, Affordable(experiment, variant.pipeline)) : wanted;
+        SawBorders() ? std::max(kEpochsWorth * wanted, Affordable(experiment, variant.pipeline)) : wanted;
     const bool short_epochs = epoch > 0 && epoch <= most_of_epoch;
     if (short_epochs && FewestOfEpochs(experiment, epoch) <= Most(experiment, variant.pipeline)) {
       const auto rate = RateOfEpochs(variant, experiment, epoch, wanted);
@@ -147,7 +149,7 @@ class VirtualPredictor {
       return rate;
     }
     // Bounds know better how an epoch of few batches ends.
-    if (saw_borders_ && epoch < kFewestWindows * experiment.loader.Window()) return std::nullopt;
+    if (SawBorders() && epoch < kFewestWindows * experiment.loader.Window()) return std::nullopt;
     const auto rate = RateWithinEpoch(variant, experiment, epoch, wanted);
     if (!rate || !now_of_epochs_ || variant == now_) return rate;
     if (!now_within_epoch_) {
@@ -175,7 +177,7 @@ class VirtualPredictor {
       if (const auto rate = RateOfEpochs(variant, experiment, epoch, more)) return rate;
     if (const std::int64_t within = std::min(most, more); within > result->steps)
       if (const auto longer = RunSteps(variant, run, within, within)) result = longer;
-    return saw_borders_ ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
+    return SawBorders() ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
   }
 
   /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not, or as many as
@@ -344,7 +346,6 @@ class VirtualPredictor {
   double least_;
   std::int64_t stretch_ = 1;  ///< of all steps
   bool settled_ = false;
-  bool saw_borders_ = false;  ///< the run, between epochs
   double spent_s_ = 0;
   std::optional<double> now_of_epochs_, now_within_epoch_;  ///< the run as it is, by either way
   double of_bound_ = 1;  ///< the rate over its bound: the measured one, then the predicted one

@@ -90,10 +90,8 @@ Recommendation Remedy(const Findings& found) {
     return FromSetting("load in the training loop: " + found.decision.setting->setting.text, found);
   const std::string text = SlowByItself(found) ? "train on fewer threads: " : "leave training its cores: ";
   const Setting& decided = found.decision.setting->setting;
-  const WhatIf* pair = PairWithDecided(found);
-  if (pair != nullptr && SetsPath(decided.set, "limits.compute_threads"))
-    return FromRow(text + pair->change, found, pair->change);
-  return FromSetting(text + decided.text, found);
+  const bool fewer_threads = SetsPath(decided.set, "limits.compute_threads");
+  return fewer_threads ? FromDecided(text, found) : FromSetting(text + decided.text, found);
 }
 
 }  // namespace

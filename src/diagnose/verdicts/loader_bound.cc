@@ -48,9 +48,7 @@ Clauses EvidenceOf(const Findings& found) {
 }
 
 Recommendation Remedy(const Findings& found) {
-  const std::string text = "feed training faster: ";
-  if (const WhatIf* pair = PairWithDecided(found)) return FromRow(text + pair->change, found, pair->change);
-  return FromSetting(text + found.decision.setting->setting.text, found);
+  return FromDecided("feed training faster: ", found);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(FromBest, ADeviceIsPartOfNoPairOfSettings) {
 }
 
 // Two workers and two compute threads want four cores where there are two; a larger gain needs more cores.
-TEST(PairWithDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
+TEST(FromDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
   const diagnose::testing::MadeRun run = diagnose::testing::RunBuilder::OnCpu(3e-3, 2)
                                              .Workers(1)
                                              .Cores(2)
