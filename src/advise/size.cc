@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace pipesim::advise {
 namespace {
@@ -99,23 +100,28 @@ class SizeSearch {
 
   /// Climbs from the best try to the peak between its neighbors; meets the target there or nowhere.
   Bracket AroundTheBest() {
-    const auto better = [&](const auto& a, const auto& b) {
+    const auto reached = [&](std::int64_t step) { return Reached(At(step)).value_or(-1); };
+    const auto best = std::max_element(tries_.begin(), tries_.end(), [&](const auto& a, const auto& b) {
       return Reached(a.second).value_or(-1) < Reached(b.second).value_or(-1);
-    };
-    auto best = std::max_element(tries_.begin(), tries_.end(), better);
-    std::int64_t low = best == tries_.begin() ? best->first : std::prev(best)->first;
-    std::int64_t high = std::next(best) == tries_.end() ? best->first : std::next(best)->first;
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (At(middle).meets) return {low, middle};
-      if (At(middle + 1).meets) return {middle, middle + 1};
-      const auto left = Reached(At(middle)), right = Reached(At(middle + 1));
-      if (right.value_or(-1) > left.value_or(-1))
-        low = middle + 1;
-      else
-        high = middle;
+    });
+    std::int64_t peak = best->first;
+    std::int64_t low = best == tries_.begin() ? peak : std::prev(best)->first;
+    std::int64_t high = std::next(best) == tries_.end() ? peak : std::next(best)->first;
+    // The peak is the best of those seen; either side may hold a higher one.
+    while (peak - low > 1 || high - peak > 1) {
+      const std::int64_t left = low + (peak - low) / 2, right = high - (high - peak) / 2;
+      if (At(left).meets) return {low, left};
+      if (At(right).meets) return {peak, right};
+      if (reached(left) > reached(peak)) {
+        high = std::exchange(peak, left);
+      } else if (reached(right) > reached(peak)) {
+        low = std::exchange(peak, right);
+      } else {
+        low = left;
+        high = right;
+      }
     }
-    return {low, std::nullopt};
+    return {peak, std::nullopt};
   }
 
   SizeAnswer Answer(std::optional<std::int64_t> without, std::optional<std::int64_t> with) {

@@ -67,6 +67,19 @@ TEST(SizeOfWholeAxis, FindsAPeakBetweenItsStrides) {
   EXPECT_EQ(missed.found.best->value, 11);
 }
 
+/// Of 1, 2, 4 and 8 the third is the best; beyond it the rate rises again, but to less.
+double TwoPeaks(double cores) {
+  constexpr double kRates[] = {3000, 6481, 7927, 7086, 6500, 6600, 6700, 6945};
+  return cores < 1 ? 0 : kRates[std::min(static_cast<std::size_t>(cores), std::size(kRates)) - 1];
+}
+
+TEST(SizeOfWholeAxis, FindsTheHigherOfTwoPeaksBesideTheBestTry) {
+  const Searched reached = Search({.target = 7500, .least = 1, .most = 64}, TwoPeaks);
+  ASSERT_TRUE(reached.found.answer);
+  EXPECT_EQ(reached.found.answer->value, 3);
+  EXPECT_EQ(Search({.target = 8000, .least = 1, .most = 64}, TwoPeaks).found.best->value, 3);
+}
+
 TEST(SizeOfContinuousAxis, IsWithinOneStepOfTheTruthFromAnyStart) {
   for (const double start : {0.5, 20.0, 33.0, 1000.0}) {
     for (const double target : {3.0, 47.0, 99.0}) {
