@@ -82,6 +82,18 @@ TEST(Memory, AStatedStepHasNone) {
   EXPECT_EQ(RunPipesim({"memory", "--set", "device={emulated: {base: 5ms}}"}).exit_code, 3);
 }
 
+TEST(Memory, AProductHasNoModel) {
+  const CommandResult result = RunPipesim({"memory", "--matmul", "21000", "--model", "mlp", "--device", "tesla-m4"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--model for a training step: give one of them"));
+}
+
+TEST(Bench, RefusesFlagsThatItWouldNotUse) {
+  EXPECT_THAT(RunPipesim({"bench", "step", "--batch", "64"}).err, HasSubstr("bench step --sizes 1,8,64"));
+  EXPECT_THAT(RunPipesim({"bench", "matmul", "--model", "mlp"}).err, HasSubstr("only `pipesim bench step`"));
+  EXPECT_EQ(RunPipesim({"bench", "step", "--data", "."}).exit_code, 2);
+}
+
 TEST(Bench, RefusesABenchThatIsNone) {
   const CommandResult result = RunPipesim({"bench", "matmull"});
   EXPECT_EQ(result.exit_code, 2);

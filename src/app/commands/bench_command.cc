@@ -125,9 +125,20 @@ spec::Experiment ExperimentOfBench(Arguments arguments) {
   return ReadAsked(RequestOf(arguments));
 }
 
+/// Of the pipeline, a bench knows the device and its threads; only `step` has a model.
+void RefuseUnusedFlags(const Arguments& arguments, const BenchKind& kind) {
+  if (arguments.Has("batch"))
+    throw base::UsageError("`pipesim bench` takes batch sizes by --sizes, such as `bench step --sizes 1,8,64`, not by "
+                           "--batch");
+  if (arguments.Has("data")) throw base::UsageError("`pipesim bench` loads no data: --data has no use here");
+  if (arguments.Has("model") && kind.unit != BenchUnit::kSamples)
+    throw base::UsageError(fmt::format("only `pipesim bench step` times a --model; `bench {}` has none", kind.name));
+}
+
 calibrate::BenchPlan PlanOfBench(const Arguments& arguments) {
   calibrate::BenchPlan plan;
   plan.kind = &KindOfBench(arguments);
+  RefuseUnusedFlags(arguments, *plan.kind);
   plan.sizes = SizesOf(arguments.Last("sizes").value_or(std::string(plan.kind->sizes)), plan.kind->unit);
   if (const auto text = arguments.Last("iterations")) plan.iterations = IterationsOf(*text);
   plan.max_time = MaxTime(arguments, plan.max_time);

@@ -30,6 +30,14 @@ std::optional<std::int64_t> MatmulSize(const Arguments& arguments) {
   return *size;
 }
 
+/// A product has neither.
+void RefuseStepOfMatmul(const Arguments& arguments) {
+  for (const char* flag : {"model", "batch"})
+    if (arguments.Has(flag))
+      throw base::UsageError(fmt::format("--matmul asks for a matrix product and --{} for a training step: give one "
+                                         "of them", flag));
+}
+
 const spec::Gpu& GpuOf(const spec::Inventory& inventory, spec::DeviceId device) {
   for (const spec::Gpu& gpu : inventory.gpus)
     if (gpu.id == device) return gpu;
@@ -82,6 +90,7 @@ cost::MemoryPlan PlanOfBatch(spec::Experiment experiment, std::int64_t batch,
 ExitCode Memory(const Arguments& arguments) {
   report::MemoryReport report;
   report.matmul = MatmulSize(arguments);
+  if (report.matmul) RefuseStepOfMatmul(arguments);
   report.experiment = ReadAsked(RequestOf(arguments));
   if (arguments.Has("needs-libtorch")) return PrintOut("no\n"), ExitCode::kOk;
   Exports exports(arguments);
