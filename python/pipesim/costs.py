@@ -112,13 +112,13 @@ def line(points: list[tuple[int, float]]) -> tuple[float, float]:
     return y - slope * x, slope
 
 
-def collate_line(points: list[tuple[int, float]], samples: float, in_loop: float) -> tuple[float, float]:
-    """Collating as in the loop, split into base and slope as it splits in isolation."""
+def line_to(points: list[tuple[int, float]], samples: float, seconds: float) -> tuple[float, float]:
+    """What takes `seconds` for `samples`, split into base and slope as the points split."""
     base, slope = line(points)
-    alone = base + slope * samples
-    if alone <= 0:
-        return in_loop, 0.0
-    return base * in_loop / alone, slope * in_loop / alone
+    of_points = base + slope * samples
+    if of_points <= 0:
+        return seconds, 0.0
+    return base * seconds / of_points, slope * seconds / of_points
 
 
 def changes(rows: list[list[float]], column: int) -> list[float]:
@@ -291,7 +291,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     elif whole > 0:
         # Both trials know the mean: together they saw twice the samples.
         cpu = scaled_to(cpu, max(0.0, mean([mean(cpu), (mean(wholes) - collate) / here - python_sample])))
-    base, slope = collate_line(trials.collate_points, here, collate)
+    base, slope = line_to(trials.collate_points, here, collate)
 
     alone = trials.loops.get("alone")
     rest = trials.loops["workers"]

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from . import answers, experiment, probes
 from .apart import Progress, run_apart
-from .costs import Costs, costs_of, line
+from .costs import Costs, costs_of, line_to
 from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, bandwidth, drawn, duration, number, size
 from .machine import processors
@@ -200,17 +200,16 @@ def step_sections(step: StepTimes | None) -> list[Section]:
         device.add("emulated", "{base: 0}", "no step was recorded: loading alone")
         return [device]
     # One point says nothing about other batch sizes: a fixed cost.
-    base, per_sample = line(step.points) if len(step.points) > 1 else (step.points[0][1], 0.0)
+    full, seconds = step.points[-1]
+    base, per_sample = line_to(step.points, full, seconds) if len(step.points) > 1 else (seconds, 0.0)
     more = f", threads: {step.threads}" if step.device == "cpu" and step.threads > 1 else ""
     if step.on_one_thread is not None:
-        full = step.points[-1][0]
-        times = step.on_one_thread / (base + per_sample * full)
-        more += f", one_thread: {times:.3g}"
+        more += f", one_thread: {step.on_one_thread / seconds:.3g}"
     if step.call is not None:
         held = f", launch_cpu: {duration(step.call_cpu)}" if step.launch > 0.0 and step.call_cpu is not None else ""
         more = f", launch: {duration(step.launch)}{held}, with_copies: true"
     cost = f"{{base: {duration(base)}, per_sample: {duration(per_sample)}{more}}}"
-    measured = "measured " + ", ".join(f"{samples}: {duration(seconds)}" for samples, seconds in step.points)
+    measured = "measured " + ", ".join(f"{samples}: {duration(took)}" for samples, took in step.points)
     if not step.device:
         device.add("emulated", cost, measured + "; it waits and holds no core")
         model = Section("model")

@@ -238,13 +238,14 @@ def time_step(step: Callable[[Any], Any], batches: list[Any], samples: int, pinn
 
 
 def _smaller(step: Callable[[Any], Any], batches: list[Any], samples: int, full: Timed) -> list[tuple[int, float]]:
-    """Seconds on parts of the first batch, in proportion to all of them."""
+    """Seconds on parts of the first batch, in proportion to all of them. A part that lacked cores says nothing."""
     points: list[tuple[int, float]] = []
     try:
         of_first = full if len(batches) == 1 else _time(step, batches[:1])
         for part in sorted({samples // 4, samples // 2} - {0, samples}):
-            seconds = _time(step, [first_samples(batches[0], part, samples)]).seconds
-            points.append((part, seconds * full.seconds / of_first.seconds))
+            timed = _time(step, [first_samples(batches[0], part, samples)])
+            if timed.queued <= QUIET:
+                points.append((part, timed.seconds * full.seconds / of_first.seconds))
     except Exception:  # noqa: BLE001 - a step may be made for one batch size
         pass
     return points

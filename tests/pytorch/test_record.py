@@ -95,6 +95,11 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(base, 0.0)
         self.assertAlmostEqual(slope, 10.5 / 5.5)
 
+    def test_a_line_meets_the_point_that_is_named(self):
+        base, slope = costs.line_to([(8, 1.8e-3), (16, 3.9e-3), (32, 9e-3)], 32, 9e-3)
+        self.assertEqual(base, 0.0)
+        self.assertAlmostEqual(32 * slope, 9e-3)
+
     def test_names_are_quoted_for_yaml(self):
         self.assertEqual(experiment.quoted('a "b"\\\n'), '"a \\"b\\"\\\\ "')
 
@@ -272,7 +277,7 @@ class LoopArithmetic(unittest.TestCase):
         self.assertGreater(serving.seconds(), before)
 
     def test_collate_splits_as_it_does_alone(self):
-        base, slope = costs.collate_line([(1, 1.1e-3), (16, 2.6e-3)], 16, in_loop=5.2e-3)
+        base, slope = costs.line_to([(1, 1.1e-3), (16, 2.6e-3)], 16, 5.2e-3)
         self.assertAlmostEqual(base, 2e-3)
         self.assertAlmostEqual(slope, 0.2e-3)
 
@@ -479,6 +484,13 @@ class Costs(unittest.TestCase):
         with mock.patch.object(timing, "queued_of_all_threads", lambda: next(clock)):
             recording = record(loaders.Numbers(), batch_size=8, step=loaders.make_step())
         self.assertRegex(" ".join(recording.warnings), "busy: the threads of a training step lacked a core for [1-9]")
+
+    def test_a_part_of_a_batch_that_lacked_cores_is_left_out(self):
+        blocks = iter([timing.Timed(0.004, 0.0), timing.Timed(0.2, 0.9), timing.Timed(0.003, 0.0)])
+        with mock.patch.object(timing, "_time", lambda step, batches: next(blocks)):
+            with mock.patch.object(timing, "holds_a_core", lambda cpu_s, wall_s: False):
+                times = time_step(loaders.make_step(), [(torch.zeros(8, 16),)], 8)
+        self.assertEqual(times.points, [(4, 0.003), (8, 0.004)])
 
     def test_a_step_beside_workers_is_a_loop_over_fresh_batches(self):
         seen, data = [], loaders.Numbers()
