@@ -70,11 +70,17 @@ Judged JudgedOf(const Question& q) {
   return {std::move(decision), std::move(doubt), judgement};
 }
 
-/// The side that is certain, unless a verdict of another one is still open.
+/// The side that is certain, unless a verdict of another one is still open; or that of all that is open.
 std::optional<Side> SideOfAll(const std::vector<Verdict>& open, const Question& q) {
+  const auto may_all_be_on = [&](Side side) {
+    return std::ranges::all_of(open, [&](Verdict v) { return MayBeOn(v, side); });
+  };
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
-  const bool elsewhere = side && std::ranges::any_of(open, [&](Verdict v) { return !MayBeOn(v, *side); });
-  return elsewhere ? std::nullopt : side;
+  if (open.empty() || (side && may_all_be_on(*side))) return side;
+  const std::optional<Side> of_first = RowOf(open.front()).side;
+  const bool is_one = of_first && may_all_be_on(*of_first) &&
+                      std::ranges::none_of(open, [](Verdict v) { return RowOf(v).on_every_side; });
+  return is_one ? of_first : std::nullopt;
 }
 
 /// For a run that ended for its memory before anything was measured.

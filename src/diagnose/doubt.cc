@@ -194,7 +194,7 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
 
 /// The open verdicts: overlapping candidates and, if launch is unknown, step and launch. If a side
 /// is certain, only its own, unless the leader is elsewhere and gains more than twice as much; alone, if it gains more
-/// at the least.
+/// at the least. A side on which nothing gains is none, if the model is right about the run.
 std::vector<Verdict> Open(const Decision& decision, const Question& q, bool launch_unknown) {
   std::vector<Verdict> open;
   for (const auto& candidate : Overlapping(decision, q)) open.push_back(candidate.verdict);
@@ -214,6 +214,8 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
     const auto lead = GainInterval(q, leader.change);
     if (elsewhere(leader.verdict) && lead && lead->low > most_there) return {leader.verdict};
     if (2 * most_there < leader.gain) return open;
+  } else if (const auto error = ModelError(q); error && std::abs(*error) <= q.thresholds.model_error) {
+    return open;  // what takes most of the time need not limit, and a model that holds says that it doesn't
   }
   std::erase_if(open, elsewhere);
   return open.empty() ? VerdictsOf(*side) : open;

@@ -211,7 +211,8 @@ class Fitting {
     machine.others.held = std::min(machine.others.wanted, std::max(machine.others.held, held));
   }
 
-  /// The time of a read-back beyond waiting for the steps in flight.
+  /// The time of a read-back beyond waiting for the steps in flight, and for their copies where the device waits for
+  /// these, too.
   void FitReadingBack() {
     const std::int64_t every = experiment_.training.sync_every;
     if (every <= 0 || !d_.sync_s || !d_.step_s || !m_.effective.device_asynchronous) return;
@@ -219,7 +220,11 @@ class Fitting {
         every, std::max(experiment_.device.in_flight, 1)));
     const double each_s = *d_.sync_s * static_cast<double>(every);
     const double launch_s = base::ToSeconds(out_.step.launch);
-    const double waits_s = *d_.step_s > launch_s ? waits_for * *d_.step_s - launch_s : 0;
+    const double copy_s = m_.device && m_.result.steps > 0
+                              ? m_.device->transfer_s / static_cast<double>(m_.result.steps)
+                              : 0;
+    const double on_device_s = copy_s + *d_.step_s;
+    const double waits_s = on_device_s > launch_s ? waits_for * on_device_s - launch_s : 0;
     out_.host.read_back = base::FromSeconds(std::max(0.0, each_s - waits_s));
   }
 

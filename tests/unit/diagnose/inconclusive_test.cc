@@ -116,6 +116,21 @@ TEST(Inconclusive, ASettingThatGainsMoreAtLeastThanTheSideThatIsBusyLeads) {
   EXPECT_GT(d.recommendation->gain.value_or(0), 0.3);
 }
 
+// The device computes for more than half of the time, but a faster one would meet the same slow batches. Workers and a
+// faster prepare gain alike.
+TEST(Inconclusive, ASideOnWhichNothingGainsIsNotOpen) {
+  constexpr double kNow = 7000, kWithFreeStep = 1.02 * kNow;
+  const auto by_order = [=](const Variant& v) {
+    const double steps = PredictByBounds(FreeData(v)), loads = PredictByBounds(Free(v, Demand::kStep));
+    if (std::isinf(steps)) return std::min(loads, kWithFreeStep);
+    return loads > 1.05 * 12800 ? 0.9 * steps : kNow;
+  };
+  RunBuilder run = RunBuilder::OnGpu(20 * kMs).Wait(80 * kMs).Efficiency(kNow / 12800).HalfWidth(0.17);
+  const Diagnosis d = run.Build().DiagnoseBy(by_order);
+  EXPECT_THAT(d.candidates, Not(Contains(Verdict::kComputeBound)));
+  EXPECT_EQ(d.side, Side::kInput) << d.headline;
+}
+
 TEST(Inconclusive, FewStepsAreNoReasonWhereTheyAgree) {
   EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(3).HalfWidth(0.01).Diagnose().bottleneck,
             Verdict::kComputeBound);

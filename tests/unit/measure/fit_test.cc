@@ -289,6 +289,12 @@ TEST(Fit, ReadingAResultBackCostsWhatWaitingForTheStepsInFlightDoesNotExplain) {
   measurement.demands.host_s = 0.004;
   measurement.demands.sync_s = 0.007;
   EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(1));
+  // The device waits 5 ms for each copy, which began with the launches.
+  measurement.demands.sync_s = 0.012;
+  measurement.device = Device{.wall_s = 0.2, .busy_s = 0.1, .transfer_s = 0.05};
+  measurement.result.steps = 10;
+  EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(1));
+  measurement.device.reset();
   measurement.demands.host_s = 0.011;
   measurement.demands.sync_s = 0.0005;
   EXPECT_EQ(Fit({}, measurement, experiment, cost::Stated(experiment)).host.read_back, Ms(0.5));
