@@ -43,18 +43,30 @@ int Judge(const Requirements::Limit& limit, const measure::Result& result) {
   return low_meets || high_meets ? 0 : -1;
 }
 
+/// As many as tell `value` from the limit; few where they are equal.
+int DigitsFrom(double limit, double value) {
+  constexpr int kFew = 3, kMost = 12;
+  if (value == limit) return kFew;
+  int digits = kFew;
+  while (digits < kMost && base::Significant(value, digits) == base::Significant(limit, digits)) ++digits;
+  return digits;
+}
+
 /// "samples_per_s>=4000 is missed: it is 86.5 (86.1 to 86.9)". In percent where the limit is.
 std::string LimitLine(const Requirements::Limit& limit, const measure::Result& result,
                       bool missed) {
-  const auto figure = [](double value) { return base::Significant(value, 3); };
   const std::string judged = limit.text + (missed ? " is missed: " : " is not decided: ");
   if (limit.metric == "au") {
     const auto au = result.JudgedUtilization();
     if (!au) return judged + "the utilization is not known";
-    return judged + "it is " + (limit.text.ends_with('%') ? figure(100 * *au) + " %" : figure(*au));
+    return judged + "it is " +
+           (limit.text.ends_with('%') ? base::Significant(100 * *au, DigitsFrom(100 * limit.value, 100 * *au)) + " %"
+                                      : base::Significant(*au, DigitsFrom(limit.value, *au)));
   }
   if (!result.samples_per_s) return judged + "no rate was measured";
   const auto& interval = result.samples_per_s_interval;
+  const int digits = DigitsFrom(limit.value, *result.samples_per_s);
+  const auto figure = [digits](double value) { return base::Significant(value, digits); };
   return judged + "it is " + figure(*result.samples_per_s) +
          (interval ? fmt::format(" ({} to {})", figure(interval->low), figure(interval->high))
                    : "");

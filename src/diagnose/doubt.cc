@@ -105,18 +105,20 @@ void AddModelError(const Decision& decision, const Question& q, Doubt& doubt) {
   if (!error || !(std::abs(*error) > allowed)) return;
   const LeftOut left = LeftOutOf(q);
   const double unexplained = Unexplained(*error, left);
-  const bool waits = *error > 0 && left.contention > 0 && !(std::abs(unexplained) > allowed);
+  const bool explained = *error > 0 && left.contention > 0 && !(std::abs(unexplained) > allowed);
+  const bool mostly_waits = explained && 2 * left.contention >= *error;
   const bool contended = MostlyWaitsForCores(decision, q);
   doubt.missing.push_back(
       {"diagnosis.model_error",
-       waits ? fmt::format("the training thread waits for cores longer than the model of this run "
-                           "says, which makes it {} slower",
-                           base::Percent(1 - 1 / (1 + *error)))
-             : OffText(*error, q)});
+       mostly_waits
+           ? fmt::format("the training thread waits for cores longer than the model of this run says, which makes it "
+                         "{} slower",
+                         base::Percent(1 - 1 / (1 + *error)))
+           : OffText(*error, q)});
   const bool outweighed = Outweighs(decision, *error, q) &&
                           (FactorOf(unexplained) <= 1 + q.thresholds.model_error_outweighed ||
                            StillDoubles(decision, *error));
-  (waits || contended || outweighed ? doubt.weak : doubt.undecided) = true;
+  (explained || contended || outweighed ? doubt.weak : doubt.undecided) = true;
 }
 
 /// Launch gaps inside a measured step last at most as long as the host's own time per step. If the

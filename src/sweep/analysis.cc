@@ -88,11 +88,16 @@ Enough EnoughPoint(const spec::Sweep& sweep, const Results& results, std::size_t
           .share = RateOf(results[smallest]) / RateOf(results[best])};
 }
 
-/// The diagnosis of the best point may know a smaller setting between the points.
+/// The diagnosis of the best point may know a smaller setting between the points. What points of as many workers reach
+/// is known better.
 Enough FindEnough(const spec::Sweep& sweep, const Results& results, std::size_t best) {
   const Enough point = EnoughPoint(sweep, results, best);
   const Outcome& top = results[best].main();
-  if (top.enough_share && top.enough_workers > 0 && top.enough_workers < point.workers)
+  const bool is_known = std::ranges::any_of(results, [&](const PointResult& result) {
+    return result.main().ok() && result.main().workers == top.enough_workers &&
+           DiffersInLoaderOnly(sweep, result.point, results[best].point);
+  });
+  if (top.enough_share && top.enough_workers > 0 && top.enough_workers < point.workers && !is_known)
     return {.point = std::nullopt,
             .workers = top.enough_workers,
             .prefetch_factor = top.enough_prefetch_factor,

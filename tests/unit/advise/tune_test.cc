@@ -48,6 +48,22 @@ TEST(Tune, GoesStraightToTheBestOfARightPredictionAndConfirmsIt) {
   EXPECT_EQ(tuned.best->prefetch_factor, 1);
 }
 
+TEST(Tune, TheNextFastestIsConfirmedWhereTheFastestWasLucky) {
+  // The first miss their prediction, so that twice the workers are tried; these are lucky once.
+  constexpr int kMany = 16;
+  int of_many = 0;
+  const auto real = [&](const Configuration& c) {
+    if (c.workers >= kMany) return of_many++ == 0 ? 700.0 : 100.0;
+    return c.workers >= kMany / 2 ? 500.0 : 100.0;
+  };
+  const TuneTools tools{[&](const Configuration& c) { return Ok(real(c)); },
+                        [](const Configuration& c) { return std::optional(TenWorkersSuffice(c)); }};
+  const Tuned tuned = Tune({.workers = 1}, Ok(100), {.cores = 2 * kMany}, tools, {});
+  EXPECT_LT(tuned.best->workers, kMany);
+  EXPECT_EQ(tuned.samples_per_s, 500);
+  EXPECT_EQ(std::ranges::count(PhasesOf(tuned), Phase::kConfirm), 2);
+}
+
 TEST(Tune, TheWindowShrinksNoFurtherThanTheSpaceAllows) {
   const TuneTools tools{[](const Configuration& c) { return Ok(TenWorkersSuffice(c)); },
                         [](const Configuration& c) { return std::optional(TenWorkersSuffice(c)); }};

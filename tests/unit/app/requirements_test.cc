@@ -70,6 +70,11 @@ TEST(Requirements, AMissedLimitSaysTheValue) {
   EXPECT_EQ(
       lines("samples_per_s>=86.4"),
       std::vector<std::string>{"samples_per_s>=86.4 is not decided: it is 86.5 (86.1 to 86.9)"});
+  measurement.result.samples_per_s = 1998.55;
+  measurement.result.samples_per_s_interval = measure::Interval{1998.5, 1998.6, 0.95, ""};
+  EXPECT_EQ(lines("samples_per_s>=1999"),
+            std::vector<std::string>{"samples_per_s>=1999 is missed: it is 1,998.5 (1,998.5 to 1,998.6)"})
+      << "2,000 would contradict it";
   EXPECT_EQ(lines("au>=0.9"), std::vector<std::string>{"au>=0.9 is missed: it is 0.450"});
   EXPECT_EQ(lines("au>=90%"), std::vector<std::string>{"au>=90% is missed: it is 45.0 %"});
 }

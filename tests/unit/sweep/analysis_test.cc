@@ -90,6 +90,15 @@ TEST(Analysis, TheDiagnosisKnowsASettingBetweenThePoints) {
   EXPECT_EQ(analysis.enough->workers, 6);
 }
 
+TEST(Analysis, WhatAPointReachedIsKnownBetterThanTheDiagnosisSays) {
+  Example example;  // 4 workers reach 72 % of the best
+  Outcome& best = *example.results[9].run;
+  best.enough_workers = 4;
+  best.enough_prefetch_factor = 2;
+  best.enough_share = 1;
+  EXPECT_EQ(Analyse(example.sweep, example.results).enough->point, 9u);
+}
+
 TEST(Analysis, FailedPointsAreNeitherBestNorMarked) {
   Example example;
   example.results[9] = Point(9, 0, 8, 617);
