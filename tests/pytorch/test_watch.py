@@ -25,7 +25,7 @@ if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, program, watcher  # noqa: E402
+from pipesim import answers, blocks, program, watcher  # noqa: E402
 
 
 def walked(loader, step=lambda batch: None, **settings):
@@ -111,7 +111,7 @@ class Watching(unittest.TestCase):
     def test_probing_finds_the_ceiling(self):
         # As it is 24 ms of waiting and 12 of training; with cached batches only the latter: three times.
         loader = DataLoader(loaders.WaitsOnce(8000), batch_size=8)
-        with mock.patch.object(watcher, "BLOCK_S", 0.2):
+        with mock.patch.object(blocks, "BLOCK_S", 0.2):
             out = io.StringIO()
             watch = pipesim.watch(loader, probe=True, out=Path(FOLDER.name) / "p.yaml")
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
@@ -127,13 +127,13 @@ class Watching(unittest.TestCase):
     def test_a_cached_block_counts_when_the_queues_are_full(self):
         # Two workers fill a window of four batches, 10 ms each as the loop takes them.
         now = [0.0]
-        with mock.patch.object(watcher, "clock", lambda: now[0]), mock.patch.object(watcher, "BLOCK_S", 0.2):
-            blocks, counted = watcher.Blocks(window=4, third=None), []
-            while len(blocks.left) > 2 * watcher.ROUNDS - 2:
-                cached = blocks.next(watcher.CACHED_BATCHES) is watcher.Kind.CACHED
-                begun = blocks.began
+        with mock.patch.object(blocks, "clock", lambda: now[0]), mock.patch.object(blocks, "BLOCK_S", 0.2):
+            turns, counted = blocks.Blocks(window=4, third=None), []
+            while len(turns.left) > 2 * blocks.ROUNDS - 2:
+                cached = turns.next(blocks.CACHED_BATCHES) is blocks.Kind.CACHED
+                begun = turns.began
                 now[0] += 0.002 if cached else 0.010
-                if cached and blocks.counts:
+                if cached and turns.counts:
                     counted.append(now[0] - begun)
         self.assertAlmostEqual(min(counted), 4 * 0.010, delta=0.003)
         self.assertGreaterEqual(max(counted), 0.2 + 4 * 0.010)
@@ -142,7 +142,7 @@ class Watching(unittest.TestCase):
         before, seen = torch.get_num_threads(), {}
         try:
             torch.set_num_threads(2)
-            with mock.patch.object(watcher, "BLOCK_S", 0.1):
+            with mock.patch.object(blocks, "BLOCK_S", 0.1):
                 watch = pipesim.watch(DataLoader(loaders.Numbers(8000), batch_size=8), probe=True,
                                       out=Path(FOLDER.name) / "t.yaml")
                 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
