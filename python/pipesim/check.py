@@ -69,6 +69,8 @@ def with_settings(loader: DataLoader, workers: int, prefetch_factor: int, persis
             persistent_workers=persistent, timeout=loader.timeout,
             multiprocessing_context=loader.multiprocessing_context,
         )  # fmt: skip
+        if not getattr(loader, "in_order", True):  # not in every PyTorch
+            settings["in_order"] = False
     return DataLoader(loader.dataset, generator=loader.generator, **settings)
 
 

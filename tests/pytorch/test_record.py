@@ -3,6 +3,7 @@
 construction, with room for a busy machine; exact figures are CPU times. Exit code 77: no PyTorch here."""
 
 import dataclasses
+import inspect
 import math
 import multiprocessing
 import os
@@ -699,6 +700,23 @@ class Check(unittest.TestCase):
         checked = self.checked(promised=40.0)
         self.assertFalse(checked.kept, checked.text())
         self.assertIn("did NOT", checked.text())
+
+    def test_the_tuned_loader_keeps_every_other_argument(self):
+        numbers = loaders.Numbers()
+        given = dict(
+            batch_size=4, sampler=RandomSampler(numbers), num_workers=1, collate_fn=list, pin_memory=True,
+            drop_last=True, timeout=7, worker_init_fn=print, multiprocessing_context="spawn",
+            generator=torch.Generator(), in_order=False)
+        known = inspect.signature(DataLoader).parameters
+        # The first three make the sampler, the next two are tuned, the last is deprecated.
+        others = {"dataset", "shuffle", "batch_sampler", "prefetch_factor", "persistent_workers", "pin_memory_device"}
+        self.assertLessEqual(set(known), {*given, *others}, "PyTorch has a new argument")
+        given = {name: value for name, value in given.items() if name in known}
+        own = DataLoader(numbers, **given)
+        tuned = check.with_settings(own, 3, 5, True)
+        kept = given.keys() - {"num_workers"}
+        self.assertEqual({name: getattr(tuned, name) for name in kept}, {name: getattr(own, name) for name in kept})
+        self.assertEqual((tuned.num_workers, tuned.prefetch_factor, tuned.persistent_workers), (3, 5, True))
 
 
 class LeavesAlone(unittest.TestCase):
