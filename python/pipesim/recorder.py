@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Callable
 
 import torch
-from torch.utils.data import DataLoader, Dataset, RandomSampler
+from torch.utils.data import DataLoader, RandomSampler
 
 from . import answers, experiment, probes
 from .apart import Progress, run_apart
 from .costs import Costs, costs_of, line_to
 from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, bandwidth, drawn, duration, number, size
+from .given import as_loader, check_not_empty
 from .machine import processors
 from .source import Place
 from .step import StepTimes, beside, time_step
@@ -60,45 +61,6 @@ class Surroundings:
     ranks: int = 1  # equal trainers on this host
     step: StepTimes | None = None
     comments: list[str] = field(default_factory=list)
-
-
-def as_loader(
-    target: Any, batch_size: int | None, collate_fn: Callable | None, sampler: Any, start_method: str | None
-) -> DataLoader:
-    """The loader to record; a Dataset alone gets PyTorch's with the given settings."""
-    if isinstance(target, DataLoader):
-        if (batch_size, collate_fn, sampler) != (None, None, None):
-            raise ConfigurationError("a DataLoader brings its own batch_size, collate_fn and sampler")
-        return target
-    if target is None:
-        raise ConfigurationError("there is nothing to record: None instead of a Dataset or DataLoader")
-    if not isinstance(target, Dataset) and callable(target) and not hasattr(target, "__getitem__"):
-        return as_loader(target(), batch_size, collate_fn, sampler, start_method)
-    if not (isinstance(target, Dataset) or (hasattr(target, "__getitem__") and hasattr(target, "__len__"))):
-        raise ConfigurationError(
-            f"a {type(target).__name__} is neither a DataLoader nor a Dataset "
-            "(with __getitem__ and __len__, or an IterableDataset)"
-        )
-    settings: dict[str, Any] = {"batch_size": batch_size or 1, "collate_fn": collate_fn, "sampler": sampler}
-    if start_method:
-        settings.update(num_workers=WORKERS, multiprocessing_context=start_method)
-    try:
-        return DataLoader(target, **settings)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"PyTorch makes no DataLoader of it: {error}") from error
-
-
-def check_not_empty(loader: DataLoader) -> None:
-    if is_iterable(loader):
-        return
-    try:
-        samples = len(loader.dataset)
-    except (TypeError, NotImplementedError):
-        return
-    except Exception as error:
-        raise ConfigurationError(f"the data set has no length: {type(error).__name__}: {error}") from error
-    if samples == 0:
-        raise ConfigurationError("the data set is empty: its length is 0")
 
 
 def epoch_samples(loader: DataLoader, trials: Trials) -> tuple[int, str]:

@@ -256,6 +256,10 @@ def make_loader(num_workers):
     return DataLoader(Waits(400), batch_size=8, num_workers=num_workers)
 
 
+def make_two():
+    return make_loader(0), make_loader(0)
+
+
 def make_step():
     model = torch.nn.Linear(16, 4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

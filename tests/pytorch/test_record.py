@@ -836,6 +836,14 @@ class Faults(unittest.TestCase):
     def test_what_is_no_data_set(self):
         self.check(pipesim.ConfigurationError, "neither a DataLoader nor a Dataset", 7)
 
+    def test_several_loaders_are_not_one(self):
+        pair = DataLoader(loaders.Numbers()), DataLoader(loaders.Numbers())
+        for several in (pair, list(pair), lambda: pair):
+            with self.assertRaisesRegex(pipesim.ConfigurationError, r"(tuple|list) of 2 DataLoaders"):
+                record(several)
+        with self.assertRaisesRegex(pipesim.ConfigurationError, "dict of 2 DataLoaders"):
+            record(dict(zip(("train", "val"), pair)))
+
     def test_a_data_set_that_cannot_be_spawned(self):
         self.check(pipesim.ConfigurationError, "can be pickled", loaders.HoldsALambda(), start_method="spawn")
 
@@ -856,6 +864,7 @@ class CommandLine(unittest.TestCase):
             (3, "no module nowhere", ["nowhere:f"]),
             (3, "has no 'load_all'", ["json:load_all"]),
             (3, "returned None instead of a Dataset or DataLoader", ["builtins:print"]),
+            (3, "a tuple of 2 DataLoaders instead of one; name a factory that returns one", ["loaders:make_two"]),
             (3, "returned None instead of a function of a batch", ["loaders:make_loader", "--step", "builtins:print"]),
             (3, "cannot write nowhere/r.yaml: No such file", ["loaders:Raises", "--batch", "8", "--out", "nowhere/r.yaml"]),
             (3, "TypeError", ["json:dumps"]),
