@@ -32,6 +32,7 @@ from .errors import ConfigurationError, PipesimError
 from .experiment import duration
 from .gpu import on_gpu
 from .gpu_steps import GpuSteps
+from .ranks import is_first_rank, ranks_here, ranks_of_job
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import place_in_program
 from .step import CoreShare, StepTimes, holds_a_core
@@ -85,18 +86,6 @@ class Watched:
     tuned: program.Tuned | None = None  # the settings that the report names, with their promise
 
 
-def ranks_here() -> int:
-    """Trainers on this host, as torchrun and its like say."""
-    try:
-        return max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-    except ValueError:
-        return 1
-
-
-def is_first_rank() -> bool:
-    return os.environ.get("LOCAL_RANK", "0") == "0"
-
-
 class Watch:
     """Iterates over a loader like the loader itself, and has its attributes."""
 
@@ -120,7 +109,20 @@ class Watch:
             return iter(self.loader)
         return self._watched_epoch()
 
+    def _refuse_probe(self) -> None:
+        """Ranks that end blocks by their own clocks take different numbers of steps, and wait for each other for ever."""
+        ranks = ranks_of_job()
+        if not self.probe or ranks == 1:
+            return
+        self.probe = False
+        if is_first_rank():
+            print(
+                f"pipesim: not probed: each of the job's {ranks} ranks would take another number of steps",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
+
     def _watched_epoch(self) -> Iterator[Any]:
+        self._refuse_probe()
         self.watched = Watched()
         share = CoreShare()
         try:

@@ -25,7 +25,7 @@ if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, blocks, program, watcher  # noqa: E402
+from pipesim import answers, blocks, program, ranks, watcher  # noqa: E402
 
 
 def walked(loader, step=lambda batch: None, **settings):
@@ -188,6 +188,21 @@ class Watching(unittest.TestCase):
             text = walked(loader)[1].watched.recording.text
         self.assertIn("accelerators: 4", text)
         self.assertIn("samples: 256", text)
+
+    def test_a_job_of_several_ranks_is_not_probed(self):
+        for variable in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+            loader, errors = DataLoader(loaders.Numbers(), batch_size=4), io.StringIO()
+            watch = pipesim.watch(loader, probe=True, out=Path(FOLDER.name) / "r.yaml", quiet=True)
+            with mock.patch.dict(os.environ, {variable: "2"}), contextlib.redirect_stderr(errors):
+                self.assertEqual(sum(1 for _ in watch), len(loader), "as many steps on each rank")
+            self.assertEqual(watch.watched.as_it_is.steps, len(loader) - blocks.WARM_UP_STEPS)
+            self.assertEqual(errors.getvalue().count("not probed: each of the job's 2 ranks"), 1)
+
+    def test_a_process_group_is_a_job_of_several_ranks(self):
+        with mock.patch.multiple(ranks.distributed, is_initialized=lambda: True, get_world_size=lambda: 3,
+                                 get_rank=lambda: 1):
+            self.assertEqual(ranks.ranks_of_job(), 3)
+            self.assertFalse(ranks.is_first_rank())
 
     def test_any_iterable_can_be_watched(self):
         seen, _, text = walked([1, 2, 3, 4, 5, 6])
