@@ -7,8 +7,9 @@ It notes when a batch was asked for, when it came and when the next was asked fo
 a few microseconds a batch.
 With probe=True blocks of a second are trained on batches that are kept, in turn with blocks as it is: the
 ceiling that no loader can beat; and on one thread, where the CPU trains on several, or step by step, where a GPU
-trains. At the end of the first epoch it records the loader (pipesim.record), asks the program, and prints a
-report; later epochs pass through.
+trains. The epoch then has more batches than len(loader), so that a scheduler with total_steps raises.
+At the end of the first epoch it records the loader (pipesim.record), asks the program, and prints a report; later
+epochs pass through.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from torch.utils.data import DataLoader
 
 from . import answers, program
 from .apart import Progress
-from .blocks import CACHED_BATCHES, WARM_UP_STEPS, Blocks, Kind
+from .blocks import CACHED_BATCHES, WARM_UP_STEPS, Blocks, Kind, copied
 from .costs import costs_of
 from .errors import ConfigurationError, PipesimError
 from .experiment import duration
@@ -74,13 +75,14 @@ class Totals:
 class Watched:
     """What one epoch showed."""
 
+    probed: bool = False
     as_it_is: Totals = field(default_factory=Totals)
     cached: Totals = field(default_factory=Totals)
     one_thread: Totals = field(default_factory=Totals)  # cached, too
     gpu: GpuSteps | None = None  # cached, too, where a GPU trains
     whole_epoch: Totals = field(default_factory=Totals)  # with its start; none where the loop broke off
     cpu_s: float = 0.0  # of the thread that trains, in the loop's body
-    wall_s: float = 0.0  # without its time in the run queue
+    wall_s: float = 0.0  # without its time in the run queue, and without copying
     report: str = ""
     recording: Recording | None = None
     tuned: program.Tuned | None = None  # the settings that the report names, with their promise
@@ -123,12 +125,12 @@ class Watch:
 
     def _watched_epoch(self) -> Iterator[Any]:
         self._refuse_probe()
-        self.watched = Watched()
+        self.watched = Watched(self.probe)
         share = CoreShare()
         try:
             yield from self._probed() if self.probe else self._timed()
         finally:  # also where the user's loop breaks off
-            self.watched.wall_s = share.spent()[1]
+            self.watched.wall_s += share.spent()[1]
             if not self.is_done and not sys.is_finalizing():
                 self.is_done = self.watched.as_it_is.steps > 0
                 self._report() if self.is_done else self._say_too_few()
@@ -198,9 +200,14 @@ class Watch:
                     batch = next(iterator) if kind is Kind.AS_IT_IS else kept[blocks.steps % len(kept)]
                 except StopIteration:
                     return
+                copying_s = 0.0
+                if kind is not Kind.AS_IT_IS:
+                    batch, copying_s = copied(batch)
+                elif len(kept) < CACHED_BATCHES:
+                    copy, copying_s = copied(batch)  # before the loop changes it
+                    kept.append(copy)
+                self.watched.wall_s -= copying_s
                 got = clock()
-                if len(kept) < CACHED_BATCHES:
-                    kept.append(batch)
                 if kind is Kind.ONE_BY_ONE:
                     gpu.begin(behind_sleep=len(gpu.calls) > len(gpu.behind))
                 began = thread_cpu()
@@ -210,7 +217,7 @@ class Watch:
                     gpu.end()
                 after = clock()
                 if blocks.counts:
-                    totals[kind].add(got - asked, after - got)
+                    totals[kind].add(got - copying_s - asked, after - got)
                 asked = after
         finally:  # also where the user's loop breaks off
             if blocks.kind is Kind.ONE_THREAD:
@@ -327,6 +334,8 @@ def measured_text(watched: Watched, batch_size: int | None) -> str:
         lines.append(
             f"  ceiling  on cached batches: {ceiling:,.4g} steps/s, {ceiling / rate - 1:+.0%}: no loader gains more"
         )
+    elif watched.probed:
+        lines.append("  ceiling  not known: the epoch ended before a block on kept batches began to count")
     if watched.one_thread.steps > 0:
         one = watched.one_thread.steps_per_s
         lines.append(f"  thread   the same with torch.set_num_threads(1): {one:,.4g} steps/s, {one / rate - 1:+.0%}")
@@ -359,9 +368,10 @@ def watch(
     """Iterates over `loader` and reports on it at the end of the first epoch, or where the loop breaks off.
 
     probe=True also trains on kept batches, for about three seconds, and three more on one thread where the CPU
-    trains on several, whose number is put back: that changes training. The report goes to stdout (`quiet`: to
-    stderr, without progress), the experiment to `out` (watched.yaml, and watched-2.yaml for a second line of the
-    program that watches). In a job of several ranks on a host the first one reports.
+    trains on several, whose number is put back: that changes training. The epoch then has more batches than
+    len(loader), so that a scheduler with total_steps raises. A job of several ranks is not probed. The report goes
+    to stdout (`quiet`: to stderr, without progress), the experiment to `out` (watched.yaml, and watched-2.yaml for a
+    second line of the program that watches). In a job of several ranks on a host the first one reports.
     Watching one loader again, as in a loop over epochs, only iterates.
     """
     if isinstance(loader, Watch):

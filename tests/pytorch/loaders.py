@@ -88,6 +88,13 @@ class Nested(Numbers):
         return {"image": torch.zeros(3, 8, 8), "boxes": (torch.zeros(4), [torch.zeros(2), index]), "name": f"{index}"}
 
 
+class Named(Numbers):
+    """A tensor deep in a sample, full of the sample's label."""
+
+    def __getitem__(self, index):
+        return {"box": (index, [torch.full((2,), float(index))]), "label": index}
+
+
 class Point(NamedTuple):
     x: torch.Tensor
     y: torch.Tensor

@@ -124,6 +124,57 @@ class Watching(unittest.TestCase):
         for part in ("ceiling", "alone"):
             self.assertIn(part, out.getvalue())
 
+    def probed(self, loader, body):
+        """The watch of a loop that breaks off when 20 steps on kept batches count."""
+        watch = pipesim.watch(loader, probe=True, out=Path(FOLDER.name) / "c.yaml", quiet=True)
+        with mock.patch.object(blocks, "BLOCK_S", 0.01), contextlib.redirect_stderr(io.StringIO()):
+            for batch in watch:
+                body(batch)
+                if watch.watched.cached.steps == 20:
+                    break
+        self.assertEqual(watch.watched.cached.steps, 20)
+        return watch
+
+    def test_a_loop_may_change_what_it_gets_again(self):
+        def body(batch):
+            seen.append((batch.pop("label"), batch["box"][1][0][:, 0].clone()))
+            batch["box"][1][0].add_(1)
+            batch["box"][1].append(None)
+
+        seen = []
+        self.probed(DataLoader(loaders.Named(8000), batch_size=8), body)
+        for label, box in seen:
+            self.assertEqual(label.tolist(), box.tolist(), "as the loader made it")
+
+    def test_each_step_on_a_kept_batch_has_memory_of_its_own(self):
+        held = []
+        self.probed(DataLoader(loaders.Numbers(8000), batch_size=8), held.append)
+        self.assertEqual(len({numbers.data_ptr() for numbers, _ in held}), len(held))
+
+    def test_copying_is_neither_waiting_nor_step(self):
+        def slowly(batch, change):
+            time.sleep(0.01)
+            return batch
+
+        with mock.patch.object(blocks, "mapped", slowly):
+            watch = self.probed(DataLoader(loaders.Numbers(8000), batch_size=8), lambda batch: None)
+        self.assertLess(watch.watched.cached.wall_s / watch.watched.cached.steps, 0.005)
+        self.assertLess(watch.watched.wall_s, 0.15, "20 copies take 0.2 s")
+
+    def test_a_gpus_loop_gets_the_hosts_memory_as_it_is(self):
+        batch = {"x": torch.zeros(4)}
+        with mock.patch.object(blocks, "on_gpu", lambda: True):
+            copy, seconds = blocks.copied(batch)
+        self.assertIsNot(copy, batch)
+        self.assertIs(copy["x"], batch["x"], "page-locked memory stays so")
+        self.assertEqual(seconds, 0.0)
+
+    def test_a_short_probed_epoch_says_why_it_has_no_ceiling(self):
+        _, watch, text = walked(DataLoader(loaders.Numbers(), batch_size=4), probe=True)
+        self.assertEqual(watch.watched.cached.steps, 0)
+        self.assertIn("ceiling  not known: the epoch ended before a block on kept batches began to count", text)
+        self.assertNotIn("ceiling", walked(DataLoader(loaders.Numbers(), batch_size=4))[2])
+
     def test_a_cached_block_counts_when_the_queues_are_full(self):
         # Two workers fill a window of four batches, 10 ms each as the loop takes them.
         now = [0.0]
