@@ -14,6 +14,7 @@ epochs pass through.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -43,8 +44,8 @@ thread_cpu = time.thread_time
 
 BAR_COLUMNS = 20
 
-# The files that no `out` names, by the line that watches: a second loader must not overwrite the first one's.
-DEFAULT_FILES: dict[tuple[str, int], Path] = {}
+# Of the files that no `out` names: no loader overwrites another one's.
+FILE_NUMBERS = itertools.count(1)
 # The loaders that were watched already, as long as their owners keep them.
 WATCHED: weakref.WeakSet = weakref.WeakSet()
 
@@ -92,7 +93,7 @@ class Watch:
     """Iterates over a loader like the loader itself, and has its attributes."""
 
     def __init__(
-        self, loader: Any, probe: bool, out: Path, quiet: bool, caller: str, name: str | None
+        self, loader: Any, probe: bool, out: str | Path | None, quiet: bool, caller: str, name: str | None
     ):
         self.loader, self.probe, self.out, self.quiet = loader, probe, out, quiet
         self.caller, self.name = caller, name  # the file that watches
@@ -310,7 +311,8 @@ def record_watched(watch: Watch) -> Recording:
         comments=[line.strip() for line in watched.report.splitlines()],
     )  # fmt: skip
     warnings = warnings_of(trials, costs, loader)
-    return written(watch.out, loader, trials, costs, around, warnings, place_in_program(loader, watch.caller))
+    file = default_file() if watch.out is None else watch.out
+    return written(file, loader, trials, costs, around, warnings, place_in_program(loader, watch.caller))
 
 
 def bar(share: float) -> str:
@@ -342,19 +344,19 @@ def measured_text(watched: Watched, batch_size: int | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def line_of_caller() -> tuple[str, int]:
-    """File and line of whoever called pipesim.watch: the first frame outside this package."""
+def file_of_caller() -> str:
+    """Of whoever called pipesim.watch: the first frame outside this package."""
     frame = sys._getframe(1)
     own = os.path.dirname(__file__)
     while frame is not None and os.path.dirname(frame.f_code.co_filename) == own:
         frame = frame.f_back
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return "" if frame is None else frame.f_code.co_filename
 
 
-def default_file(line: tuple[str, int]) -> Path:
-    """watched.yaml for the first line of a process that watches, watched-2.yaml for the next."""
-    number = "" if not DEFAULT_FILES else f"-{len(DEFAULT_FILES) + 1}"
-    return DEFAULT_FILES.setdefault(line, Path(f"watched{number}.yaml"))
+def default_file() -> Path:
+    """watched.yaml for the first recording of this process, watched-2.yaml for the next."""
+    number = next(FILE_NUMBERS)
+    return Path(f"watched-{number}.yaml" if number > 1 else "watched.yaml")
 
 
 def watch(
@@ -370,17 +372,15 @@ def watch(
     probe=True also trains on kept batches, for about three seconds, and three more on one thread where the CPU
     trains on several, whose number is put back: that changes training. The epoch then has more batches than
     len(loader), so that a scheduler with total_steps raises. A job of several ranks is not probed. The report goes
-    to stdout (`quiet`: to stderr, without progress), the experiment to `out` (watched.yaml, and watched-2.yaml for a
-    second line of the program that watches). In a job of several ranks on a host the first one reports.
+    to stdout (`quiet`: to stderr, without progress), the experiment to `out` (watched.yaml, and watched-2.yaml for the
+    second loader that is recorded). In a job of several ranks on a host the first one reports.
     Watching one loader again, as in a loop over epochs, only iterates.
     """
     if isinstance(loader, Watch):
         return loader  # it reports already
     if not hasattr(loader, "__iter__"):
         raise ConfigurationError(f"a {type(loader).__name__} cannot be iterated over")
-    caller = line_of_caller()
-    file = default_file(caller) if out is None else Path(out)
-    watch = Watch(loader, probe, file, quiet, caller[0], name)
+    watch = Watch(loader, probe, out, quiet, file_of_caller(), name)
     try:
         watch.is_done = loader in WATCHED
         WATCHED.add(loader)

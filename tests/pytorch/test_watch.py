@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -75,12 +76,15 @@ class Watching(unittest.TestCase):
         _, watch, _ = walked(loader, lambda batch: loaders.burn(0.012))
         self.assertEqual(watch.watched.recording.step.device, "cpu")
 
-    def test_each_line_that_watches_has_its_own_file(self):
-        with mock.patch.dict(watcher.DEFAULT_FILES, clear=True):
-            files = [pipesim.watch([1]).out for _ in range(2)]
-            other = pipesim.watch([1]).out
-        self.assertEqual([str(file) for file in files], ["watched.yaml"] * 2)
-        self.assertEqual(str(other), "watched-2.yaml")
+    def test_each_watched_loader_has_its_own_file(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(FOLDER.name)
+        watches = [pipesim.watch(DataLoader(loaders.Numbers(), batch_size=4)) for _ in range(2)]
+        with mock.patch.object(watcher, "FILE_NUMBERS", itertools.count(1)):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                list(zip(*watches))
+        files = [str(watch.watched.recording.file) for watch in watches]
+        self.assertEqual(files, ["watched.yaml", "watched-2.yaml"])
 
     def test_a_loop_that_breaks_off_is_reported_and_the_next_epoch_is_not(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)
