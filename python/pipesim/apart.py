@@ -144,7 +144,10 @@ def run_apart(
     mine, theirs = context.Pipe()
     process = context.Process(target=_child, args=(theirs, work))
     sys.stdout.flush(), sys.stderr.flush()
-    process.start()
+    try:
+        process.start()
+    except RuntimeError as error:  # Python 3.12 and later, at exit
+        raise RecordingFailed(f"{error}; let the loop end before the program does") from error
     theirs.close()
     reported: dict[str, Any] = {}
     try:

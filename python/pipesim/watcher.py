@@ -14,6 +14,7 @@ epochs pass through.
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import sys
@@ -48,6 +49,19 @@ BAR_COLUMNS = 20
 FILE_NUMBERS = itertools.count(1)
 # The loaders that were watched already, as long as their owners keep them.
 WATCHED: weakref.WeakSet = weakref.WeakSet()
+# The generators of watched epochs, as long as somebody may ask them for a batch.
+EPOCHS: weakref.WeakSet = weakref.WeakSet()
+
+
+@atexit.register
+def report_at_exit() -> None:
+    """Ends the epochs that nobody ended: a module that steps by next(it) keeps them until it is too late to report."""
+    for epoch in list(EPOCHS):
+        if not epoch.gi_running:
+            epoch.close()
+
+
+os.register_at_fork(after_in_child=EPOCHS.clear)  # a child that exits has no epoch of its own
 
 
 @dataclass
@@ -110,7 +124,9 @@ class Watch:
     def __iter__(self) -> Iterator[Any]:
         if self.is_done:
             return iter(self.loader)
-        return self._watched_epoch()
+        epoch = self._watched_epoch()
+        EPOCHS.add(epoch)
+        return epoch
 
     def _refuse_probe(self) -> None:
         """Ranks that end blocks by their own clocks take different numbers of steps, and wait for each other for ever."""

@@ -6,10 +6,12 @@ import contextlib
 import io
 import itertools
 import os
+import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -95,6 +97,48 @@ class Watching(unittest.TestCase):
                     if i == 8:
                         break
         self.assertEqual(out.getvalue().count("pipesim watched"), 1)
+
+    def run_module(self, *lines, workers=1):
+        """stdout of a module that steps by hand, `it`, and never ends its loop."""
+        code = [
+            "import os, loaders, pipesim", "from pipesim import watcher", "from torch.utils.data import DataLoader",
+            "watcher.BUDGET_S = 0.1",
+            f"it = iter(pipesim.watch(DataLoader(loaders.Numbers(400), batch_size=4, num_workers={workers})))",
+            "for _ in range(20): next(it)", *lines,
+        ]  # fmt: skip
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2]), "PYTHONWARNINGS": "ignore"}
+        result = subprocess.run([sys.executable, "-c", "\n".join(code)], capture_output=True, text=True,
+                                cwd=FOLDER.name, env=environment, timeout=60)
+        self.assertEqual((result.returncode, "Traceback" in result.stderr), (0, False), result.stderr)
+        return result.stdout
+
+    def test_a_loop_that_nobody_ends_is_reported_at_exit(self):
+        text = self.run_module("print('over', flush=True)")
+        self.assertRegex(text, "^over\npipesim watched 1[67] steps")
+        if sys.version_info < (3, 12):
+            self.assertIn("Recorded watched.yaml", text)
+
+    def test_at_exit_newer_pythons_start_no_process(self):
+        text = self.run_module(
+            "def fork(): raise RuntimeError('can\\'t fork at interpreter shutdown')", "os.fork = fork")
+        self.assertIn("pipesim watched", text)
+        self.assertIn("No advice", text)
+        self.assertIn("can't fork at interpreter shutdown; let the loop end before the program does", text)
+
+    def test_a_forked_child_does_not_report_its_parents_loop(self):
+        text = self.run_module("if os.fork() == 0: raise SystemExit", "os.wait()", "print('waited', flush=True)",
+                               workers=0)
+        self.assertRegex(text, "^waited\npipesim watched")
+        self.assertEqual(text.count("pipesim watched"), 1)
+
+    def test_an_iterator_that_is_dropped_is_not_kept(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            iterator = iter(pipesim.watch(loader, out=Path(FOLDER.name) / "d.yaml"))
+            next(iterator)
+            gone = weakref.ref(loader)
+            del iterator, loader
+        self.assertIsNone(gone())
 
     def test_epochs_of_three_batches_are_reported_after_the_second(self):
         loader = DataLoader(loaders.Numbers(12), batch_size=4)
