@@ -129,7 +129,7 @@ class Watch:
         return epoch
 
     def _refuse_probe(self) -> None:
-        """Ranks that end blocks by their own clocks take different numbers of steps, and wait for each other for ever."""
+        """Ranks that end blocks by their own clocks take different numbers of steps, and wait for each other."""
         ranks = ranks_of_job()
         if not self.probe or ranks == 1:
             return
