@@ -109,6 +109,10 @@ void Lead(Decision& decision, Verdict verdict, const SettingGain& best) {
 
 }  // namespace
 
+bool IsHidden(Verdict verdict, const Variant& now) {
+  return now.settings.loader.opaque && RowOf(verdict).side == Side::kInput;
+}
+
 std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict) {
   const double rate = predict(now);
   std::vector<Candidate> freed;

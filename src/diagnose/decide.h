@@ -32,6 +32,10 @@ struct Decision {
 
 Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& thresholds);
 
+/// Whether the verdict names a part of loading, of which the experiment only says how often batches come
+/// (loader.opaque).
+bool IsHidden(Verdict verdict, const Variant& now);
+
 /// Every demand made free in turn, the largest gain first; of equal ones, in the order of kDemands.
 std::vector<Candidate> FreedDemands(const Variant& now, const Predictor& predict);
 

@@ -30,7 +30,8 @@ std::vector<std::string> RuledOut(const Question& q, const Doubt& doubt) {
   for (const auto& missing : doubt.missing) {
     const bool blind = missing.signal == "diagnosis.model_error" ||
                        missing.signal.starts_with("demands.") ||
-                       missing.signal == "device.launch_s" || missing.signal == "diagnosis.what_if";
+                       missing.signal == "device.launch_s" || missing.signal == "loader.opaque" ||
+                       missing.signal == "diagnosis.what_if";
     if (blind) return {};
   }
   std::vector<std::string> parts;
@@ -71,15 +72,16 @@ Judged JudgedOf(const Question& q) {
 }
 
 /// The side that is certain, unless a verdict of another one is still open; or that of all that is open.
-std::optional<Side> SideOfAll(const std::vector<Verdict>& open, const Question& q) {
+std::optional<Side> SideOfAll(const Doubt& doubt, const Question& q) {
+  if (doubt.hidden) return Side::kInput;
   const auto may_all_be_on = [&](Side side) {
-    return std::ranges::all_of(open, [&](Verdict v) { return MayBeOn(v, side); });
+    return std::ranges::all_of(doubt.open, [&](Verdict v) { return MayBeOn(v, side); });
   };
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
-  if (open.empty() || (side && may_all_be_on(*side))) return side;
-  const std::optional<Side> of_first = RowOf(open.front()).side;
+  if (doubt.open.empty() || (side && may_all_be_on(*side))) return side;
+  const std::optional<Side> of_first = RowOf(doubt.open.front()).side;
   const bool is_one = of_first && may_all_be_on(*of_first) &&
-                      std::ranges::none_of(open, [](Verdict v) { return RowOf(v).on_every_side; });
+                      std::ranges::none_of(doubt.open, [](Verdict v) { return RowOf(v).on_every_side; });
   return is_one ? of_first : std::nullopt;
 }
 
@@ -136,7 +138,7 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   Diagnosis d;
   d.bottleneck = verdict;
   d.confidence = judged.judgement.confidence;
-  d.side = verdict == Verdict::kInconclusive ? SideOfAll(doubt.open, q) : RowOf(verdict).side;
+  d.side = verdict == Verdict::kInconclusive ? SideOfAll(doubt, q) : RowOf(verdict).side;
   d.what_if = WhatIfs(q, decision);
   AttachTried(d.what_if, q);
   const Findings findings{q, decision, doubt, d.what_if, d.side};
@@ -154,10 +156,11 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   if (d.recommendation && measured && verdict != Verdict::kInconclusive)
     d.recommendation = WithFlagFirst(*std::move(d.recommendation), findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
-  if (measured) d.enough = FindEnoughWorkers(q);
+  if (measured && !q.now.settings.loader.opaque) d.enough = FindEnoughWorkers(q);
   // Last, since they ask most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);
+  if (d.second && IsHidden(*d.second, q.now)) d.second.reset();
   NameNextLimits(q, d.what_if);
   d.model_error = ModelError(q);
   d.ladder = Ladder(q, verdict);

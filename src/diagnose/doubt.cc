@@ -185,6 +185,13 @@ void AddWideInterval(const Decision& decision, const Question& q, Doubt& doubt) 
   if (Overlapping(decision, q).size() > 1) doubt.undecided = true;
 }
 
+void AddHiddenLoading(const Decision& decision, const Question& q, Doubt& doubt) {
+  if (!decision.verdict || !IsHidden(*decision.verdict, q.now)) return;
+  doubt.missing.push_back({"loader.opaque", "the experiment says how often batches come and not what that takes"});
+  doubt.hidden = true;
+  doubt.undecided = true;
+}
+
 void AddUnmeasured(const Question& q, Doubt& doubt) {
   for (const auto& what : q.measurement.workers.unmeasured) {
     doubt.missing.push_back(
@@ -192,6 +199,23 @@ void AddUnmeasured(const Question& q, Doubt& doubt) {
                                                        : "the workers' " + what + " time unknown"});
     if (Oversubscribed(q.now)) doubt.weak = true;
   }
+}
+
+/// Worker processes cost a batch something everywhere; free ones are those of a profile without their figures.
+bool WorkersAreFree(const cost::HandOver& hand_over) {
+  const auto is_free = [](const cost::HandOverEnd& end) {
+    return end.batch.Mean() == base::Duration::zero() && !end.bandwidth;
+  };
+  return hand_over.processes && is_free(hand_over.share) && is_free(hand_over.send) && is_free(hand_over.serve) &&
+         is_free(hand_over.receive);
+}
+
+/// More workers gain less than with free ones, from none on.
+void AddFreeWorkers(const Decision& decision, const Question& q, Doubt& doubt) {
+  if (!decision.setting || !SetsPath(decision.setting->setting.set, "loader.workers")) return;
+  if (q.now.settings.loader.workers > 0 || !WorkersAreFree(q.now.pipeline.hand_over)) return;
+  doubt.missing.push_back({"loader.send", "what worker processes cost is not known (pipesim calibrate --python)"});
+  doubt.weak = true;
 }
 
 /// The open verdicts: overlapping candidates and, if launch is unknown, step and launch. If a side
@@ -269,6 +293,8 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
   AddUnknownLaunch(decision, q, doubt);
   const bool launch_unknown = doubt.missing.size() > before;
   AddUnmeasured(q, doubt);
+  AddHiddenLoading(decision, q, doubt);
+  AddFreeWorkers(decision, q, doubt);
   if (decision.tie) doubt.weak = true;
   if (!decision.verdict) doubt.undecided = true;
   if (decision.verdict == Verdict::kComputeBound && StepMayHoldContention(q)) {
@@ -278,7 +304,7 @@ Doubt DoubtsAbout(const Decision& decision, const Question& q) {
                                        "hold contention; fewer workers would show it",
                                        RunnableThreads(q.now), q.now.cores())});
   }
-  if (doubt.undecided) doubt.open = Open(decision, q, launch_unknown);
+  if (doubt.undecided && !doubt.hidden) doubt.open = Open(decision, q, launch_unknown);
   return doubt;
 }
 

@@ -13,7 +13,9 @@ struct Doubt {
   bool undecided = false;        ///< the verdict is inconclusive
   bool weak = false;             ///< the verdict stands with confidence low
   bool needs_steps = false;      ///< more steps would settle it
-  std::vector<Verdict> open;     ///< if undecided: the possible verdicts, the leading one first
+  bool hidden = false;           ///< loading limits, and the experiment does not say what loads (IsHidden)
+  /// If undecided: the possible verdicts, the leading one first. None leads where loading is hidden.
+  std::vector<Verdict> open;
 };
 
 Doubt DoubtsAbout(const Decision& decision, const Question& question);

@@ -160,12 +160,20 @@ Lever DeviceLever(const Question& q, const spec::DevicePreset& preset) {
   return lever;
 }
 
+/// A measured step is of the user's model. Where the experiment does not name it, a preset's roofline would be the
+/// default model's.
+bool StepIsOfAnotherModel(const spec::Experiment& experiment) {
+  const auto model = experiment.settings.find("model.name");
+  return experiment.device.step && model != experiment.settings.end() &&
+         model->second.origin == spec::Origin::kDefault;
+}
+
 /// Of the presets that gain and hold the model, by the bounds: the slowest one, and the slowest
 /// that is enough. None beside a GPU that was measured: a roofline and a measurement are not
 /// compared.
 void AddDevicePresets(Levers& levers, const Question& q) {
   const spec::Device& device = q.experiment.device;
-  if (!q.now.on_cpu() && !device.preset) return;
+  if ((!q.now.on_cpu() && !device.preset) || StepIsOfAnotherModel(q.experiment)) return;
   Levers presets;
   for (const spec::DevicePreset& preset : q.offers.presets.devices) {
     if (device.preset && device.preset->name == preset.name) continue;

@@ -38,7 +38,7 @@ bool SetsWorkers(const Lever& lever) {
 
 /// As many workers as are enough after `other`; nullopt where no more are.
 std::optional<Lever> WorkersAfter(const Question& q, const Lever& other, const Predictor& predict) {
-  if (SetsWorkers(other)) return std::nullopt;
+  if (SetsWorkers(other) || q.now.settings.loader.opaque) return std::nullopt;
   const Variant eased = other.setting.change(q.now);
   const int now = q.now.settings.loader.workers;
   const auto enough =

@@ -123,7 +123,7 @@ Setting PersistentWorkers() {
 /// Workers take a while to start, in each epoch unless they stay.
 bool StartingCosts(const Variant& s) {
   const cost::HandOver& hand_over = s.pipeline.hand_over;
-  return hand_over.launch > base::Duration::zero() ||
+  return hand_over.launch > base::Duration::zero() || s.settings.loader.worker_opening > base::Duration::zero() ||
          s.settings.loader.worker_startup.value_or(hand_over.startup).Mean() > base::Duration::zero();
 }
 
@@ -195,6 +195,7 @@ std::optional<Setting> MoreWorkersThatStay(const Variant& s, const Predictor& pr
 std::vector<Setting> LoaderSettings(const Variant& s, const Predictor& predict,
                                     const Thresholds& thresholds) {
   std::vector<Setting> settings;
+  if (s.settings.loader.opaque) return settings;
   if (auto more = MoreWorkersThatStand(s, predict, thresholds)) settings.push_back(*std::move(more));
   for (const int factor : {2, 4}) {
     if (auto deeper = Prefetch(s, s.settings.loader.prefetch_factor * factor)) settings.push_back(*deeper);
@@ -208,7 +209,7 @@ std::vector<int> FewerWorkers(const Variant& s) {
   const spec::Loader& loader = s.settings.loader;
   // Processes hand batches over, which costs training. Threads do not: one is as good as none.
   const int fewest = loader.kind == spec::LoaderKind::kProcess && !s.settings.needs_workers ? 0 : 1;
-  if (loader.workers <= fewest) return {};
+  if (loader.workers <= fewest || loader.opaque) return {};
   std::vector<int> counts = CountsToTry(fewest, loader.workers - 1);
   std::reverse(counts.begin(), counts.end());
   return counts;

@@ -20,6 +20,18 @@ double LuckOf(const measure::Result& result) {
   return std::max(kNothing, measure::RelativeHalfWidth(result).value_or(0));
 }
 
+/// nullopt: nothing known limits.
+std::optional<Verdict> VerdictAfter(const Variant& after, const Predictor& predict, const Question& q) {
+  const auto verdict = Decide(after, predict, q.thresholds).verdict;
+  return verdict && IsHidden(*verdict, after) ? std::nullopt : verdict;
+}
+
+/// Whether a lever changes what loads batches, or how much there is to load.
+bool ChangesLoading(const Lever& lever) {
+  if (lever.eases) return *lever.eases == Demand::kStorage || *lever.eases == Demand::kLoadingCpu;
+  return lever.acts == Acts::kOnData || lever.changes_training;
+}
+
 /// Predicts levers, and keeps each below what bounds it.
 class Table {
  public:
@@ -60,7 +72,7 @@ class Table {
     const double most = std::min(ceiling.gain, BoundOf(after));
     row.gain = lever.only_helps && most < kNothing ? most : std::min(most, GainOf(after));
     row.gain_interval = Below(ceiling.high, GainInterval(q_, lever.setting.change), row.gain);
-    row.then = Decide(after, q_.quick, q_.thresholds).verdict;
+    row.then = VerdictAfter(after, q_.quick, q_);
     return row;
   }
 
@@ -132,8 +144,12 @@ std::vector<WhatIf> WhatIfs(const Question& q, const Decision& decision) {
   std::vector<Lever> levers = LoadingLevers(q);
   Append(levers, TrainingLevers(q));
   Append(levers, SharedCoresLevers(q));
+  if (q.now.settings.loader.opaque) std::erase_if(levers, ChangesLoading);
   for (const Lever& lever : levers) rows.push_back(table.Predicted(lever));
   for (const Lever& pair : BestPairs(q, levers, rows)) rows.push_back(table.Predicted(pair));
+  // What trains on the CPU may take the cores that loading lacks: a step that is faster or free may gain.
+  if (q.now.on_cpu() && IsHidden(*decision.verdict, q.now))
+    std::erase_if(rows, [](const WhatIf& row) { return row.change != kFreeData; });
   AddDecided(rows, table, *decision.verdict, decision.setting);
   AddDecided(rows, table, Verdict::kInconclusive, decision.withdrawn);
   std::erase_if(rows, [](const WhatIf& row) { return std::isinf(row.gain); });
@@ -151,7 +167,7 @@ void NameNextLimits(const Question& q, std::vector<WhatIf>& rows) {
     if (row.gain < q.thresholds.gain_that_counts) return;
     const Variant after = row.make(q.now);
     const double rate = q.predict(after), bound = q.quick(after);
-    if (rate < kBelow * bound || rate > kAbove * bound) row.then = Decide(after, q.predict, q.thresholds).verdict;
+    if (rate < kBelow * bound || rate > kAbove * bound) row.then = VerdictAfter(after, q.predict, q);
   }
 }
 

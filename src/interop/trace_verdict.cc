@@ -116,13 +116,43 @@ std::vector<std::string> Lines(const TraceSummary& t, const TraceVerdict& v,
   return lines;
 }
 
-/// One worker that needs a step's time for a batch starves training as the trace shows it; without
-/// workers the wait is the loading itself.
-std::string PrepareText(const TraceSummary& t, const TraceVerdict& v) {
+bool IsStarvedByWorkers(const TraceVerdict& v) { return v.verdict == Verdict::kInconclusive; }
+
+/// What the experiment says beyond the trace, and what it leaves open.
+std::vector<std::string> Assumptions(const TraceSummary& t, const TraceVerdict& v) {
+  std::vector<std::string> lines = {"not in the trace: the batch size; one sample stands for a batch"};
+  if (LoadsItself(t)) {
+    lines.push_back("assumed: loading computes on one core all the time; the trace does not tell that from waiting "
+                    "(prepare: {kind: wait}, with which more workers gain more)");
+    lines.push_back("not in the trace: the bytes of a batch; handing them over costs workers more than is predicted");
+  } else if (IsStarvedByWorkers(v)) {
+    lines.push_back("not in the trace: what the workers do, and how many there are");
+    lines.push_back(fmt::format("assumed: a batch comes every {}, whatever the number of workers; no change to loading "
+                                "is predicted",
+                                base::Seconds(t.wall_s / static_cast<double>(t.steps), 3)));
+  } else {
+    lines.push_back("not in the trace: how long loading takes, since training hides it; it is left out, so the gain "
+                    "of a faster step is an upper bound");
+  }
+  if (t.kernels == 0)
+    lines.push_back("assumed: training uses all cores, as PyTorch does; after torch.set_num_threads(N) predict with "
+                    "--threads N");
+  lines.push_back("not in the trace: the number of cores; predict takes this machine's, else --cpus N");
+  lines.push_back("`pipesim record FILE.py:make_loader` measures what is not in the trace");
+  return lines;
+}
+
+/// Without workers the wait is the loading itself. Of workers only the rate is known: a source that serves one batch at
+/// a time, so that no number of workers gains. A thread stands for them: what processes cost is in the trace's times.
+std::string LoadingText(const TraceSummary& t, const TraceVerdict& v) {
   const auto steps = static_cast<double>(t.steps);
-  if (LoadsItself(t)) return "{kind: wait, cost: " + DurationText(t.loader_s / steps) + "}";
-  if (v.verdict != Verdict::kInconclusive) return "none";
-  return "{kind: wait, cost: " + DurationText(t.wall_s / steps) + "}";
+  if (LoadsItself(t))
+    return "storage: none\nprepare: {kind: burn, cost: " + DurationText(t.loader_s / steps) +
+           "}\nloader: {kind: process, workers: 0, batch_size: 1}\n";
+  const std::string storage = IsStarvedByWorkers(v)
+                                  ? "{latency: " + DurationText(t.wall_s / steps) + ", queue_depth: 1}"
+                                  : std::string("none");
+  return "storage: " + storage + "\nprepare: none\nloader: {workers: 1, batch_size: 1, opaque: true}\n";
 }
 
 /// Where the host waits for the device in every step, its work while the device idles comes before the launches that
@@ -137,11 +167,11 @@ std::string GpuText(const TraceSummary& t) {
   return text + ", launch: " + DurationText((own_s - before_s) / steps) + ", with_copies: true}\n";
 }
 
-/// Of a CPU, too, the loop goes on when the step is done.
+/// On a CPU the step takes cores from loading.
 std::string DeviceText(const TraceSummary& t) {
   if (t.kernels > 0) return GpuText(t);
   const double step_s = std::max(0.0, t.wall_s - t.loader_s) / static_cast<double>(t.steps);
-  return "model: {sync_every: 1}\ndevice: {emulated: {base: " + DurationText(step_s) + "}}\n";
+  return "device: {name: cpu, step: {per_sample: " + DurationText(step_s) + "}}\n";
 }
 
 }  // namespace
@@ -164,28 +194,20 @@ TraceVerdict Judge(const TraceSummary& trace) {
 
 std::string VerdictText(const TraceSummary& trace, const TraceVerdict& verdict,
                         const std::string& source) {
-  return base::Join(Lines(trace, verdict, source), "\n") + "\n";
+  return base::Join(Lines(trace, verdict, source), "\n") + "\n" +
+         base::Join(Assumptions(trace, verdict), "\n") + "\n";
 }
 
 std::string ExperimentText(const TraceSummary& trace, const TraceVerdict& verdict,
                            const std::string& source) {
   std::string text;
   for (const std::string& line : Lines(trace, verdict, source)) text += "# " + line + "\n";
-  const bool turns = LoadsItself(trace);
-  const bool starved = turns || verdict.verdict == Verdict::kInconclusive;
-  text +=
-      "# not in the trace: the batch size (one sample stands for a batch), storage and CPU work of "
-      "loading\n";
-  if (!turns) text += "# not in the trace: the number of workers (1 stands for all of them)\n";
-  if (!starved) text += "# not in the trace: how long loading a batch takes, since training hides it\n";
+  for (const std::string& line : Assumptions(trace, verdict)) text += "# " + line + "\n";
   text += "version: 1\nname: " +
           spec::QuoteYaml(std::filesystem::path(source).filename().replace_extension().stem().string()) +
           "\n";
   text += "dataset: {samples: 100000, sample_bytes: 1B, shape: [1], dtype: uint8}\n";
-  text += "storage: none\nprepare: " + PrepareText(trace, verdict) + "\n";
-  text += fmt::format("loader: {{workers: {}, batch_size: 1}}\n", turns ? 0 : 1);
-  text += DeviceText(trace);
-  return text;
+  return text + LoadingText(trace, verdict) + DeviceText(trace);
 }
 
 }  // namespace pipesim::interop

@@ -25,10 +25,11 @@ TraceVerdict Judge(const TraceSummary& trace);
 /// The loader ran in the training process: workers = 0.
 bool LoadsItself(const TraceSummary& trace);
 
-/// The verdict as comments, and an experiment with the times of the trace. `source`: its file.
+/// The verdict as comments, and an experiment with the times of the trace and what it assumes. Of workers it predicts no
+/// change. `source`: its file.
 std::string ExperimentText(const TraceSummary& trace, const TraceVerdict& verdict,
                            const std::string& source);
-/// The verdict alone, as lines.
+/// The verdict and the experiment's assumptions, as lines.
 std::string VerdictText(const TraceSummary& trace, const TraceVerdict& verdict,
                         const std::string& source);
 

@@ -308,7 +308,8 @@ class VirtualPredictor {
     // Processes that start together share the cores.
     const double all_s = experiment.run.accelerators * loader.workers * own_s;
     const bool shares = hand_over.processes && now_.cores() > 0;
-    return std::max(own_s, shares ? all_s / now_.cores() : 0) + base::ToSeconds(hand_over.launch * loader.workers);
+    return std::max(own_s, shares ? all_s / now_.cores() : 0) +
+           base::ToSeconds(loader.worker_opening + hand_over.launch * loader.workers);
   }
 
   /// The share of the time that is left when every epoch loses what the first lost until its start

@@ -131,6 +131,7 @@ struct Loader {
   Buffers buffers = Buffers::kRecycled;
   CollateInto collate_into = CollateInto::kPageable;  ///< the memory that workers collate into
   std::optional<Drawn<Duration>> worker_startup;  ///< absent: 0 for threads, else the profile's
+  Duration worker_opening{};  ///< then, without a core, for files and connections that its data set opens
   // kProcess; absent: the profile's.
   std::optional<Duration> worker_launch;  ///< of the trainer's process, to start one worker's
   StartMethod start_method = StartMethod::kFork;
@@ -145,6 +146,8 @@ struct Loader {
   std::optional<Drawn<Duration>> receive_wait;
   std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches
   std::optional<Duration> python_sample;   ///< CPU time of Python's own for each sample
+  /// Only how often batches come is known. The diagnosis then says nothing of what loads them.
+  bool opaque = false;
 
   bool operator==(const Loader&) const = default;
   bool HasProcesses() const { return kind == LoaderKind::kProcess && workers > 0; }

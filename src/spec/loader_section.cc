@@ -55,6 +55,10 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.worker_startup", "duration or distribution", "auto",
       "time to start a worker; auto: 0 for a thread, else the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.worker_startup); }},
+    {{"loader.worker_opening", "duration", "0",
+      "what a worker waits then, without a core: its data set opens files or connections"},
+     [](const Experiment& e) { return ToText(e.loader.worker_opening); },
+     [](const Experiment& e) { return e.loader.worker_opening > Duration::zero(); }},
     {{"loader.worker_launch", "duration", "auto",
       "process: time of the trainer's process to start one worker; auto: the profile's"},
      [](const Experiment& e) { return OrWord(e.loader.worker_launch, "auto"); },
@@ -94,6 +98,10 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
       "process: Python's own CPU time per sample; auto: the profile's"},
      [](const Experiment& e) { return OrWord(e.loader.python_sample, "auto"); },
      IsProcess},
+    {{"loader.opaque", "true|false", "false",
+      "only how often batches come is known: no change to loading is predicted"},
+     [](const Experiment& e) { return YesNo(e.loader.opaque); },
+     [](const Experiment& e) { return e.loader.opaque; }},
 });
 
 }  // namespace
@@ -119,6 +127,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   ReadWord(reader, "buffers", kBuffers, out.buffers);
   ReadWord(reader, "collate_into", kCollateInto, out.collate_into);
   reader.Drawn("worker_startup", out.worker_startup, "auto");
+  reader.Time("worker_opening", out.worker_opening);
   reader.Time("worker_launch", out.worker_launch, "auto");
   ReadWord(reader, "start_method", kStartMethods, out.start_method);
   reader.Drawn("share", out.share, "auto");
@@ -129,6 +138,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   reader.Drawn("receive_wait", out.receive_wait, "auto");
   reader.Size("worker_memory", out.worker_memory, "auto");
   reader.Time("python_sample", out.python_sample, "auto");
+  reader.Flag("opaque", out.opaque);
   reader.Finish();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kWorkloads = PIPESIM_SOURCE_DIR "/configs/dlio/";
 
@@ -167,31 +169,62 @@ TEST(ImportDlio, ARunHasNobodyToMeet) {
   EXPECT_THAT(result.err, HasSubstr("fair sharing can only be predicted"));
 }
 
-TEST(ImportTrace, GivesAVerdictAndAnExperimentThatPredictsIt) {
+/// The prediction of a loop of 40 steps of 1 ms.
+json PredictedOfLoop(int waits_us, const std::string& loader, const std::string& verdict,
+                     std::vector<std::string> flags) {
   const std::string trace = TestFolder() / "t.json", file = TestFolder() / "e.yaml";
-  std::ofstream(trace) << TraceOfLoop(900);
+  std::string events = TraceOfLoop(waits_us);
+  for (std::size_t at; (at = events.find("_MultiProcessing")) != std::string::npos;)
+    events.replace(at, std::strlen("_MultiProcessing"), loader);
+  std::ofstream(trace) << events;
+  std::filesystem::remove(file);
   const CommandResult result = RunPipesim({"import", trace, "--out", file});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("verdict: input side: the loader starves training"));
-  const CommandResult predicted = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
-  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
-  EXPECT_NEAR(json::parse(predicted.out)["result"]["steps_per_s"].get<double>(), 1000, 20);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("verdict: " + verdict));
+  EXPECT_THAT(result.out, HasSubstr("assumed: training uses all cores"));
+  flags.insert(flags.begin(), {"predict", file, "--profile", "default", "--no-save", "--export", "json=-"});
+  const CommandResult predicted = RunPipesim(flags);
+  EXPECT_EQ(predicted.exit_code, 0) << predicted.err;
+  return json::parse(predicted.out);
+}
+
+// A trace holds the trainer's waits, whatever the workers did meanwhile and however many there were.
+TEST(ImportTrace, OfWorkersPromisesWhatFreeDataGainsAndNoNumberOfWorkers) {
+  const std::string verdict = "input side: the loader starves training";
+  const json document = PredictedOfLoop(900, "_MultiProcess", verdict, {"--cpus", "8"});
+  EXPECT_NEAR(document["result"]["steps_per_s"].get<double>(), 1000, 20);
+  const json& diagnosis = document["diagnosis"];
+  EXPECT_EQ(diagnosis["bottleneck"], "inconclusive");
+  EXPECT_EQ(diagnosis["confidence"], "none");
+  EXPECT_EQ(diagnosis["side"], "input");
+  // 1 ms / (100 us and the loop's own 3 us) - 1
+  EXPECT_NEAR(tests::RowOf(document, "free data (upper bound)")["gain"].get<double>(), 9, 0.4);
+  for (const json& row : diagnosis["what_if"]) EXPECT_THAT(row.dump(), Not(HasSubstr("loader."))) << row;
+  const json more = PredictedOfLoop(900, "_MultiProcess", "input side", {"--cpus", "8", "--workers", "8"});
+  EXPECT_NEAR(more["result"]["steps_per_s"].get<double>(), 1000, 20);
 }
 
 TEST(ImportTrace, OfALoopThatLoadsItselfPredictsTheTurnsThatItTakes) {
-  const std::string trace = TestFolder() / "t.json", file = TestFolder() / "e.yaml";
-  std::string events = TraceOfLoop(300);
-  for (std::size_t at; (at = events.find("_MultiProcessing")) != std::string::npos;)
-    events.replace(at, std::strlen("_MultiProcessing"), "_SingleProcess");
-  std::ofstream(trace) << events;
-  const CommandResult result = RunPipesim({"import", trace, "--out", file});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("verdict: loader-bound"));
-  const CommandResult predicted = RunPipesim({"predict", file, "--no-save", "--export", "json=-"});
-  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
-  const json document = json::parse(predicted.out);
+  const json document = PredictedOfLoop(300, "_SingleProcess", "loader-bound", {"--cpus", "8", "--threads", "4"});
   EXPECT_NEAR(document["result"]["steps_per_s"].get<double>(), 1000, 20);
-  EXPECT_EQ(document["diagnosis"]["bottleneck"], "loader-bound");
+  // A worker process would take longer to hand a batch over than the batch takes to load.
+  EXPECT_EQ(document["diagnosis"]["bottleneck"], "compute-bound");
+  EXPECT_LT(tests::RowOf(document, "workers 0 to 1")["gain"].get<double>(), 0);
+}
+
+// Two threads train and a worker loads, on two cores: 2 x 560 us + 440 us of them a step, of 1 ms now.
+TEST(ImportTrace, AWorkerGainsLittleWhereTrainingHasAllCores) {
+  const json document = PredictedOfLoop(440, "_SingleProcess", "loader-bound", {"--cpus", "2"});
+  EXPECT_NEAR(document["result"]["steps_per_s"].get<double>(), 1000, 20);
+  EXPECT_LT(tests::RowOf(document, "workers 0 to 1")["gain"].get<double>(), 1 / 0.78 - 1 + 0.01);
+}
+
+// The step is of the traced program's model; a preset's roofline would be of the default one.
+TEST(ImportTrace, PromisesNoDeviceForAModelThatItDoesNotName) {
+  const json document = PredictedOfLoop(50, "_SingleProcess", "loader-bound", {"--cpus", "2"});
+  ASSERT_FALSE(tests::RowOf(document, "device x2").is_null());
+  for (const json& row : document["diagnosis"]["what_if"])
+    EXPECT_THAT(row["change"].get<std::string>(), Not(HasSubstr("device to")));
 }
 
 TEST(ImportTrace, GivesTheVerdictOnTracesThatPyTorchRecorded) {

@@ -5,8 +5,10 @@
 
 #include "base/number_text.h"
 #include "diagnose/clauses.h"
+#include "diagnose/levers.h"
 #include "diagnose/texts.h"
 #include "diagnose/timeline.h"
+#include "diagnose/what_if.h"
 #include "measure/rates.h"
 
 namespace pipesim::diagnose::inconclusive {
@@ -32,6 +34,7 @@ Clauses EvidenceOf(const Findings& found) {
     clauses.push_back({fmt::format("the model of this run is {} off", base::Gain(*error)),
                        "diagnosis.model_error", *error, q.thresholds.model_error});
   }
+  if (found.doubt.hidden) AddGain(clauses, found.what_if, FindRow(found.what_if, kFreeData), "free data would give");
   return clauses;
 }
 
@@ -64,6 +67,8 @@ Recommendation MoreSteps(const Question& q) {
 }
 
 Recommendation Remedy(const Findings& found) {
+  if (found.doubt.hidden)
+    return {.text = "measure what loads: `pipesim record FILE.py:make_loader` in the program's environment"};
   if (found.doubt.needs_steps) return MoreSteps(found.question);
   return {.text = "a longer run does not settle this; see what is missing, and the warnings"};
 }
@@ -81,7 +86,7 @@ const VerdictPage kPage = {
         "An interval wider than 5 % while candidates overlap, or none while one does not lead by "
         "more than a factor of two; or needed evidence is "
         "missing; or the model misses the measured run by more than 10 %, and its gains do not "
-        "outweigh that.",
+        "outweigh that; or loading limits, and the experiment says only how often batches come (`loader.opaque`).",
     .signs =
         {
             "the report says what is certain, what is open, and what is missing",

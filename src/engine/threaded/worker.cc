@@ -51,11 +51,15 @@ class Worker {
 
   void StartUp(std::int64_t epoch) {
     if (epoch > 0 && run_.experiment.loader.persistent_workers) return;
+    base::Duration waits = run_.experiment.loader.worker_opening;
     const base::Duration time = run_.sampler.WorkerStartup(epoch, worker_);
-    if (time == base::Duration::zero()) return;
-    if (costs_.present()) return costs_.StartUp(time);
+    if (costs_.present() && time > base::Duration::zero())
+      costs_.StartUp(time);
+    else
+      waits += time;
+    if (waits == base::Duration::zero()) return;
     timer_.Enter(State::kStartup);
-    timer_.SleepUntil(timer_.scheduled() + time, run_.aborted);
+    timer_.SleepUntil(timer_.scheduled() + waits, run_.aborted);
   }
 
   /// False: the run is ending.

@@ -51,6 +51,7 @@ bool Worker::Look() {
     epoch_ = dispatcher.EpochOf(worker_);
     if (StartUp()) return false;
   }
+  if (std::exchange(opens_, false) && Open()) return false;
   const std::optional<Deal> deal = dispatcher.Take(worker_);
   if (!deal) {
     dispatcher.Await(worker_, account_, run_.now);
@@ -67,11 +68,19 @@ bool Worker::Look() {
 
 bool Worker::StartUp() {
   if (epoch_ > 0 && run_.experiment.loader.persistent_workers) return false;
+  opens_ = true;
   const Duration time = run_.sampler.WorkerStartup(epoch_, rank_.WorkerOfAll(worker_));
   if (time == Duration::zero()) return false;
   account_.Enter(State::kStartup, run_.now);
   const bool works = run_.pipeline.hand_over.processes;  // imports modules, sets seeds
   return Begin(works ? Wait::For({.each = time}) : Wait::Until(run_.now + time));
+}
+
+bool Worker::Open() {
+  const Duration time = run_.experiment.loader.worker_opening;
+  if (time == Duration::zero()) return false;
+  account_.Enter(State::kStartup, run_.now);
+  return Begin(Wait::Until(run_.now + time));
 }
 
 bool Worker::Make(Duration contended) {

@@ -21,6 +21,7 @@ class Worker final : public Actor {
   /// False: it waits, or a start-up passes.
   bool Look();
   bool StartUp();
+  bool Open();
   /// False: it waits. Else the batch is made.
   bool Make(base::Duration contended);
   /// True: it waits while a worker process sends the part of its batch for which `wait` leaves time.
@@ -49,6 +50,7 @@ class Worker final : public Actor {
   trace::State interrupted_in_{};
   Phase phase_ = Phase::kLooking;
   std::int64_t epoch_ = -1;
+  bool opens_ = false;  ///< started, and its data set has yet to open its files
 };
 
 }  // namespace pipesim::engine::virtual_time

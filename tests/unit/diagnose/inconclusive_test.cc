@@ -131,6 +131,56 @@ TEST(Inconclusive, ASideOnWhichNothingGainsIsNotOpen) {
   EXPECT_EQ(d.side, Side::kInput) << d.headline;
 }
 
+/// Loading as it is, of which the experiment only says how often batches come.
+MadeRun Opaque(const RunBuilder& builder) {
+  MadeRun run = builder.Build();
+  run.experiment.loader.opaque = true;
+  return run;
+}
+
+bool ChangesLoading(const WhatIf& row) {
+  return std::ranges::any_of(row.set, [](const auto& change) {
+    return change.first.starts_with("loader.") || change.first.starts_with("storage") ||
+           change.first.starts_with("prepare") || change.first == "limits.cpus";
+  });
+}
+
+TEST(Inconclusive, LoadingOfWhichOnlyTheRateIsKnownHasASideAndNoRemedy) {
+  const auto starved = RunBuilder::OnGpu(15 * kMs).Workers(1).Burn(60 * kMs);
+  ASSERT_EQ(starved.Diagnose().bottleneck, Verdict::kLoaderBound);
+  const Diagnosis d = Opaque(starved).DiagnoseBy(PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(d.side, Side::kInput);
+  EXPECT_THAT(Signals(d), ElementsAre("loader.opaque"));
+  EXPECT_THAT(d.recommendation->set, IsEmpty());
+  EXPECT_THAT(d.recommendation->text, ::testing::HasSubstr("pipesim record"));
+  EXPECT_FALSE(d.enough);
+  for (const WhatIf& row : d.what_if) EXPECT_FALSE(ChangesLoading(row)) << row.change;
+  const WhatIf* free = Row(d, "free data (upper bound)");
+  ASSERT_NE(free, nullptr);
+  EXPECT_NEAR(free->gain, 3, 0.01);  // 60 ms / 15 ms - 1
+}
+
+TEST(Inconclusive, LoadingOfWhichOnlyTheRateIsKnownLeavesTheOtherVerdicts) {
+  const Diagnosis d = Opaque(RunBuilder::OnGpu(15 * kMs).Workers(1).Burn(2 * kMs)).DiagnoseBy(PredictByBounds);
+  EXPECT_EQ(d.bottleneck, Verdict::kComputeBound);
+  EXPECT_EQ(d.confidence, Confidence::kHigh);
+  EXPECT_FALSE(d.enough);
+  for (const WhatIf& row : d.what_if) EXPECT_FALSE(ChangesLoading(row)) << row.change;
+}
+
+TEST(Inconclusive, WorkerProcessesThatCostNothingMakeTheirGainUncertain) {
+  MadeRun run = RunBuilder::OnGpu(15 * kMs).Workers(0).Burn(30 * kMs).Build();
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).confidence, Confidence::kHigh);
+  run.experiment.loader.kind = spec::LoaderKind::kProcess;
+  const Diagnosis free = run.DiagnoseBy(PredictByBounds);
+  EXPECT_EQ(free.bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(free.confidence, Confidence::kLow);
+  EXPECT_THAT(Signals(free), ElementsAre("loader.send"));
+  run.experiment.loader.send = {base::Distribution::Fixed(1e6)};  // 1 ms
+  EXPECT_EQ(run.DiagnoseBy(PredictByBounds).confidence, Confidence::kHigh);
+}
+
 TEST(Inconclusive, FewStepsAreNoReasonWhereTheyAgree) {
   EXPECT_EQ(RunBuilder::OnGpu(15 * kMs).Steps(3).HalfWidth(0.01).Diagnose().bottleneck,
             Verdict::kComputeBound);

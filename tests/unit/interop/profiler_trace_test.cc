@@ -18,6 +18,7 @@ namespace {
 
 using diagnose::Verdict;
 using testing::HasSubstr;
+using testing::Not;
 
 class Trace {
  public:
@@ -272,15 +273,72 @@ TEST(TraceVerdict, CountsTheDevicesStepsWhereTheHostRanAhead) {
   EXPECT_EQ(Judge(recorded).verdict, Verdict::kComputeBound);
 }
 
-TEST(TraceExperiment, CanBeReadAndHasTheTimesOfTheTrace) {
-  const TraceSummary t = Summary(Loop(50, 900, 0));
-  const std::string text = ExperimentText(t, Judge(t), "dir/run.json.gz");
-  const auto experiment = spec::ReadExperimentText(text, "e.yaml", {}, {{PIPESIM_SOURCE_DIR}}).experiment;
-  EXPECT_EQ(experiment.name, "run");
-  EXPECT_EQ(experiment.loader.workers, 1);
-  EXPECT_EQ(experiment.prepare.cost.Mean(), std::chrono::milliseconds(1));
-  EXPECT_EQ(experiment.device.step_base->Mean(), std::chrono::microseconds(100));
+struct TextAndExperiment {
+  std::string text;
+  spec::Experiment experiment;
+};
+
+TextAndExperiment ExperimentOf(const Trace& trace) {
+  const TraceSummary t = Summary(trace);
+  std::string text = ExperimentText(t, Judge(t), "dir/run.json.gz");
+  spec::Experiment experiment = spec::ReadExperimentText(text, "e.yaml", {}, {{PIPESIM_SOURCE_DIR}}).experiment;
+  return {std::move(text), std::move(experiment)};
+}
+
+/// `steps` steps of 1 ms on the CPU, of which loading in the training thread takes `loading_us`.
+Trace Turns(int steps, double loading_us) {
+  Trace trace;
+  for (int step = 0; step < steps; ++step)
+    trace.Step(step, 1000 * step, 1000).Loading(1000 * step, loading_us, "_SingleProcessDataLoaderIter");
+  return trace;
+}
+
+TEST(TraceExperiment, OfWorkersHasTheirRateAndNothingElse) {
+  const auto [text, e] = ExperimentOf(Loop(50, 900, 0));
+  EXPECT_EQ(e.name, "run");
+  EXPECT_EQ(e.loader.kind, spec::LoaderKind::kThread);  // what processes cost is in the rate
+  EXPECT_TRUE(e.loader.opaque);
+  EXPECT_EQ(e.prepare.kind, spec::PrepareKind::kNone);
+  EXPECT_EQ(e.storage.latency.Mean(), std::chrono::milliseconds(1));  // a batch, one at a time
+  EXPECT_EQ(e.storage.queue_depth, 1);
   EXPECT_THAT(text, HasSubstr("# not in the trace: the batch size"));
+  EXPECT_THAT(text, HasSubstr("# not in the trace: what the workers do, and how many there are"));
+}
+
+TEST(TraceExperiment, OfWorkersThatTrainingHidesHasNoLoading) {
+  const auto [text, e] = ExperimentOf(Loop(50, 20, 0));
+  EXPECT_TRUE(e.loader.opaque);
+  EXPECT_EQ(e.storage.kind, spec::StorageKind::kNone);
+  EXPECT_EQ(e.prepare.kind, spec::PrepareKind::kNone);
+  EXPECT_THAT(text, HasSubstr("the gain of a faster step is an upper bound"));
+}
+
+TEST(TraceExperiment, OfALoopThatLoadsItselfTakesACoreForLoading) {
+  const auto [text, e] = ExperimentOf(Turns(50, 400));
+  EXPECT_EQ(e.loader.kind, spec::LoaderKind::kProcess);
+  EXPECT_EQ(e.loader.workers, 0);
+  EXPECT_FALSE(e.loader.opaque);
+  EXPECT_EQ(e.prepare.kind, spec::PrepareKind::kBurn);
+  EXPECT_EQ(e.prepare.cost.Mean(), std::chrono::microseconds(400));
+  EXPECT_THAT(text, HasSubstr("# assumed: loading computes on one core all the time"));
+  EXPECT_THAT(text, HasSubstr("pipesim record"));
+}
+
+TEST(TraceExperiment, WithoutKernelsTheStepTakesCores) {
+  const auto [text, e] = ExperimentOf(Turns(50, 400));
+  EXPECT_EQ(e.device.kind, spec::DeviceKind::kCpu);
+  ASSERT_TRUE(e.device.step);
+  // One sample stands for a batch, so that two take twice as long.
+  EXPECT_EQ(e.device.step->per_sample.Mean(), std::chrono::microseconds(600));
+  EXPECT_TRUE(e.device.step->base.IsZero());
+  EXPECT_FALSE(e.limits.compute_threads);
+  EXPECT_THAT(text, HasSubstr("# assumed: training uses all cores, as PyTorch does; after torch.set_num_threads(N)"));
+  EXPECT_THAT(ExperimentOf(Loop(50, 600, 300)).text, Not(HasSubstr("torch.set_num_threads")));
+}
+
+TEST(TraceExperiment, WhatItAssumesIsSaidBesideTheVerdict) {
+  const TraceSummary t = Summary(Turns(50, 400));
+  EXPECT_THAT(VerdictText(t, Judge(t), "run.json"), HasSubstr("\nassumed: loading computes on one core"));
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ loader:
   workers: 2
   start_method: spawn
   worker_startup: 2s
+  worker_opening: 500ms
   worker_launch: 12ms
   share: {distribution: normal, mean: 100us, stdev: 5us}
   send: {distribution: normal, mean: 300us, stdev: 20us}
@@ -169,10 +170,10 @@ TEST(Settings, RealFilesReadBackBeforeAndAfterCounting) {
 TEST(Settings, EveryKeyAppearsInSomeExperiment) {
   std::set<std::string> seen;
   for (const char* yaml :
-       {"loader: {workers: 1}\ndevice: emulated", "storage: {kind: files, path: d}",
+       {"loader: {workers: 1, opaque: true}\ndevice: emulated", "storage: {kind: files, path: d}",
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
         "2}]}\ndataset: {samples: 1, shape: [2]}",
-        "loader: {kind: process}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
+        "loader: {kind: process, worker_opening: 1s}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
         "device: {name: 'cuda:0', step: {base: 1ms, host: 1ms, launch: 1ms, launch_cpu: 1ms, with_copies: true}}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }

@@ -128,5 +128,12 @@ TEST(EmulatedProcesses, WorkWhileTheyStartUp) {
   EXPECT_GE(TotalIn(trace, Role::kWorker, State::kStartup), 2 * 18ms);
 }
 
+TEST(EmulatedProcesses, WaitForWhatTheirDataSetOpens) {
+  auto experiment = TwoProcesses();
+  experiment.loader.worker_startup = Fixed(2ms);
+  experiment.loader.worker_opening = 30ms;
+  EXPECT_GE(TotalIn(RunEmulated(experiment), Role::kWorker, State::kStartup), 2 * 30ms);
+}
+
 }  // namespace
 }  // namespace pipesim::engine

@@ -145,6 +145,22 @@ TEST(Processes, ShareTheCoresWhileTheyStart) {
             Instant((1 + 2 + 3) * 10ms + 3 * (20ms + 5ms)));
 }
 
+TEST(Processes, WaitForWhatTheirDataSetOpensWithoutACore) {
+  auto experiment = Processes(3, 5ms, 0s, 0s, 1ms, 1);
+  experiment.loader.worker_startup = Fixed(2ms);
+  experiment.loader.worker_opening = 40ms;
+  cost::Pipeline pipeline = cost::Stated(experiment);
+  pipeline.machine.cores = 1;
+  // They start in turn, wait side by side, and make their batches in turn.
+  EXPECT_EQ(*Predict(experiment, pipeline).first_batch, Instant(3 * 2ms + 40ms + 3 * 5ms));
+  experiment.run.steps.reset();
+  experiment.run.epochs = 5;
+  experiment.loader.worker_startup = Fixed(0s);
+  EXPECT_EQ(TotalIn(Predict(experiment), Role::kWorker, State::kStartup), 5 * 3 * 40ms);
+  experiment.loader.persistent_workers = true;
+  EXPECT_EQ(TotalIn(Predict(experiment), Role::kWorker, State::kStartup), 3 * 40ms);
+}
+
 TEST(Processes, StartAgainInEachEpochUnlessPersistent) {
   auto experiment = Processes(2, 1ms, 0s, 0s, 1ms, 0);
   experiment.dataset.samples = 20;
