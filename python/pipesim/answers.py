@@ -147,6 +147,12 @@ def answer(recording: Recording) -> str:
 
 def advice(recording: Recording, tuned: Tuned) -> str:
     """The DataLoader(...) line of `tuned`, its gain, and the diff of the user's call."""
+    if recording.trials.keeps_samples:
+        return (
+            "No advice on workers: the data set keeps its samples. Each worker would load and keep its own, and lose them\n"
+            "  at the end of each epoch unless it is persistent: time several epochs without workers and with persistent "
+            "ones\n"
+        )
     if tuned.gain < WORTHWHILE_GAIN:
         return (
             f"Keep the loader as it is: no settings are predicted to gain {WORTHWHILE_GAIN:.0%} "

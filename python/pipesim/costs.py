@@ -21,6 +21,8 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise. Each brings a sector
 # then: a few bytes may be the process's own, such as a page of a library.
 FROM_DISK, SECTOR = 0.5, 512
+# A worker's first batch that takes so much longer than any of so many, itself among them, opens something.
+LEAST_OPENING_S, LEAST_BATCHES_BESIDE = 5e-3, 4
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
 # accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
@@ -45,7 +47,8 @@ class Costs:
     receive_latency: float  # without a core: until the two have woken each other up
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
     arrival: float  # from the end of collate in the worker until the training loop has it
-    worker_startup: float
+    worker_startup: float  # CPU time, once an epoch
+    worker_opening: float  # then, without a core: its data set opens files
     worker_launch: float  # of the training process, to start one worker
     worker_memory: float
     touch: float  # first use of a batch that came from a worker
@@ -214,6 +217,21 @@ def waiting_for_the_lock(lock_s: float, tensors: int) -> float:
     return longer if longer > LEAST_LOCK_WAIT_S else 0.0
 
 
+def opening_files(figures: list[Figures]) -> tuple[float, float]:
+    """How much longer the first batch of a worker takes than any other, of the worker where it is the least: a data set
+    may open its files with the first sample of each process. CPU time, and the rest."""
+    least = (float("inf"), 0.0)
+    for worker in figures:
+        rows = worker.batches.read()
+        if len(rows) < LEAST_BATCHES_BESIDE:
+            return 0.0, 0.0
+        walls, cpus = [row[probes.END] - row[probes.BEGIN] for row in rows], [row[probes.FETCH_CPU] for row in rows]
+        wall = walls[0] - max(walls[1:])
+        least = min(least, (wall, min(max(0.0, wall), max(0.0, cpus[0] - mean(cpus[1:])))))
+    wall, cpu = least
+    return (cpu, wall - cpu) if wall > LEAST_OPENING_S else (0.0, 0.0)
+
+
 def startup(loop: Loop, figures: list[Figures]) -> float:
     """Once an epoch: the CPU time of a worker until it was ready, and until all have ended. An epoch ends when no
     batch is in work."""
@@ -306,6 +324,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         sending(worker_rows), serving(worker_rows), receiving(flow), opening(flow),
         unused(rest, batches_of(figures["workers"]), processors()),
     )  # fmt: skip
+    opening_cpu, opening_wait = opening_files(figures["workers"])
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
     return Costs(
@@ -317,7 +336,8 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         # worker has just begun to use.
         share=more, send=send, serve=serve, receive=receive, receive_latency=latency,
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
-        arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]),
+        arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]) + opening_cpu,
+        worker_opening=opening_wait,
         worker_launch=(flow.started - flow.began) / WORKERS,
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in rest.touches])),

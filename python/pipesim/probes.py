@@ -39,6 +39,8 @@ SETTLED = 3
 MOST_KEPT, MOST_KEPT_BYTES = 24, 64 << 20
 
 
+MOST_ASKED = 16  # calls whose arguments are kept
+
 # A sample that takes longer than this is worth two more readings, of about 6 us.
 CAREFUL_S = 100e-6
 
@@ -191,6 +193,7 @@ class Probe:
         self.chance = random.SystemRandom()  # without a state, which forked workers would share
         self.none_at: Any = None  # the index of this batch's first sample that was None
         self.asked: list = []  # the indices of the last batch that was loaded as one
+        self.first_asked: list = []  # what the first timed calls loaded
 
     def mine(self) -> Figures:
         if self.own is None:
@@ -245,6 +248,8 @@ class Probe:
 
     def timed(self, function: Callable, argument: Any, samples: int, mine: Figures) -> Any:
         queue = self.queue
+        if len(self.first_asked) < MOST_ASKED:
+            self.first_asked.append(argument)
         if queue is not None:
             queued, given_up = queue.seconds(), times_given_up()
         cpu, wall = thread_cpu(), now()

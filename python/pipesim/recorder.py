@@ -139,6 +139,8 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
             section.add("pin_bandwidth", bandwidth(step.pin_bandwidth), "of one thread, a batch like the first")
     section.add("start_method", trials.start_method)
     section.add("worker_startup", duration(costs.worker_startup), "with its end, once an epoch")
+    if costs.worker_opening > 0:
+        section.add("worker_opening", duration(costs.worker_opening), "then, for files that its data set opens")
     section.add("worker_launch", duration(costs.worker_launch), "of this process, for each worker")
     section.add("python_sample", duration(costs.python_sample), "the fetch loop's own")
     section.add("share", duration(costs.share), "the worker's main thread: into shared memory")
@@ -268,6 +270,11 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
         warnings.append(
             "workers do not share the stream: none asks which worker it is (torch.utils.data.get_worker_info), so with "
             "N workers an epoch has every sample N times; split the stream before you set num_workers above 1"
+        )
+    if trials.keeps_samples:
+        warnings.append(
+            f"the data set keeps its samples: loading one again takes {trials.again:.1%} of the first time. The recording "
+            "is of the first time, which later epochs without workers, or with persistent ones, spare"
         )
     if getattr(loader, "timeout", 0):
         warnings.append("the loader's timeout is left out")

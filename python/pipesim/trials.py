@@ -29,6 +29,7 @@ from .alone import collate_points, empty_call_s, fetch_loop_s
 from .apart import in_own_process
 from .batches import Layout, layout_of
 from .errors import ConfigurationError, RecordingFailed
+from .kept import KEPT_SHARE, share_again
 from .lock import waits_for_lock
 from .order import Continued
 from .streams import kept_random_streams
@@ -41,6 +42,7 @@ STREAM_SEARCH = 3  # times the budget
 LOCK_SHARE = 0.15  # of the budget of a trial
 LOCK_BATCHES = 2
 TURNS_SHARE = 0.4  # of the budget of a trial
+AGAIN_SHARE = 0.2  # of the budget of a trial
 WAITING = 0.5  # samples wait where their thread gives up its core at least so often for each
 SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
 
@@ -64,6 +66,7 @@ class Samples:
     layout: Layout  # of the first batch
     collate_points: list[tuple[int, float]]  # samples, CPU seconds, in isolation
     sendable: bool  # a batch could be sent to the caller
+    again: float  # what samples take the second time, as a share of the first
 
 
 @dataclass
@@ -87,6 +90,12 @@ class Trials:
     start_method: str
     sendable: bool  # a batch could be sent to the caller
     repeats_stream: bool  # no worker of an iterable asked which one it is: each yields all of it
+    again: float  # what samples take the second time, as a share of the first
+
+    @property
+    def keeps_samples(self) -> bool:
+        """The data set keeps what it has loaded."""
+        return self.again < KEPT_SHARE
 
 
 @dataclass(frozen=True)
@@ -257,7 +266,7 @@ class Recorder:
             samples_seen=sum(sizes),
             epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
             loops=loops, start_method=self.start_method, sendable=seen.sendable,
-            repeats_stream=order is None and not self.asked_which_worker(),
+            repeats_stream=order is None and not self.asked_which_worker(), again=seen.again,
         )  # fmt: skip
 
     def trial(self, order: Continued | None, work: Callable[[], Any]) -> Any:
@@ -307,7 +316,16 @@ class Recorder:
             reading, loop, layout_of(collate.batches[0], sizes[0]),
             collate_points(collate.collate, collate.samples) if collate.samples else [],
             send_batch and self.send(report, collate.batches),
+            self.again(probe.first_asked, reading),
         )  # fmt: skip
+
+    def again(self, asked: list[Any], reading: Reading) -> float:
+        """Of samples that don't come from a disk, which the page cache keeps."""
+        dataset = self.loader.dataset
+        if is_iterable(self.loader) or getattr(dataset, "__getitems__", None) or reading.disk_bytes > 0:
+            return 1.0
+        first_s = [row[probes.WALL] for row in self.figures["samples"][0].samples.read()]
+        return share_again(dataset.__getitem__, asked, first_s, AGAIN_SHARE * self.budget_s)
 
     def batches_trial(self, order: Continued | None) -> Loop:
         probe = probes.Probe(self.figures["batches"], each_sample=False)

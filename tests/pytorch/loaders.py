@@ -119,6 +119,34 @@ class WaitsOnce(Numbers):
         return [self[index] for index in indices]
 
 
+class OpensLate(Numbers):
+    """Its first sample in each process takes 60 ms of waiting and 20 ms of CPU time more."""
+
+    opened = False
+
+    def __getitem__(self, index):
+        if not self.opened:
+            self.opened = True
+            time.sleep(0.06)
+            burn(0.02)
+        burn(0.0005)
+        return super().__getitem__(index)
+
+
+class Keeps(Numbers):
+    """Makes a sample once, in 2 ms."""
+
+    def __init__(self, count=64):
+        super().__init__(count)
+        self.made = {}
+
+    def __getitem__(self, index):
+        if index not in self.made:
+            burn(0.002)
+            self.made[index] = super().__getitem__(index)
+        return self.made[index]
+
+
 class Files(Numbers):
     """Reads a file of 100 kB for each sample."""
 

@@ -251,6 +251,18 @@ class LoopArithmetic(unittest.TestCase):
         in_work = self.figures([[5.0, 9.4], [5.0, 9.9]])
         self.assertAlmostEqual(costs.startup(Loop(shutdown=2.0, gone=10.0), in_work), 0.1, msg="a batch in work is no end")
 
+    def test_what_a_worker_opens_first_is_part_of_its_start(self):
+        recording = record(loaders.OpensLate(400), batch_size=8)
+        self.assertGreater(recording.costs.worker_opening, 0.05)
+        self.assertGreater(recording.costs.worker_startup, 0.018)
+        self.assertEqual(value(recording, "loader.worker_opening"), experiment.duration(recording.costs.worker_opening))
+        self.assertEqual(record(loaders.Burns(400), batch_size=8).costs.worker_opening, 0.0)
+
+    def test_one_worker_whose_first_batch_is_slow_opens_nothing(self):
+        others = [0.5] * 5  # seconds of a batch
+        self.assertEqual(costs.opening_files(self.figures([[0.9, *others], [0.5, *others]])), (0.0, 0.0))
+        self.assertAlmostEqual(sum(costs.opening_files(self.figures([[0.9, *others], [0.8, *others]]))), 0.3)
+
     def test_what_fetching_takes_more_in_a_worker_counts_unless_it_is_chance(self):
         self.assertAlmostEqual(costs.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
         self.assertEqual(costs.surplus([1.0, 9.0, 2.0], [1.0, 8.0, 2.0]), 0.0)
@@ -485,6 +497,12 @@ class Costs(unittest.TestCase):
         with mock.patch.object(timing, "queued_of_all_threads", lambda: next(clock)):
             recording = record(loaders.Numbers(), batch_size=8, step=loaders.make_step())
         self.assertRegex(" ".join(recording.warnings), "busy: the threads of a training step lacked a core for [1-9]")
+
+    def test_a_data_set_that_keeps_its_samples_gets_a_warning_and_no_advice(self):
+        recording = record(loaders.Keeps(4000), batch_size=8)
+        self.assertRegex(" ".join(recording.warnings), "keeps its samples: loading one again takes [0-9]+\\.[0-9]% of")
+        self.assertIn("No advice on workers", recording.answer())
+        self.assertFalse([text for text in record(loaders.Burns(), batch_size=8).warnings if "keeps" in text])
 
     def test_a_part_of_a_batch_that_lacked_cores_is_left_out(self):
         blocks = iter([timing.Timed(0.004, 0.0), timing.Timed(0.2, 0.9), timing.Timed(0.003, 0.0)])
