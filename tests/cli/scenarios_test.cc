@@ -121,6 +121,20 @@ TEST(Scenarios, AMistypedNameIsSuggested) {
   EXPECT_EQ(RunPipesim({"scenarios", "--run"}).exit_code, 2);
 }
 
+// What real runs of these two rest on, which presets change.
+TEST(Scenarios, CopiesAndStepsTakeWhatTheirTextsSay) {
+  const auto step_and_copy_s = [](const std::string& name) {
+    const CommandResult result =
+        RunPipesim({"predict", FileOf(name), "--profile", "default", "--no-save", "--export", "json=-"});
+    const auto demands = nlohmann::json::parse(result.out).at("demands");
+    return std::pair(demands.at("step_s").get<double>(), demands.at("h2d_s").get<double>());
+  };
+  const auto [step_s, copy_s] = step_and_copy_s("item-every-step");
+  EXPECT_NEAR(step_s, copy_s, 0.05 * copy_s);
+  const auto [short_step_s, long_copy_s] = step_and_copy_s("blocking-copies");
+  EXPECT_LT(short_step_s, 0.5 * long_copy_s);
+}
+
 TEST(Verdict, AScenarioRunsForReal) {
   const CommandResult result = RunPipesim(
       {"scenarios", "gpu-full", "--run", "--duration", "2s", "--brief", "--quiet", "--no-save"});
