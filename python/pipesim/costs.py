@@ -21,7 +21,7 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise. Each brings a sector
 # then: a few bytes may be the process's own, such as a page of a library.
 FROM_DISK, SECTOR = 0.5, 512
-# A worker's first batch that takes so much longer than any of so many, itself among them, opens something.
+# A worker's first batch that takes so much longer than the others, of so many with itself, opens something.
 LEAST_OPENING_S, LEAST_BATCHES_BESIDE = 5e-3, 4
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
@@ -218,16 +218,17 @@ def waiting_for_the_lock(lock_s: float, tensors: int) -> float:
 
 
 def opening_files(figures: list[Figures]) -> tuple[float, float]:
-    """How much longer the first batch of a worker takes than any other, of the worker where it is the least: a data set
-    may open its files with the first sample of each process. CPU time, and the rest."""
+    """How much longer the first batch of a worker takes than the others, if it is the longest, of the worker where that
+    is the least: a data set may open its files with the first sample of each process. CPU time, and the rest."""
     least = (float("inf"), 0.0)
     for worker in figures:
         rows = worker.batches.read()
         if len(rows) < LEAST_BATCHES_BESIDE:
             return 0.0, 0.0
         walls, cpus = [row[probes.END] - row[probes.BEGIN] for row in rows], [row[probes.FETCH_CPU] for row in rows]
-        wall = walls[0] - max(walls[1:])
-        least = min(least, (wall, min(max(0.0, wall), max(0.0, cpus[0] - mean(cpus[1:])))))
+        first = walls[0] - rows[0][probes.QUEUED]  # without waiting for a core, its start's included
+        more = first - typical(walls[1:]) if first > max(walls[1:]) else 0.0
+        least = min(least, (more, min(more, max(0.0, cpus[0] - typical(cpus[1:])))))
     wall, cpu = least
     return (cpu, wall - cpu) if wall > LEAST_OPENING_S else (0.0, 0.0)
 

@@ -256,7 +256,7 @@ class LoopArithmetic(unittest.TestCase):
         self.assertGreater(recording.costs.worker_opening, 0.05)
         self.assertGreater(recording.costs.worker_startup, 0.018)
         self.assertEqual(value(recording, "loader.worker_opening"), experiment.duration(recording.costs.worker_opening))
-        self.assertEqual(record(loaders.Burns(400), batch_size=8).costs.worker_opening, 0.0)
+        self.assertLess(record(loaders.Burns(400), batch_size=8).costs.worker_opening, 0.03)
 
     def test_one_worker_whose_first_batch_is_slow_opens_nothing(self):
         others = [0.5] * 5  # seconds of a batch
@@ -685,7 +685,8 @@ class Threads(unittest.TestCase):
         self.assertGreater(times, 0.1)
 
     def test_the_advice_names_them(self):
-        recording = type("Recording", (), {"loader": DataLoader(loaders.Numbers()), "step": True, "place": None, "costs": None})
+        recording = mock.Mock(loader=DataLoader(loaders.Numbers()), place=None)
+        recording.trials.keeps_samples = False
         tuned = program.Tuned(1.0, 2.0, workers=0, prefetch_factor=2, line="DataLoader(...)", threads=1)
         self.assertIn("torch.set_num_threads(1)", answers.advice(recording, tuned))
 
