@@ -240,7 +240,8 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
     const auto lead = GainInterval(q, leader.change);
     if (elsewhere(leader.verdict) && lead && lead->low > most_there) return {leader.verdict};
     if (2 * most_there < leader.gain) return open;
-  } else if (const auto error = ModelError(q); error && std::abs(*error) <= q.thresholds.model_error) {
+  } else if (const auto error = ModelError(q);
+             !open.empty() && error && std::abs(*error) <= q.thresholds.model_error) {
     return open;  // what takes most of the time need not limit, and a model that holds says that it doesn't
   }
   std::erase_if(open, elsewhere);
