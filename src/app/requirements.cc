@@ -59,9 +59,9 @@ std::string LimitLine(const Requirements::Limit& limit, const measure::Result& r
   if (limit.metric == "au") {
     const auto au = result.JudgedUtilization();
     if (!au) return judged + "the utilization is not known";
+    const int digits = DigitsFrom(limit.value, *au);
     return judged + "it is " +
-           (limit.text.ends_with('%') ? base::Significant(100 * *au, DigitsFrom(100 * limit.value, 100 * *au)) + " %"
-                                      : base::Significant(*au, DigitsFrom(limit.value, *au)));
+           (limit.text.ends_with('%') ? base::Significant(100 * *au, digits) + " %" : base::Significant(*au, digits));
   }
   if (!result.samples_per_s) return judged + "no rate was measured";
   const auto& interval = result.samples_per_s_interval;

@@ -74,14 +74,13 @@ Judged JudgedOf(const Question& q) {
 /// The side that is certain, unless a verdict of another one is still open; or that of all that is open.
 std::optional<Side> SideOfAll(const Doubt& doubt, const Question& q) {
   if (doubt.hidden) return Side::kInput;
-  const auto may_all_be_on = [&](Side side) {
-    return std::ranges::all_of(doubt.open, [&](Verdict v) { return MayBeOn(v, side); });
-  };
   const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
-  if (doubt.open.empty() || (side && may_all_be_on(*side))) return side;
+  if (doubt.open.empty()) return side;
+  if (side && std::ranges::all_of(doubt.open, [&](Verdict v) { return MayBeOn(v, *side); })) return side;
   const std::optional<Side> of_first = RowOf(doubt.open.front()).side;
-  const bool is_one = of_first && may_all_be_on(*of_first) &&
-                      std::ranges::none_of(doubt.open, [](Verdict v) { return RowOf(v).on_every_side; });
+  const bool is_one = std::ranges::all_of(doubt.open, [&](Verdict v) {
+    return RowOf(v).side == of_first && !RowOf(v).on_every_side;
+  });
   return is_one ? of_first : std::nullopt;
 }
 
