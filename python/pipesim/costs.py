@@ -226,7 +226,7 @@ def opening_files(figures: list[Figures]) -> tuple[float, float]:
         if len(rows) < LEAST_BATCHES_BESIDE:
             return 0.0, 0.0
         walls, cpus = [row[probes.END] - row[probes.BEGIN] for row in rows], [row[probes.FETCH_CPU] for row in rows]
-        first = walls[0] - rows[0][probes.QUEUED]  # without waiting for a core, its start's included
+        first = walls[0] - (rows[0][probes.QUEUED] - worker.head[probes.QUEUED_BEFORE])  # without waiting for a core
         more = first - typical(walls[1:]) if first > max(walls[1:]) else 0.0
         least = min(least, (more, min(more, max(0.0, cpus[0] - typical(cpus[1:])))))
     wall, cpu = least

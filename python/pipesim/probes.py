@@ -30,8 +30,8 @@ WALL, CPU, IN_QUEUE, GAVE_UP, ENDED = range(SAMPLE_COLUMNS)  # GAVE_UP: times th
 UNKNOWN = -1.0
 BATCH_COLUMNS = 9
 (BEGIN, END, FETCH_CPU, COLLATE_WALL, COLLATE_CPU, PROCESS_CPU, SERVE_CPU, SAMPLES, QUEUED) = range(BATCH_COLUMNS)
-STARTED, MEMORY, IN_HAND, CURRENT, ASKED = range(5)  # the head of each worker's figures
-HEAD = 5
+HEAD = 6
+STARTED, MEMORY, IN_HAND, CURRENT, ASKED, QUEUED_BEFORE = range(HEAD)  # the head of each worker's figures
 NO_INDEX = -1.0
 # After so many batches a worker has what it needs in memory.
 SETTLED = 3
@@ -398,14 +398,15 @@ class NotedInfo:
 
 
 class NotedStart:
-    """A worker_init_fn that notes the CPU time until the worker was ready, then calls the user's."""
+    """A worker_init_fn that notes the CPU time until the worker was ready, and its wait for a core, then calls the
+    user's."""
 
     def __init__(self, user_function: Callable | None, probe: Probe):
         self.user_function, self.probe = user_function, probe
 
     def __call__(self, worker: int) -> None:
         figures = self.probe.figures[worker]
-        figures.head[STARTED] = time.process_time()
+        figures.head[STARTED], figures.head[QUEUED_BEFORE] = time.process_time(), run_queue_wait()
         self.probe.own = figures
         worker_loop._worker_info = NotedInfo(worker_loop._worker_info, figures.head)
         if self.user_function is not None:
