@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 
 from . import probes
 from .machine import processors
@@ -23,10 +23,30 @@ PROBE_MATTERS = 0.03
 FROM_DISK, SECTOR = 0.5, 512
 # A worker's first batch that takes so much longer than the others, of so many with itself, opens something.
 LEAST_OPENING_S, LEAST_BATCHES_BESIDE = 5e-3, 4
+LEAST_OF_MANY = 3  # batches of each worker after its first
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
 # accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
 LOCKS_OF_TENSOR = 5
+
+
+@dataclass
+class HandOver:
+    """A batch's way from a worker, as in Costs."""
+
+    share: float
+    send: float
+    serve: float
+    receive: float
+    receive_latency: float
+
+    def scaled(self, factors: HandOver) -> HandOver:
+        return HandOver(*(mine * theirs for mine, theirs in zip(astuple(self), astuple(factors))))
+
+    def over(self, other: HandOver) -> HandOver:
+        """How many times as much as the other; 1 of what costs it nothing."""
+        pairs = zip(astuple(self), astuple(other))
+        return HandOver(*(mine / theirs if theirs > 0 else 1.0 for mine, theirs in pairs))
 
 
 @dataclass
@@ -46,6 +66,7 @@ class Costs:
     receive: float
     receive_latency: float  # without a core: until the two have woken each other up
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
+    of_many: HandOver | None  # with many_workers(); None where that was not tried
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float  # CPU time, once an epoch
     worker_opening: float  # then, without a core: its data set opens files
@@ -62,10 +83,20 @@ class Costs:
     def take_within(self, longest: float) -> None:
         """Taking a batch over that is there takes no longer."""
         takes = self.serve + self.receive + self.receive_latency
-        if takes > longest:
-            self.serve *= longest / takes
-            self.receive *= longest / takes
-            self.receive_latency *= longest / takes
+        if takes <= longest:
+            return
+        for of in (self, self.of_many) if self.of_many else (self,):
+            of.serve *= longest / takes
+            of.receive *= longest / takes
+            of.receive_latency *= longest / takes
+
+
+@dataclass
+class Plain:
+    """CPU time of batches without workers."""
+
+    wholes: list[float]
+    collates: list[float]
 
 
 def mean(values: list[float]) -> float:
@@ -182,10 +213,11 @@ def unused(flow: Loop, worker_rows: list[list[list[float]]], cores: int) -> floa
     """Core seconds of a batch that no thread used, of as many cores as there are threads with work. Threads that wake
     each other up all the time leave cores idle beside others that wait for one: the kernel moves none that has just
     run. Where samples sleep it is more than that, and hand-overs then count in full."""
-    per_s = rate(flow, 1.0, WORKERS)
+    workers = len(worker_rows)
+    per_s = rate(flow, 1.0, workers)
     fetch = typical([row[probes.FETCH_CPU] for row in flat(worker_rows)])
     used = fetch + sending(worker_rows) + serving(worker_rows) + receiving(flow)
-    return max(0.0, min(cores, WORKERS + 1) / per_s - used) if per_s > 0 else 0.0
+    return max(0.0, min(cores, workers + 1) / per_s - used) if per_s > 0 else 0.0
 
 
 def as_work(send: float, serve: float, receive: float, opens: float, idle: float) -> tuple[float, float, float, float]:
@@ -196,6 +228,25 @@ def as_work(send: float, serve: float, receive: float, opens: float, idle: float
     blocked = min(idle, latency)
     twice = min(idle - blocked, serve)
     return send + twice, serve - twice, receive + blocked + twice, latency - blocked
+
+
+def handing_over(flow: Loop, rows: list[list[list[float]]], idle: float, plain: Plain) -> HandOver:
+    """`rows` of each worker, `idle` core seconds of a batch."""
+    made = flat(rows)
+    # In a worker collate writes into fresh shared memory, and samples come from memory that the worker has just begun
+    # to use.
+    share = max(
+        surplus([row[probes.FETCH_CPU] for row in made], plain.wholes),
+        surplus([row[probes.COLLATE_CPU] for row in made], plain.collates),
+    )
+    return HandOver(share, *as_work(sending(rows), serving(rows), receiving(flow), opening(flow), idle))
+
+
+def handing_over_of_many(trials: Trials, figures: list[Figures], plain: Plain) -> HandOver | None:
+    flow, rows = trials.loops.get("many"), batches_of(figures)
+    if flow is None or min(map(len, rows)) < LEAST_OF_MANY:
+        return None
+    return handing_over(flow, rows, unused(flow, rows, processors()), plain)
 
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
@@ -291,13 +342,13 @@ def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[fl
 def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop | None = None) -> Costs:
     """`training`: with a step beside it, where that was tried. What loading costs then counts."""
     cpu, wait, queued = sample_costs(trials, figures["samples"][0])
-    plain = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
+    rows = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
     samples = trials.batch_samples
-    full = [row for row in plain if row[probes.SAMPLES] in (0, samples)] or plain
+    full = [row for row in rows if row[probes.SAMPLES] in (0, samples)] or rows
     collate = typical([row[probes.COLLATE_CPU] for row in full])
     # An epoch's last batch may have fewer samples.
     wholes = [
-        spent for spent, row in zip(changes(plain, probes.PROCESS_CPU), plain[1:]) if row in full
+        spent for spent, row in zip(changes(rows, probes.PROCESS_CPU), rows[1:]) if row in full
     ]
     whole = typical(wholes)
     here = samples_of(full, samples)
@@ -313,18 +364,17 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     base, slope = line_to(trials.collate_points, here, collate)
 
     alone = trials.loops.get("alone")
-    rest = trials.loops["workers"]
-    flow, at_work = (rest, figures["workers"]) if training is None else (training, figures["training"])
-    worker_rows = batches_of(at_work)
-    made_there = flat(worker_rows)
-    more = max(
-        surplus([row[probes.FETCH_CPU] for row in made_there], wholes),
-        surplus([row[probes.COLLATE_CPU] for row in made_there], [row[probes.COLLATE_CPU] for row in full]),
-    )
-    send, serve, receive, latency = as_work(
-        sending(worker_rows), serving(worker_rows), receiving(flow), opening(flow),
-        unused(rest, batches_of(figures["workers"]), processors()),
-    )  # fmt: skip
+    rest, rest_rows = trials.loops["workers"], batches_of(figures["workers"])
+    plain = Plain(wholes, [row[probes.COLLATE_CPU] for row in full])
+    idle = unused(rest, rest_rows, processors())
+    hand_over = handing_over(rest, rest_rows, idle, plain)
+    of_many = handing_over_of_many(trials, figures["many"], plain)
+    flow, at_work = rest, figures["workers"]
+    if training is not None:
+        flow, at_work = training, figures["training"]
+        beside_steps = handing_over(flow, batches_of(at_work), idle, plain)
+        of_many = of_many and of_many.scaled(beside_steps.over(hand_over))
+        hand_over = beside_steps
     opening_cpu, opening_wait = opening_files(figures["workers"])
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
@@ -333,9 +383,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         waits_for_disk=reading.disk_bytes > max(FROM_DISK * reading.read_bytes, SECTOR * trials.samples_seen) > 0,
         turn=trials.turn_s if wait else 0.0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
-        # In a worker collate writes into fresh shared memory, and samples come from memory that the
-        # worker has just begun to use.
-        share=more, send=send, serve=serve, receive=receive, receive_latency=latency,
+        **asdict(hand_over), of_many=of_many,
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]) + opening_cpu,
         worker_opening=opening_wait,
@@ -345,9 +393,9 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         read_bytes=read,
         rates={
             0: rate(trials.loops["batches"], here, 1),
-            WORKERS: rate(rest, samples_of(flat(batches_of(figures["workers"])), samples), WORKERS),
+            WORKERS: rate(rest, samples_of(flat(rest_rows), samples), WORKERS),
         },
-        training=rate(training, samples_of(made_there, samples), WORKERS) if training else None,
+        training=rate(training, samples_of(flat(batches_of(at_work)), samples), WORKERS) if training else None,
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
         queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
     )  # fmt: skip

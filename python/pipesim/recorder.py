@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import platform
 import time
@@ -21,7 +22,7 @@ from .given import as_loader, check_not_empty
 from .machine import processors
 from .source import Place
 from .step import StepTimes, beside, time_step
-from .trials import WORKERS, Recorder, Trials, is_iterable
+from .trials import WORKERS, Recorder, Trials, is_iterable, many_workers
 from .walks import Loop, mean_period
 
 BUDGET_S = 2.0  # of each trial; slow data sets take as long as a few batches need
@@ -154,6 +155,10 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("receive_latency", duration(costs.receive_latency), woken)
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "at most, for Python's lock of a worker that fetches")
+    if costs.of_many is not None:
+        of_many = dataclasses.replace(costs.of_many, receive=costs.of_many.receive + more)
+        each = ", ".join(f"{name}: {duration(value)}" for name, value in dataclasses.asdict(of_many).items())
+        section.add("of_many", f"{{workers: {many_workers()}, {each}}}", "with so many workers and more")
     section.add("worker_memory", size(costs.worker_memory))
     return section
 

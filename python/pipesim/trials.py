@@ -6,6 +6,8 @@ from a heap like the user's, not from one that the trials before have grown:
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   lock     without workers, a short one: how long another thread waits for the interpreter's lock;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check;
+  many     with twice as many worker processes as cores, where the budget allows: sending and receiving again, since
+           each of them rests longer and wakes up later;
   turns    where samples wait, with two worker processes, a short one: whether they wait for each other.
 Where there is a step, one more runs in the calling process:
   training  with two worker processes: what loading and a step cost side by side.
@@ -31,11 +33,13 @@ from .batches import Layout, layout_of
 from .errors import ConfigurationError, RecordingFailed
 from .kept import KEPT_SHARE, share_again
 from .lock import waits_for_lock
+from .machine import processors, shared_memory_free
 from .order import Continued
 from .streams import kept_random_streams
 from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, mean_period, train, walk
 
 WORKERS = 2  # the smallest number that shows what several processes cost
+MOST_OF_MANY = 8
 # Batches of a trial at least; a mean over fewer says little.
 LEAST_BATCHES = 6
 STREAM_SEARCH = 3  # times the budget
@@ -45,6 +49,10 @@ TURNS_SHARE = 0.4  # of the budget of a trial
 AGAIN_SHARE = 0.2  # of the budget of a trial
 WAITING = 0.5  # samples wait where their thread gives up its core at least so often for each
 SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
+
+
+def many_workers() -> int:
+    return min(MOST_OF_MANY, 2 * max(WORKERS, processors()))
 
 
 @dataclass
@@ -212,7 +220,8 @@ class Recorder:
         self.figures = {
             name: [probes.Figures(context) for _ in range(count)]
             for name, count in (
-                ("samples", 1), ("batches", 1), ("workers", WORKERS), ("turns", WORKERS), ("training", WORKERS)
+                ("samples", 1), ("batches", 1), ("workers", WORKERS), ("many", many_workers()), ("turns", WORKERS),
+                ("training", WORKERS),
             )
         }
 
@@ -248,6 +257,9 @@ class Recorder:
         lock_s = self.trial(order, lambda: self.lock_trial(order))
         report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
+        if self.allows_many(batch_s, seen.layout.batch_bytes):
+            report("phase", f"workers: the same with {many_workers()} processes")
+            loops["many"] = self.trial(order, lambda: self.many_trial(order, batch_s))
         turn_s = 0.0
         if self.may_take_turns(seen.reading, sum(sizes), batch_s):
             report("phase", f"turns: whether the samples of {WORKERS} workers wait for each other")
@@ -342,10 +354,10 @@ class Recorder:
         batches = iter(loader)
         return waits_for_lock(lambda: next(batches), LOCK_SHARE * self.budget_s, LOCK_BATCHES)
 
-    def batches_of_workers(self, batch_s: float) -> int:
+    def batches_of_workers(self, batch_s: float, workers: int = WORKERS) -> int:
         """As many as a trial with workers can take at most."""
-        expected = int(self.budget_s * WORKERS / max(batch_s, 1e-6))
-        return min(MOST_BATCHES, max(LEAST_BATCHES * WORKERS, expected))
+        expected = int(self.budget_s * workers / max(batch_s, 1e-6))
+        return min(MOST_BATCHES, max(LEAST_BATCHES * workers, expected))
 
     def loader_of_workers(
         self, order: Any, figures: list[probes.Figures], batch_s: float, timeout_s: float = 0
@@ -358,7 +370,7 @@ class Recorder:
         collate = probes.TimedCollate(self.loader.collate_fn, probe)
         dataset = probes.proxy_of(self.loader.dataset, probe, each_sample)
         start = probes.NotedStart(self.loader.worker_init_fn, probe)
-        return trial_loader(self.loader, order, WORKERS, dataset, collate, start, timeout_s)
+        return trial_loader(self.loader, order, len(probe.figures), dataset, collate, start, timeout_s)
 
     def workers_trial(self, order: Continued | None, batch_s: float) -> Loop:
         loader = self.loader_of_workers(order, self.figures["workers"], batch_s)
@@ -373,6 +385,22 @@ class Recorder:
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise self.unpicklable(error) from error
         return loop
+
+    def allows_many(self, batch_s: float, batch_bytes: int) -> bool:
+        """Where batches take longer, handing them over hardly counts; all that are there need shared memory."""
+        workers = many_workers()
+        at_once = min(workers, processors())
+        prefetched = workers * ((self.loader.prefetch_factor or 2) + 1)
+        return (
+            LEAST_BATCHES * workers * batch_s <= at_once * self.budget_s
+            and 2 * prefetched * batch_bytes <= shared_memory_free()
+        )
+
+    def many_trial(self, order: Continued | None, batch_s: float) -> Loop:
+        loader = self.loader_of_workers(order, self.figures["many"], batch_s)
+        if order is not None:
+            order.left = self.batches_of_workers(batch_s, many_workers())
+        return walk(loader, self.budget_s, LEAST_BATCHES * many_workers())
 
     def may_take_turns(self, reading: Reading, samples: int, batch_s: float) -> bool:
         """Samples that wait, each loaded by itself, in batches of which the budget allows enough."""

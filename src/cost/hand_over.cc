@@ -1,5 +1,7 @@
 #include "cost/hand_over.h"
 
+#include <algorithm>
+
 #include "cost/pipeline.h"
 #include "cost/profile.h"
 #include "cost/rates.h"
@@ -133,6 +135,46 @@ HandOverEnd HandOverEnd::Scaled(double factor) const {
   return scaled;
 }
 
+namespace {
+/// On the way from `few` to `many` by `share`; as it is drawn with few.
+base::Drawn<Duration> Between(const base::Drawn<Duration>& few, Duration many, double share) {
+  const double from_s = base::ToSeconds(few.Mean());
+  const double mean_s = from_s + share * (base::ToSeconds(many) - from_s);
+  return from_s > 0 ? few.Scaled(mean_s / from_s) : Always(base::FromSeconds(mean_s));
+}
+}  // namespace
+
+HandOver HandOver::With(int workers) const {
+  constexpr int kFew = spec::OfManyWorkers::kFew;
+  if (of_many.workers == 0 || workers <= kFew) return *this;
+  const double share_of_many = std::min(1.0, static_cast<double>(workers - kFew) / (of_many.workers - kFew));
+  HandOver with = *this;
+  with.share.batch = Between(share.batch, of_many.share, share_of_many);
+  with.send.batch = Between(send.batch, of_many.send, share_of_many);
+  with.serve.batch = Between(serve.batch, of_many.serve, share_of_many);
+  with.receive.batch = Between(receive.batch, of_many.receive, share_of_many);
+  with.receive_latency = Between(receive_latency, of_many.receive_latency, share_of_many);
+  with.of_many = {};
+  return with;
+}
+
+void HandOver::ScaleSending(double factor) {
+  share = share.Scaled(factor);
+  send = send.Scaled(factor);
+  Scale(of_many.share, factor);
+  Scale(of_many.send, factor);
+}
+
+void HandOver::ScaleReceiving(double factor) {
+  serve = serve.Scaled(factor);
+  receive = receive.Scaled(factor);
+  receive_latency = receive_latency.Scaled(factor);
+  receive_wait = receive_wait.Scaled(factor);
+  Scale(of_many.serve, factor);
+  Scale(of_many.receive, factor);
+  Scale(of_many.receive_latency, factor);
+}
+
 HandOver StatedHandOver(const spec::Loader& loader) {
   HandOver hand_over;
   if (loader.worker_startup) hand_over.startup = *loader.worker_startup;
@@ -146,6 +188,7 @@ HandOver StatedHandOver(const spec::Loader& loader) {
   if (loader.receive_latency) hand_over.receive_latency = *loader.receive_latency;
   if (loader.receive_wait) hand_over.receive_wait = *loader.receive_wait;
   if (loader.worker_memory) hand_over.worker_memory = *loader.worker_memory;
+  hand_over.of_many = loader.of_many;
   return hand_over;
 }
 

@@ -34,6 +34,8 @@ struct HandOverEnd {
 struct HandOver {
   bool processes = false;  ///< workers are processes; false: nothing below applies
   HandOverEnd share, send, serve, receive;
+  /// Of a loader with many workers, where the experiment states all of this; see With.
+  spec::OfManyWorkers of_many;
   /// Time without a core until the two ends of a hand-over have woken each other up.
   base::Drawn<base::Duration> receive_latency;
   /// Longest time without a core until a worker that is busy on a core gives up its interpreter's lock.
@@ -43,6 +45,12 @@ struct HandOver {
   base::Bytes worker_memory{};           ///< besides its batches
 
   bool operator==(const HandOver&) const = default;
+  /// That of a loader with so many workers.
+  HandOver With(int workers) const;
+  /// The worker's part times `factor`.
+  void ScaleSending(double factor);
+  /// The part of the process that takes a batch, and all that it waits for, times `factor`.
+  void ScaleReceiving(double factor);
   /// Every batch costs the same.
   bool IsFixed() const {
     return share.batch.IsFixed() && send.batch.IsFixed() && serve.batch.IsFixed() && receive.batch.IsFixed() &&

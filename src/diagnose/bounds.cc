@@ -3,6 +3,7 @@
 // arrival and contention.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cost/rates.h"
 #include "diagnose/variant.h"
@@ -19,7 +20,10 @@ class BatchCosts {
       : v_(variant),
         samples_(static_cast<double>(variant.settings.loader.batch_size)),
         reads_(samples_ * p().samples.miss_fraction),
-        bytes_(reads_ * p().samples.stored.in_units.Mean()) {}
+        bytes_(reads_ * p().samples.stored.in_units.Mean()) {
+    const int workers = variant.settings.loader.workers;
+    if (p().hand_over.processes && workers > 0) hand_over_ = p().hand_over.With(workers);
+  }
 
   double StorageBatchesPerSecond() const { return p().storage.MostPerSecond(reads_, bytes_); }
 
@@ -64,7 +68,7 @@ class BatchCosts {
   }
   /// Wall time of taking a batch over, without the waiting that a busy worker adds.
   double Take() const {
-    return HandsOver() ? Serve() + Receive() + base::ToSeconds(p().hand_over.receive_latency.Mean()) : 0;
+    return hand_over_ ? Serve() + Receive() + base::ToSeconds(hand_over_->receive_latency.Mean()) : 0;
   }
   double Pin() const {
     return v_.Pins() ? base::ToSeconds(p().pin.Time(PreparedBytes())) : 0;
@@ -89,18 +93,12 @@ class BatchCosts {
     return base::ToSeconds(
         p().collate.MadeBy(loader.workers).Mean(PreparedBytes(), loader.batch_size));
   }
-  bool HandsOver() const { return p().hand_over.processes && v_.settings.loader.workers > 0; }
   double Send() const {
-    if (!HandsOver()) return 0;
-    const cost::HandOver& hand_over = p().hand_over;
-    return base::ToSeconds(hand_over.share.Mean(PreparedBytes()) + hand_over.send.Mean(PreparedBytes()));
+    if (!hand_over_) return 0;
+    return base::ToSeconds(hand_over_->share.Mean(PreparedBytes()) + hand_over_->send.Mean(PreparedBytes()));
   }
-  double Serve() const {
-    return HandsOver() ? base::ToSeconds(p().hand_over.serve.Mean(PreparedBytes())) : 0;
-  }
-  double Receive() const {
-    return HandsOver() ? base::ToSeconds(p().hand_over.receive.Mean(PreparedBytes())) : 0;
-  }
+  double Serve() const { return hand_over_ ? base::ToSeconds(hand_over_->serve.Mean(PreparedBytes())) : 0; }
+  double Receive() const { return hand_over_ ? base::ToSeconds(hand_over_->receive.Mean(PreparedBytes())) : 0; }
   double Host() const {
     return base::ToSeconds(p().host.step) + base::ToSeconds(p().step.launch);
   }
@@ -117,6 +115,7 @@ class BatchCosts {
 
   const Variant& v_;
   double samples_, reads_, bytes_;
+  std::optional<cost::HandOver> hand_over_;  ///< where workers hand batches over
 };
 
 /// Batches that the workers load in the time of one. Over whole epochs, the last round takes as long for fewer

@@ -16,13 +16,6 @@ Verdict VerdictOf(Demand demand) {
 }
 
 namespace {
-void ScaleReceive(cost::HandOver& hand_over, double factor) {
-  hand_over.serve = hand_over.serve.Scaled(factor);
-  hand_over.receive = hand_over.receive.Scaled(factor);
-  hand_over.receive_latency = hand_over.receive_latency.Scaled(factor);
-  hand_over.receive_wait = hand_over.receive_wait.Scaled(factor);
-}
-
 /// Whether taking a batch over from a worker process costs anything.
 bool Receives(const Variant& v) {
   const cost::HandOver& hand_over = v.pipeline.hand_over;
@@ -42,13 +35,12 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       p.storage = p.storage.WithCpuScaled(factor);
       p.prepare = p.prepare.Scaled(factor);
       p.collate = p.collate.Scaled(factor);
-      p.hand_over.share = p.hand_over.share.Scaled(factor);
-      p.hand_over.send = p.hand_over.send.Scaled(factor);
+      p.hand_over.ScaleSending(factor);
       break;
     case Demand::kTransfer:
       p.transfer = p.transfer.Scaled(factor);
       p.pin = p.pin.Scaled(factor);
-      if (v.HasPinThread()) ScaleReceive(p.hand_over, factor);
+      if (v.HasPinThread()) p.hand_over.ScaleReceiving(factor);
       break;
     case Demand::kLaunch:
       if (v.on_cpu()) break;
@@ -63,7 +55,7 @@ Variant Scaled(Variant v, Demand demand, double factor) {
       break;
     case Demand::kOtherHost:
       if (v.on_cpu()) cost::Scale(p.host.step, factor);
-      if (!v.HasPinThread()) ScaleReceive(p.hand_over, factor);
+      if (!v.HasPinThread()) p.hand_over.ScaleReceiving(factor);
       break;
     case Demand::kStep:
       p.step = p.step.Scaled(factor);

@@ -33,7 +33,7 @@ Sampler::Sampler(const spec::Experiment& experiment, const cost::Pipeline& pipel
       storage_(pipeline.storage),
       prepare_(pipeline.prepare),
       collate_(pipeline.collate.MadeBy(experiment.loader.workers)),
-      hand_over_(pipeline.hand_over),
+      hand_over_(pipeline.hand_over.With(experiment.loader.workers)),
       worker_startup_(experiment.loader.worker_startup.value_or(pipeline.hand_over.startup)),
       prepared_bytes_(pipeline.samples.prepared),
       shuffle_(experiment.loader.shuffle),

@@ -113,6 +113,15 @@ enum class Dispatch { kRoundRobin, kShared };
 enum class QueueKind { kTbb, kLockfree, kMutex };
 enum class Buffers { kRecycled, kFresh };
 enum class CollateInto { kPageable, kPinned };
+
+/// What a batch's hand-over costs with many workers, each of which rests for most of its time and wakes up later.
+struct OfManyWorkers {
+  static constexpr int kFew = 2;  ///< with so many it costs what the loader states
+  int workers = 0;                ///< from so many on; 0: the same with any number
+  Duration share{}, send{}, serve{}, receive{}, receive_latency{};
+  bool operator==(const OfManyWorkers&) const = default;
+};
+
 struct Loader {
   LoaderKind kind = LoaderKind::kThread;
   int workers = 0;
@@ -144,6 +153,7 @@ struct Loader {
   std::optional<Drawn<Duration>> receive_latency;
   /// Longest time without a core until a worker that prepares another batch gives up Python's lock.
   std::optional<Drawn<Duration>> receive_wait;
+  OfManyWorkers of_many;
   std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches
   std::optional<Duration> python_sample;   ///< CPU time of Python's own for each sample
   /// Only how often batches come is known. The diagnosis then says nothing of what loads them.

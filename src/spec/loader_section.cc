@@ -14,6 +14,7 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
 
 bool HasWorkers(const Experiment& e) { return e.loader.workers > 0; }
 bool IsProcess(const Experiment& e) { return e.loader.kind == LoaderKind::kProcess; }
+bool StatesMany(const Experiment& e) { return e.loader.of_many.workers > 0; }
 
 constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.kind", "thread|process", "thread", "what workers are; process: PyTorch's DataLoader"},
@@ -90,6 +91,25 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
       "process: longest wait for a busy worker's Python lock; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.receive_wait); },
      IsProcess},
+    {{"loader.of_many.workers", "count", "0",
+      "process: with so many workers and more a batch's hand-over costs what follows; 0: no other than with 2"},
+     [](const Experiment& e) { return CountText(e.loader.of_many.workers); },
+     StatesMany},
+    {{"loader.of_many.share", "duration", "0", "process: instead of loader.share"},
+     [](const Experiment& e) { return ToText(e.loader.of_many.share); },
+     StatesMany},
+    {{"loader.of_many.send", "duration", "0", "process: instead of loader.send"},
+     [](const Experiment& e) { return ToText(e.loader.of_many.send); },
+     StatesMany},
+    {{"loader.of_many.serve", "duration", "0", "process: instead of loader.serve"},
+     [](const Experiment& e) { return ToText(e.loader.of_many.serve); },
+     StatesMany},
+    {{"loader.of_many.receive", "duration", "0", "process: instead of loader.receive"},
+     [](const Experiment& e) { return ToText(e.loader.of_many.receive); },
+     StatesMany},
+    {{"loader.of_many.receive_latency", "duration", "0", "process: instead of loader.receive_latency"},
+     [](const Experiment& e) { return ToText(e.loader.of_many.receive_latency); },
+     StatesMany},
     {{"loader.worker_memory", "bytes", "auto",
       "process: memory of a worker besides its batches; auto: the profile's"},
      [](const Experiment& e) { return OrWord(e.loader.worker_memory, "auto"); },
@@ -107,6 +127,20 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
 }  // namespace
 
 std::span<const KeyRule> LoaderKeys() { return kLoaderKeys; }
+
+namespace {
+void ReadOfMany(Reading& reading, const Node* node, Loader& out) {
+  if (node == nullptr) return;
+  MapReader reader(reading, *node, "loader.of_many");
+  reader.Count("workers", out.of_many.workers, OfManyWorkers::kFew + 1, kMostWorkers);
+  reader.Time("share", out.of_many.share);
+  reader.Time("send", out.of_many.send);
+  reader.Time("serve", out.of_many.serve);
+  reader.Time("receive", out.of_many.receive);
+  reader.Time("receive_latency", out.of_many.receive_latency);
+  reader.Finish();
+}
+}  // namespace
 
 void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   MapReader reader(reading, section, "loader");
@@ -136,6 +170,7 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   reader.Drawn("receive", out.receive, "auto");
   reader.Drawn("receive_latency", out.receive_latency, "auto");
   reader.Drawn("receive_wait", out.receive_wait, "auto");
+  ReadOfMany(reading, reader.Take("of_many"), out);
   reader.Size("worker_memory", out.worker_memory, "auto");
   reader.Time("python_sample", out.python_sample, "auto");
   reader.Flag("opaque", out.opaque);

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import timeit
+import types
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -32,7 +33,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, batches, check, costs, experiment, probes, program, source, targets, turns  # noqa: E402
+from pipesim import answers, batches, check, costs, experiment, probes, program, source, targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
@@ -177,7 +178,7 @@ class LoopArithmetic(unittest.TestCase):
             rows.append(row)
         loop = Loop(takes=takes(20, 0.007, cpu_s=0.003))  # 13 ms of CPU time a batch
         self.assertAlmostEqual(costs.unused(loop, [rows], cores=2), 2 * 0.007 - 0.013)
-        self.assertAlmostEqual(costs.unused(loop, [rows], cores=64), 3 * 0.007 - 0.013, msg="two workers and this one")
+        self.assertAlmostEqual(costs.unused(loop, [rows] * 2, cores=64), 3 * 0.007 - 0.013, msg="two and this one")
         self.assertEqual(costs.unused(loop, [rows], cores=1), 0.0)
         self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows], cores=2), 0.0, msg="too short to tell")
 
@@ -201,6 +202,39 @@ class LoopArithmetic(unittest.TestCase):
         self.assertEqual((taken.serve, taken.receive, taken.receive_latency), (2.0, 1.0, 1.0))
         taken.take_within(1.0)
         self.assertEqual((taken.serve, taken.receive, taken.receive_latency), (0.5, 0.25, 0.25))
+
+    def test_handing_over_is_timed_again_with_many_workers(self):
+        recording = record(loaders.Numbers(), batch_size=8)
+        of_many = recording.costs.of_many
+        self.assertGreater(of_many.send + of_many.receive, 0)
+        written = f"{{workers: {trials.many_workers()}, share: {experiment.duration(of_many.share)}, "
+        self.assertIn(f"of_many: {written}", recording.text)
+        self.assertGreaterEqual(trials.many_workers(), 4)
+        taken = dataclasses.replace(recording.costs, serve=2.0, receive=1.0, receive_latency=1.0)
+        taken.of_many = costs.HandOver(1.0, 1.0, 2.0, 2.0, 2.0)
+        taken.take_within(1.0)
+        self.assertEqual(taken.of_many, costs.HandOver(1.0, 1.0, 0.5, 0.5, 0.5))
+
+    def test_many_workers_are_not_tried_where_batches_are_slow_large_or_few(self):
+        recorder = trials.Recorder(DataLoader(loaders.Numbers(), batch_size=8), budget_s=2.0)
+        self.assertTrue(recorder.allows_many(batch_s=0.01, batch_bytes=1000))
+        self.assertFalse(recorder.allows_many(batch_s=1.0, batch_bytes=1000))
+        self.assertFalse(recorder.allows_many(batch_s=0.01, batch_bytes=1 << 50))
+
+    def test_a_few_batches_of_each_worker_say_nothing_of_many(self):
+        plain = costs.Plain([1.0], [1.0])
+        seen = types.SimpleNamespace(loops={"many": Loop(takes=takes(20, 0.01))})
+        rows = [1.0, 2.0, 3.0, 4.0, 5.0]
+        self.assertIsNotNone(costs.handing_over_of_many(seen, self.figures([rows, rows]), plain))
+        self.assertIsNone(costs.handing_over_of_many(seen, self.figures([rows, rows[:3]]), plain))
+        seen.loops.clear()
+        self.assertIsNone(costs.handing_over_of_many(seen, self.figures([rows, rows]), plain))
+
+    def test_a_hand_over_in_proportion_to_another(self):
+        alone, beside = costs.HandOver(0.0, 1.0, 2.0, 4.0, 0.0), costs.HandOver(0.5, 2.0, 2.0, 2.0, 1.0)
+        growth = beside.over(alone)
+        self.assertEqual(growth, costs.HandOver(1.0, 2.0, 1.0, 0.5, 1.0))
+        self.assertEqual(costs.HandOver(3.0, 3.0, 3.0, 3.0, 3.0).scaled(growth), costs.HandOver(3.0, 6.0, 3.0, 1.5, 3.0))
 
     def test_opening_counts_what_workers_send_and_is_put_back(self):
         from multiprocessing.reduction import ForkingPickler
@@ -253,7 +287,7 @@ class LoopArithmetic(unittest.TestCase):
 
     def test_what_a_worker_opens_first_is_part_of_its_start(self):
         recording = record(loaders.OpensLate(400), batch_size=8)
-        self.assertGreater(recording.costs.worker_opening, 0.05)
+        self.assertGreater(recording.costs.worker_opening, 0.04)
         self.assertGreater(recording.costs.worker_startup, 0.018)
         self.assertEqual(value(recording, "loader.worker_opening"), experiment.duration(recording.costs.worker_opening))
         self.assertLess(record(loaders.Burns(400), batch_size=8).costs.worker_opening, 0.03)

@@ -155,6 +155,37 @@ TEST(HandOver, WhatWasStatedWithoutServingHoldsIt) {
   EXPECT_EQ(On(experiment).hand_over.receive_latency, Fixed(60us));
 }
 
+TEST(HandOver, OfManyWorkersCostsWhatWasMeasuredWithThem) {
+  auto experiment = TwoProcesses();
+  experiment.loader.share = Fixed(0us);
+  experiment.loader.send = Fixed(300us);
+  experiment.loader.serve = Fixed(100us);
+  experiment.loader.receive = base::Drawn<Duration>{{.kind = base::DistributionKind::kExponential, .mean = 200e3}};
+  experiment.loader.receive_latency = Fixed(50us);
+  const HandOver same = On(experiment).hand_over;
+  EXPECT_EQ(same.With(64), same);
+  experiment.loader.of_many = {.workers = 4, .share = 40us, .send = 500us, .serve = 100us, .receive = 400us,
+                               .receive_latency = 0us};
+  const HandOver few = On(experiment).hand_over;
+  const Bytes batch{1000};
+  EXPECT_EQ(few.With(2), few);
+  EXPECT_EQ(few.With(1), few);
+  const HandOver between = few.With(3), many = few.With(4);
+  EXPECT_EQ(between.share.Mean(batch), 20us);
+  EXPECT_EQ(between.send.Mean(batch), 400us);
+  EXPECT_EQ(between.serve.Mean(batch), 100us);
+  EXPECT_EQ(between.receive.Mean(batch), 300us);
+  EXPECT_EQ(between.receive.batch.in_units.kind, base::DistributionKind::kExponential) << "drawn as with few";
+  EXPECT_EQ(between.receive_latency, Fixed(25us));
+  EXPECT_EQ(many.share.Mean(batch), 40us);
+  EXPECT_TRUE(many.receive_latency.IsZero());
+  EXPECT_EQ(few.With(64), many);
+  HandOver free = few;
+  free.ScaleSending(0);
+  free.ScaleReceiving(0);
+  EXPECT_EQ(free.With(4).send.Mean(batch) + free.With(4).receive.Mean(batch), 0us);
+}
+
 TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
   spec::MachineFigures figures = Measured();
   figures.python_fault_bandwidth = {{1e9}, {}, "test"};

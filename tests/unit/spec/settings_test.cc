@@ -94,6 +94,7 @@ loader:
   serve: 200us
   receive_latency: 100us
   receive_wait: {distribution: exponential, mean: 5ms}
+  of_many: {workers: 8, share: 150us, send: 350us, serve: 250us, receive: 300us, receive_latency: 90us}
   worker_memory: 230MB
   python_sample: 4us
 device: {name: cpu, step: {base: 2ms, per_sample: 10us, threads: 4, one_thread: 2.5}}
@@ -173,7 +174,8 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
        {"loader: {workers: 1, opaque: true}\ndevice: emulated", "storage: {kind: files, path: d}",
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
         "2}]}\ndataset: {samples: 1, shape: [2]}",
-        "loader: {kind: process, worker_opening: 1s}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
+        "loader: {kind: process, worker_opening: 1s, share: 0, send: 0, serve: 0, receive: 0, receive_latency: 0, "
+        "of_many: {workers: 4}}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
         "device: {name: 'cuda:0', step: {base: 1ms, host: 1ms, launch: 1ms, launch_cpu: 1ms, with_copies: true}}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }

@@ -241,6 +241,16 @@ TEST(Processes, TakingABatchWaitsForAnswersWithoutACore) {
   EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 1ms + 3ms);
 }
 
+TEST(Processes, ManyHandOverAtTheirOwnCost) {
+  auto experiment = Processes(4, 1ms, 0s, 1ms, 1ms, 401);
+  experiment.loader.of_many = {.workers = 4, .share = {}, .send = {}, .serve = {}, .receive = 3ms, .receive_latency = {}};
+  EXPECT_EQ(LateStep(Predict(experiment)), 3ms);
+  experiment.loader.workers = 3;
+  EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
+  experiment.loader.workers = 2;
+  EXPECT_EQ(LateStep(Predict(experiment)), 1ms);
+}
+
 TEST(Processes, PrepareWaitsBesideItsWork) {
   auto experiment = Processes(2, 2ms, 0s, 0s, 1ms, 401);
   experiment.prepare.wait = Fixed(6ms);
