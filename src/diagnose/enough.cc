@@ -145,44 +145,21 @@ bool TrainsOnAllCores(const Variant& now) {
   return now.on_cpu() && now.cores() > 0 && now.ComputeThreads() >= now.cores();
 }
 
-/// The most workers worth looking at. Beside a trainer on all cores, those that burn get more of them only at its cost:
-/// what the model sees in more than two a core does not come.
+/// Beside a trainer on all cores, workers that burn get more of them only at its cost: what the model sees in more than
+/// two a core does not come.
+bool OnlyTakeCores(const Variant& now) { return TrainsOnAllCores(now) && now.pipeline.prepare.UsesCores(); }
+
+/// The most workers worth looking at first.
 int MostToTry(const Variant& now) {
   const int most = MostWorkers(now);
-  if (!TrainsOnAllCores(now) || !now.pipeline.prepare.UsesCores()) return most;
+  if (!OnlyTakeCores(now)) return most;
   const auto two_a_core = static_cast<int>(2 * now.cores() / now.settings.accelerators);
   return std::min(most, std::max(two_a_core, now.settings.loader.workers));
 }
 
-}  // namespace
-
-std::vector<int> CountsToTry(int fewest, int most) {
-  constexpr int kEach = 16;
-  std::vector<int> counts;
-  for (int count = fewest; count < most;
-       count += count < kEach ? 1 : count / 8) {
-    counts.push_back(count);
-  }
-  counts.push_back(most);
-  return counts;
-}
-
-std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
-                                         const Predictor& predict, double share) {
-  WorkerSearch search(now, predict, share);
-  const auto found = search.First(CountsToTry(fewest, std::max(fewest, most)));
-  return found ? std::optional(search.Smallest(*found)) : std::nullopt;
-}
-
-std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<int>& counts, const Predictor& predict,
-                                         double share) {
-  return WorkerSearch(now, predict, share).First(counts);
-}
-
-std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
+std::optional<EnoughWorkers> EnoughUpTo(const Question& q, int most) {
   const double share = TrainsOnAllCores(q.now) ? q.thresholds.enough_share_beside_training
                                                : q.thresholds.enough_share;
-  const int most = MostToTry(q.now);
   struct Found {
     Variant variant;
     WorkerCount count;
@@ -212,9 +189,44 @@ std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   });
   EnoughWorkers enough =
       EnoughOf(q, least->variant.settings.loader.prefetch_factor, least->count, best);
-  const double beyond = PredictByBounds(WithWorkers(least->variant, 2 * most));
-  enough.more_may_gain =
-      enough.workers >= share * most && share * beyond > PredictByBounds(WithWorkers(least->variant, most));
+  // The best of those that were looked at may be no more than the last ones.
+  enough.more_may_gain = 2 * enough.workers > most && !OnlyTakeCores(q.now) &&
+                         share * q.predict(WithWorkers(least->variant, 2 * most)) > best;
+  return enough;
+}
+
+}  // namespace
+
+std::vector<int> CountsToTry(int fewest, int most) {
+  constexpr int kEach = 16;
+  std::vector<int> counts;
+  for (int count = fewest; count < most;
+       count += count < kEach ? 1 : count / 8) {
+    counts.push_back(count);
+  }
+  counts.push_back(most);
+  return counts;
+}
+
+std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int most,
+                                         const Predictor& predict, double share) {
+  WorkerSearch search(now, predict, share);
+  const auto found = search.First(CountsToTry(fewest, std::max(fewest, most)));
+  return found ? std::optional(search.Smallest(*found)) : std::nullopt;
+}
+
+std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<int>& counts, const Predictor& predict,
+                                         double share) {
+  return WorkerSearch(now, predict, share).First(counts);
+}
+
+std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
+  int most = MostToTry(q.now);
+  auto enough = EnoughUpTo(q, most);
+  while (enough && enough->more_may_gain && 2 * most <= MostThatFit(q.now)) {
+    most *= 2;
+    enough = EnoughUpTo(q, most);
+  }
   return enough;
 }
 

@@ -21,8 +21,8 @@ double LeastThatCounts(const Variant& now, const Predictor& predict, const Thres
   return predict(now) * (1 + thresholds.gain_that_counts);
 }
 
-/// Of workers that wait: not more than the memory holds with their batches. It is rounded down to a power of
-/// two, so that what other programs allocate meanwhile hardly changes an answer.
+}  // namespace
+
 int MostThatFit(const Variant& s) {
   constexpr std::int64_t kMost = 128;
   const std::optional<base::Bytes>& free = s.pipeline.machine.free_memory;
@@ -35,8 +35,6 @@ int MostThatFit(const Variant& s) {
   const auto room = static_cast<double>(std::bit_floor(static_cast<std::uint64_t>(free->count)));
   return static_cast<int>(std::min(static_cast<double>(kMost), room / (s.settings.accelerators * std::max(1.0, each))));
 }
-
-}  // namespace
 
 bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::string_view path) {
   return std::any_of(set.begin(), set.end(), [&](const auto& each) { return each.first == path; });

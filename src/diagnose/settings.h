@@ -27,6 +27,9 @@ bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::
 /// least 1 (design section 2), and where workers wait, which needs no core, as many (up to 128) as gain
 /// by bounds and fit into memory. What counts as a setting is the same: where more gain, so do some of the first.
 int MostWorkers(const Variant& now);
+/// Of workers: at most 128, and not more than the memory holds with their batches. It is rounded down to a power of
+/// two, so that what other programs allocate meanwhile hardly changes an answer.
+int MostThatFit(const Variant& now);
 
 Setting Workers(const Variant& now, int workers);
 Setting WorkerThreads(const Variant& now, int threads);

@@ -38,6 +38,15 @@ Drawn<Duration> EachSample(const trace::RunTrace& trace, Series series, double m
   return kept_ns > 0 ? each.Scaled(mean_s * 1e9 / samples / kept_ns) : Fixed(mean_s / samples);
 }
 
+}  // namespace
+
+double MissFraction(const Demands& demands) {
+  return demands.batch_samples > 0 ? std::clamp(demands.reads / static_cast<double>(demands.batch_samples), 0.0, 1.0)
+                                   : 1;
+}
+
+namespace {
+
 /// Fills in one pipeline part by part.
 class Fitting {
  public:
@@ -89,7 +98,7 @@ class Fitting {
 
   void FitReading() {
     if (experiment_.storage.kind == spec::StorageKind::kNone) return;
-    out_.samples.miss_fraction = std::clamp(d_.reads / samples_, 0.0, 1.0);
+    out_.samples.miss_fraction = MissFraction(d_);
     if (experiment_.storage.kind != spec::StorageKind::kFiles || !d_.read_s) return;
     const double cpu_s = std::min(d_.read_cpu_s.value_or(0), *d_.read_s);
     out_.storage.present = true;

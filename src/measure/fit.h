@@ -12,6 +12,9 @@ namespace pipesim::measure {
 cost::Pipeline Fit(const trace::RunTrace& trace, const Measurement& measurement,
                    const spec::Experiment& experiment, const cost::Pipeline& given);
 
+/// Share of the samples that storage is read for; a cache serves the others. 1 where nothing was measured.
+double MissFraction(const Demands& demands);
+
 /// What a step on a GPU takes beyond computing and beyond its launches (cost::Step::gap). Known
 /// only where the device hardly starves and reads no results, since a step that it waited for also
 /// waits for its first launch; 0 elsewhere.

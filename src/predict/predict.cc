@@ -5,6 +5,7 @@
 #include "cost/memory_plan.h"
 #include "diagnose/question.h"
 #include "engine/virtual_time/virtual_executor.h"
+#include "measure/fit.h"
 #include "measure/for_verdict.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
@@ -161,7 +162,9 @@ trace::RunTrace Execute(const engine::VirtualExecutor& executor, const Experimen
   const Experiment exact = automatic   ? WithOwnLimits(chosen, precision)
                            : precision ? UntilPrecise(chosen, *precision)
                                        : chosen;
-  const diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
+  diagnose::Variant variant = diagnose::VariantOf(chosen, resolved.pipeline);
+  // How much a cache will serve is not known yet.
+  if (variant.pipeline.storage.HasCache()) variant.pipeline.samples.miss_fraction = 0;
   constexpr double kPatience = 20;  // of who states a precision
   const double longest_s = precision ? kPatience * basis.longest_s : basis.longest_s;
   const Goal goal{.steps = AutomaticSteps(chosen, resolved.pipeline, longest_s),
@@ -248,14 +251,20 @@ void Summarize(std::vector<measure::Measurement> runs, Prediction& prediction) {
   prediction.repeats = std::move(repeats.slowest_first);
 }
 
+/// With the share of the reads that its cache did not serve.
+cost::Pipeline AsPredicted(cost::Pipeline pipeline, const measure::Measurement& measurement) {
+  if (pipeline.storage.HasCache()) pipeline.samples.miss_fraction = measure::MissFraction(measurement.demands);
+  return pipeline;
+}
+
 /// For the what-ifs of a prediction.
 diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen,
-                                const Resolved& resolved,
+                                const cost::Pipeline& pipeline,
                                 const measure::Measurement& measurement,
                                 const trace::RunTrace& first, const base::StopFlag* stop,
                                 VariantRuns* runs = nullptr) {
   if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
-  return PredictInVirtualTime(chosen, resolved.pipeline, measurement, stop,
+  return PredictInVirtualTime(chosen, pipeline, measurement, stop,
                               {.executor = executor.Sharing(), .run = &first, .runs = runs});
 }
 
@@ -284,9 +293,10 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
   Prediction prediction = Rates(*executor, experiment, resolved, basis,
                                 {.stop = stop, .keep_spans = kept != nullptr, .first = &first});
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
+  const cost::Pipeline pipeline = AsPredicted(resolved.pipeline, prediction.measurement);
   prediction.diagnosis = diagnose::Diagnose(
-      chosen, prediction.measurement, resolved.pipeline,
-      PredictorOf(*executor, chosen, resolved, prediction.measurement, first, stop), {},
+      chosen, prediction.measurement, pipeline,
+      PredictorOf(*executor, chosen, pipeline, prediction.measurement, first, stop), {},
       diagnose::PredictByBounds,
       {.presets = basis.presets, .free_memory = {}});
   return prediction;
@@ -302,9 +312,10 @@ JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& r
                              {.stop = stop, .for_verdict = true, .first = &first})
                            .measurement;
   const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
+  const cost::Pipeline pipeline = AsPredicted(resolved.pipeline, judged.measurement);
   judged.judgement =
-      diagnose::Judge(chosen, judged.measurement, resolved.pipeline,
-                      PredictorOf(executor, chosen, resolved, judged.measurement, first, stop, &runs), {},
+      diagnose::Judge(chosen, judged.measurement, pipeline,
+                      PredictorOf(executor, chosen, pipeline, judged.measurement, first, stop, &runs), {},
                       diagnose::PredictByBounds);
   return judged;
 }

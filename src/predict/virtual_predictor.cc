@@ -89,15 +89,35 @@ class VirtualPredictor {
     if (known != known_.end()) return known->second;
     if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
     if (!std::exchange(settled_, true)) Settle();
-    const double rate = Run(variant).value_or(of_bound_ * bound);
+    const auto ran = Run(variant);
+    double rate = ran.value_or(OfBound(variant) * bound);
+    // The rest of what its start built up.
+    if (!(variant == now_) && IsExact(variant)) rate = std::min(rate, bound);
     // What is answered by bounds later has a gain over the run as it is, not over its model's
     // error.
     if (variant == now_) of_bound_ = rate / bound;
+    if (ran) ran_.push_back({variant, rate / bound});
     known_.emplace_back(variant, rate);
     return rate;
   }
 
  private:
+  /// Whether no run of it exceeds its bound: with drawn costs a few batches may, and beside training on several
+  /// threads rates are anchored to what was measured, which bounds are not.
+  static bool IsExact(const Variant& variant) { return !variant.on_cpu() && !DrawsCosts(variant.pipeline); }
+
+  /// The rate of a variant that is not run, over its bound: as of the run that is most like it. Bounds know nothing of
+  /// cores that workers and training take from each other.
+  double OfBound(const Variant& variant) const {
+    constexpr double kOtherCosts = 0.3;  // as much as a third more workers
+    const auto apart = [&](const Ran& one) {
+      const double more = one.variant.settings.loader.workers + 1.0, less = variant.settings.loader.workers + 1.0;
+      return std::abs(std::log(more / less)) + (one.variant.pipeline == variant.pipeline ? 0 : kOtherCosts);
+    };
+    const auto nearest = std::ranges::min_element(ran_, {}, apart);
+    return nearest == ran_.end() ? of_bound_ : nearest->of_bound;
+  }
+
   /// Doubles the steps of variants until those of the run as it is change its rate no more. Where
   /// threads share cores, the order in which they began together fades slowly.
   void Settle() {
@@ -149,7 +169,7 @@ class VirtualPredictor {
       return rate;
     }
     // Bounds know better how an epoch of few batches ends.
-    if (SawBorders() && epoch < kFewestWindows * experiment.loader.Window()) return std::nullopt;
+    if (SawBorders() && epoch < FewestWithin(experiment.loader)) return std::nullopt;
     const auto rate = RateWithinEpoch(variant, experiment, epoch, wanted);
     if (!rate || !now_of_epochs_ || variant == now_) return rate;
     if (!now_within_epoch_) {
@@ -165,9 +185,7 @@ class VirtualPredictor {
   std::optional<double> RateWithinEpoch(const Variant& variant, const Experiment& experiment, std::int64_t epoch,
                                         std::int64_t wanted) {
     const std::int64_t cycle = std::max(1, experiment.loader.workers);
-    // Whole cycles: within one, workers that began together have made nothing, or all.
-    const std::int64_t start = (StartOf(experiment.loader) + cycle - 1) / cycle * cycle;
-    const std::int64_t least = start + 2 * cycle;
+    const std::int64_t start = WholeCycles(experiment.loader), least = FewestWithin(experiment.loader);
     const std::int64_t most = epoch > 0 ? epoch : std::numeric_limits<std::int64_t>::max();
     VariantRun run{.experiment = experiment, .pipeline = variant.pipeline, .start = start, .period = cycle};
     auto result = RunSteps(variant, run, least, std::min(most, wanted));
@@ -177,7 +195,20 @@ class VirtualPredictor {
       if (const auto rate = RateOfEpochs(variant, experiment, epoch, more)) return rate;
     if (const std::int64_t within = std::min(most, more); within > result->steps)
       if (const auto longer = RunSteps(variant, run, within, within)) result = longer;
-    return SawBorders() ? result->samples_per_s * ShareBesideStarts(*result, experiment) : result->samples_per_s;
+    const double share = ShareBesideStarts(*result, experiment);
+    if (variant == now_) share_of_now_ = share;
+    // A run that ended within its first epoch lost nothing to borders, at which faster ones may lose more.
+    return result->samples_per_s * (SawBorders() ? share : std::min(1.0, share / share_of_now_));
+  }
+
+  /// The start in whole cycles: within one, workers that began together have made nothing, or all.
+  std::int64_t WholeCycles(const spec::Loader& loader) const {
+    const std::int64_t cycle = std::max(1, loader.workers);
+    return (StartOf(loader) + cycle - 1) / cycle * cycle;
+  }
+  /// Of which a rate within an epoch can be told.
+  std::int64_t FewestWithin(const spec::Loader& loader) const {
+    return WholeCycles(loader) + 2 * std::max(1, loader.workers);
   }
 
   /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not, or as many as
@@ -222,13 +253,13 @@ class VirtualPredictor {
   /// The most steps that one variant may run.
   std::int64_t Most(const Experiment& experiment, const cost::Pipeline& pipeline) const {
     const double seconds = (kLongest_s - spent_s_) * kMostOfOne;
-    return static_cast<std::int64_t>(seconds / SecondsOfStep(experiment, pipeline));
+    return static_cast<std::int64_t>(seconds / ExpectedOfStep_s(experiment, pipeline));
   }
 
   /// Of one variant, where many share the time that is left.
   double ShareOfTime_s() const { return (kLongest_s - spent_s_) / kVariants; }
   std::int64_t Affordable(const Experiment& experiment, const cost::Pipeline& pipeline) const {
-    return static_cast<std::int64_t>(RoundedDown(ShareOfTime_s() / SecondsOfStep(experiment, pipeline)));
+    return static_cast<std::int64_t>(RoundedDown(ShareOfTime_s() / ExpectedOfStep_s(experiment, pipeline)));
   }
 
   /// Runs `wanted` steps, or as many whole `unit`s as are affordable; nullopt if those are fewer
@@ -281,6 +312,14 @@ class VirtualPredictor {
   /// another prediction made counts the same.
   void Spend(const VariantRun& run, std::int64_t steps, std::int64_t events) {
     spent_s_ += SecondsOfRun(run.experiment, run.pipeline, steps, events);
+    expected_s_ += static_cast<double>(steps) * SecondsOfStep(run.experiment, run.pipeline);
+  }
+
+  /// Of a step, before it ran: as those before took less than they could have, others may.
+  double ExpectedOfStep_s(const Experiment& experiment, const cost::Pipeline& pipeline) const {
+    constexpr double kLeast = 0.25;
+    const double share = expected_s_ > 0 ? std::clamp(spent_s_ / expected_s_, kLeast, 1.0) : 1;
+    return share * SecondsOfStep(experiment, pipeline);
   }
 
   /// Of the run as it is, whose steps are found by trying several lengths: a longer run begins with
@@ -331,9 +370,9 @@ class VirtualPredictor {
   // Of one core for a whole diagnosis, by SecondsOfRun; later variants are answered by bounds.
   static constexpr double kLongest_s = 1.5;
   // The variants that share what is left: most diagnoses ask 30 to 100. One that needs more to get
-  // past its start may take a tenth.
+  // past its start may take a fifth.
   static constexpr double kVariants = 40;
-  static constexpr double kMostOfOne = 0.1;
+  static constexpr double kMostOfOne = 0.2;
   // Times the steps of a run: fewer make its rate hardly more exact.
   static constexpr double kWorthRunningAgain = 1.5;
 
@@ -348,7 +387,14 @@ class VirtualPredictor {
   std::int64_t stretch_ = 1;  ///< of all steps
   bool settled_ = false;
   double spent_s_ = 0;
+  double expected_s_ = 0;  ///< what it could have taken
   std::optional<double> now_of_epochs_, now_within_epoch_;  ///< the run as it is, by either way
+  double share_of_now_ = 1;  ///< of an epoch, beside its start
+  struct Ran {
+    Variant variant;
+    double of_bound = 1;
+  };
+  std::vector<Ran> ran_;
   double of_bound_ = 1;  ///< the rate over its bound: the measured one, then the predicted one
   std::vector<std::pair<Variant, double>> known_;
 };

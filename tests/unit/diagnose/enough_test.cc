@@ -76,6 +76,18 @@ TEST(EnoughWorkers, AFewMayBeFasterThanTheManyOfTheBestBound) {
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("loader.workers", "3")));
 }
 
+TEST(EnoughWorkers, AreLookedForFurtherWhereTheLastOnesGain) {
+  // Bounds see no more in 16 workers than in 4, which only vary less.
+  const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(1).Cores(2).Burn(5 * kMs).Build();
+  const Predictor smoothed = [](const Variant& v) {
+    return PredictByBounds(v) * std::min(1.0, 0.6 + 0.025 * v.settings.loader.workers);
+  };
+  ASSERT_LE(MostWorkers(run.Now()), 4);
+  const Diagnosis d = run.DiagnoseBy(smoothed);
+  EXPECT_EQ(d.enough->workers, 16);
+  EXPECT_FALSE(d.enough->more_may_gain);
+}
+
 TEST(EnoughWorkers, OnesThatWaitAreNoMoreThanFitIntoMemory) {
   const MadeRun run = RunBuilder::OnGpu(10 * kMs).Workers(0).Cores(2).Wait(2000 * kMs).Build();
   EXPECT_EQ(MostWorkers(run.Now()), 128);

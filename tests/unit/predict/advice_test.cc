@@ -42,6 +42,57 @@ run: {accelerators: 2, barrier: true, epochs: 5}
   EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kCpuContention);
 }
 
+/// The setting that is recommended, predicted by itself, over what was promised of it.
+double KeptPromise(double cores, const std::string& yaml) {
+  Basis basis;
+  basis.profile = spec::ReadMachineProfile("default", "--profile", kFolders);
+  basis.cores_here = cores;
+  const auto recommended = *Predict(Read(yaml), basis, nullptr).diagnosis.recommendation;
+  std::vector<spec::Override> flags;
+  for (const auto& [path, value] : recommended.set) flags.push_back({path, value, "--set"});
+  const Prediction made = Predict(Read(yaml, flags), basis, nullptr);
+  return made.measurement.result.samples_per_s.value() / recommended.samples_per_s.value();
+}
+
+TEST(Advice, IsReachedByThoseWhoFollowItHoweverLongItTakesToPredict) {
+  // Many workers that read one sample after another: hundreds of events a batch, and epochs of few windows.
+  EXPECT_NEAR(KeptPromise(8, R"(
+storage: {latency: 5ms, bandwidth: 500MB/s}
+prepare: 2ms
+model: cnn
+loader: {kind: process, workers: 2, batch_size: 256}
+device: cpu
+)"), 1, 0.04);
+  EXPECT_NEAR(KeptPromise(8, R"(
+storage: {latency: 20ms, bandwidth: 1GB/s}
+prepare: 2ms
+model: cnn
+loader: {workers: 8, batch_size: 32}
+device: {emulated: {preset: a100}}
+)"), 1, 0.04);
+  // The run ends within its first epoch; with so many workers an epoch's start is a quarter of it.
+  EXPECT_NEAR(KeptPromise(8, R"(
+storage: {latency: 20ms, bandwidth: 1GB/s}
+model: transformer
+loader: {workers: 2, batch_size: 512}
+device: {emulated: {preset: a100}}
+)"), 1, 0.04);
+}
+
+TEST(Advice, WhatACacheServesIsNoMatterOfItsStorage) {
+  const auto with = [](const std::string& workers) {
+    return On(8, R"(
+dataset: {samples: 5000, sample_bytes: 10kB, shape: [100]}
+storage: {preset: hdd, cache: {size: 60MB, warm: 1}}
+prepare: 500us
+loader: {batch_size: 64, workers: )" + workers + "}\ndevice: {emulated: {base: 1ms}}\n").diagnosis;
+  };
+  const diagnose::Diagnosis few = with("2");
+  EXPECT_EQ(few.bottleneck, Verdict::kLoaderBound);
+  EXPECT_GE(few.enough.value().workers, 7);
+  EXPECT_GE(with("12").enough.value().workers, 7);
+}
+
 TEST(Advice, AFigureStandsBesideTheFlagThatItIsOf) {
   const auto prediction = On(1, "device: {emulated: {preset: rtx-4060}}\nmodel: mlp\nloader: {workers: 8}\n");
   const auto& recommended = *prediction.diagnosis.recommendation;
