@@ -61,6 +61,12 @@ double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pi
              SecondsOfDraws(experiment, pipeline);
 }
 
+std::int64_t FewestSteps(const spec::Loader& loader) {
+  return loader.Window() + 3 * std::int64_t{loader.workers} + 2;
+}
+
+std::int64_t FewestOfLongEpoch(const spec::Loader& loader) { return 200 * FewestSteps(loader); }
+
 base::Duration LeastDuration(const spec::Experiment& experiment, double most_per_s) {
   // The last batch of an epoch may be small, and drawn costs below their mean.
   constexpr double kRatherTooShort = 0.5, kLongest_s = 1e8;

@@ -19,6 +19,12 @@ double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& p
 double SecondsOfRun(const spec::Experiment& experiment, const cost::Pipeline& pipeline,
                     std::int64_t steps, std::int64_t events);
 
+/// Of a prediction of automatic length: its start's stock and two cycles of all workers.
+std::int64_t FewestSteps(const spec::Loader& loader);
+
+/// An epoch of so many batches loses less than half a per cent by its start.
+std::int64_t FewestOfLongEpoch(const spec::Loader& loader);
+
 /// About how long the steps that are asked for take at least, at a rate below `most_per_s` samples/s.
 base::Duration LeastDuration(const spec::Experiment& experiment, double most_per_s);
 

@@ -57,12 +57,11 @@ struct StepRange {
 };
 StepRange AutomaticSteps(const Experiment& experiment, const cost::Pipeline& pipeline, double longest_s) {
   const spec::Loader& loader = experiment.loader;
-  std::int64_t least = loader.Window() + 3 * std::int64_t{loader.workers} + 2;
-  // Ten epochs make an interval of their own; the first is warm-up, the last may be cut. An epoch of
-  // more starts loses less than half a per cent by each.
-  constexpr std::int64_t kEpochs = 12, kLongEpoch = 200;
+  std::int64_t least = FewestSteps(loader);
+  // Ten epochs make an interval of their own; the first is warm-up, the last may be cut.
+  constexpr std::int64_t kEpochs = 12;
   const std::int64_t epoch = spec::BatchesPerEpoch(experiment);
-  if (epoch < kLongEpoch * least && SecondsOfRun(experiment, pipeline, kEpochs * epoch, 0) <= longest_s)
+  if (epoch < FewestOfLongEpoch(loader) && SecondsOfRun(experiment, pipeline, kEpochs * epoch, 0) <= longest_s)
     least = std::max(least, kEpochs * epoch);
   const auto most = static_cast<std::int64_t>(longest_s / SecondsOfStep(experiment, pipeline));
   return {.least = least, .most = std::max(least, most)};

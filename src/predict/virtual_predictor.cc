@@ -75,6 +75,7 @@ class VirtualPredictor {
     experiment_.run.seed = experiment.run.seed;
     experiment_.run.accelerators = experiment.run.accelerators;
     experiment_.run.barrier = experiment.run.barrier;
+    automatic_ = run_ != nullptr && !experiment.run.duration && !experiment.run.steps && !experiment.run.epochs;
     now_ = diagnose::VariantOf(experiment, pipeline, measurement);
     const double bound = diagnose::PredictByBounds(now_);
     const auto& measured = measurement.result.samples_per_s;
@@ -195,10 +196,13 @@ class VirtualPredictor {
       if (const auto rate = RateOfEpochs(variant, experiment, epoch, more)) return rate;
     if (const std::int64_t within = std::min(most, more); within > result->steps)
       if (const auto longer = RunSteps(variant, run, within, within)) result = longer;
-    const double share = ShareBesideStarts(*result, experiment);
-    if (variant == now_) share_of_now_ = share;
-    // A run that ended within its first epoch lost nothing to borders, at which faster ones may lose more.
-    return result->samples_per_s * (SawBorders() ? share : std::min(1.0, share / share_of_now_));
+    return result->samples_per_s * (WouldSeeBorders(experiment) ? ShareBesideStarts(*result, experiment) : 1);
+  }
+
+  /// The run saw them, or ended within its first epoch, as a prediction of automatic length does where epochs are long.
+  bool WouldSeeBorders(const Experiment& experiment) const {
+    if (SawBorders()) return true;
+    return automatic_ && spec::BatchesPerEpoch(experiment) < FewestOfLongEpoch(experiment.loader);
   }
 
   /// The start in whole cycles: within one, workers that began together have made nothing, or all.
@@ -381,6 +385,7 @@ class VirtualPredictor {
   std::unique_ptr<engine::VirtualExecutor> executor_;  ///< one for all variants and their draws
   Variant now_;
   const trace::RunTrace* run_;  ///< as it is, in virtual time; or nullptr
+  bool automatic_ = false;      ///< that run, which went on until it was exact
   VariantRuns* runs_;           ///< shared with other predictors; or nullptr
   std::map<std::int64_t, std::shared_ptr<const trace::RunTrace>> of_now_;  ///< by its steps
   double least_;
@@ -389,7 +394,6 @@ class VirtualPredictor {
   double spent_s_ = 0;
   double expected_s_ = 0;  ///< what it could have taken
   std::optional<double> now_of_epochs_, now_within_epoch_;  ///< the run as it is, by either way
-  double share_of_now_ = 1;  ///< of an epoch, beside its start
   struct Ran {
     Variant variant;
     double of_bound = 1;
