@@ -124,6 +124,14 @@ class Table {
 void AddDecided(std::vector<WhatIf>& rows, Table& table, Verdict verdict,
                 const std::optional<SettingGain>& decided) {
   if (!decided || FindRow(rows, decided->setting.text)) return;
+  // A pair of the same two may name them in the other order.
+  const auto same = std::ranges::find_if(rows, [&](const WhatIf& row) {
+    return !row.set.empty() && std::ranges::is_permutation(row.set, decided->setting.set);
+  });
+  if (same != rows.end()) {
+    same->change = decided->setting.text;
+    return;
+  }
   const Lever lever{.setting = decided->setting,
                     .acts = verdict == Verdict::kLoaderBound ? Acts::kOnData : Acts::kOnBoth,
                     .feasible_here = true};

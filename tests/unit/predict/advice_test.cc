@@ -207,6 +207,23 @@ device: {emulated: {base: 100us}}
   }
 }
 
+TEST(Advice, TheSameTwoChangesAreOneRow) {
+  const auto rows = On(16, R"(
+storage: sata-ssd
+prepare: none
+model: mlp
+loader: {workers: 2, batch_size: 256, in_order: false, worker_startup: 100ms}
+device: {emulated: {preset: rtx-4060}}
+run: {epochs: 2}
+)").diagnosis.what_if;
+  for (auto row = rows.begin(); row != rows.end(); ++row) {
+    const auto again = std::find_if(row + 1, rows.end(), [&](const diagnose::WhatIf& other) {
+      return !row->set.empty() && std::ranges::is_permutation(other.set, row->set);
+    });
+    EXPECT_EQ(again, rows.end()) << row->change;
+  }
+}
+
 TEST(Advice, NoPartLeadsThatGainsLessThanAnotherByAMeasurementTooShortToRank) {
   const auto prediction = On(2, R"(
 dataset: {samples: 4000, sample_bytes: 10KiB}
