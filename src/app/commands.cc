@@ -190,10 +190,10 @@ constexpr Command kCommands[] = {
     {"record", "record MODULE:FACTORY [flags] [-- ARGUMENTS]",
      "measure a PyTorch DataLoader and write it as an experiment",
      "Imports the module in your own Python, calls the factory, which returns a\n"
-     "Dataset or DataLoader, and times trial epochs without workers and with two:\n"
-     "samples, collate, a batch's way between processes, start-up. Prints the\n"
-     "DataLoader(...) line to paste. Exit code 4: loading failed or hangs; 5: the\n"
-     "promise of --check did not come true.\n"
+     "Dataset or DataLoader, and times trial epochs without workers, with two and\n"
+     "with many: samples, collate, a batch's way between processes, start-up.\n"
+     "Prints the DataLoader(...) line to paste. Exit code 4: loading failed or\n"
+     "hangs; 5: the promise of --check did not come true.\n"
      "\n"
      "Flags\n"
      "  --step MODULE:FACTORY returns the training step, a function of a batch\n"

@@ -42,6 +42,10 @@ predict::Basis BasisOf(const Arguments& arguments) {
   basis.presets = spec::ReadPresets(FindDataFolders());
   basis.cores_here = base::ReadCpuAllowance().Cores();
   basis.memory_here = base::ReadMemoryBounds();
+  // Names the way out where this machine's memory is too little for a prediction of another one.
+  if (!basis.profile_is_named && !basis.profile.figures.memory)
+    for (base::MemoryBound& bound : basis.memory_here)
+      bound.name += fmt::format(" (--profile {} has no such limit)", kDefaultProfile);
   return basis;
 }
 

@@ -74,13 +74,14 @@ std::string LimitLine(const Requirements::Limit& limit, const measure::Result& r
 
 }  // namespace
 
-Requirements::Limit ReadLimit(std::string_view flag, const std::string& text) {
+Requirements::Limit ReadLimit(std::string_view flag, const std::string& text, LimitKind kind) {
   const std::size_t at = text.find_first_of("<>");
   const bool readable = at != std::string::npos && at + 1 < text.size() && text[at + 1] == '=';
   Requirements::Limit limit{text, text.substr(0, at), readable && text[at] == '>', 0};
-  if (!readable || (limit.metric != "au" && limit.metric != "samples_per_s"))
-    throw base::UsageError(fmt::format(
-        "{} takes au>=0.9 or samples_per_s>=4000 (or <=), not '{}'", flag, base::Printable(text)));
+  const bool known = limit.metric == "au" || limit.metric == "samples_per_s";
+  if (!readable || !known || (kind == LimitKind::kLower && !limit.at_least))
+    throw base::UsageError(fmt::format("{} takes au>=0.9 or samples_per_s>=4000{}, not '{}'", flag,
+                                       kind == LimitKind::kEither ? " (or <=)" : "", base::Printable(text)));
   const std::string number = text.substr(at + 2);
   const auto parsed =
       limit.metric == "au" ? spec::ParseShare(number) : spec::ParsePerSecond(number);
@@ -98,7 +99,7 @@ Requirements ReadRequirements(const Arguments& arguments) {
   Requirements requirements;
   if (const auto expected = arguments.Last("expect")) requirements.expect = VerdictNamed(*expected);
   for (const std::string& text : arguments.All("require"))
-    requirements.limits.push_back(ReadLimit("--require", text));
+    requirements.limits.push_back(ReadLimit("--require", text, LimitKind::kEither));
   return requirements;
 }
 

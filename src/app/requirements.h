@@ -21,8 +21,10 @@ struct Requirements {
   std::vector<Limit> limits;
 };
 
-/// Throws base::UsageError, naming the flag, for a text that is no limit.
-Requirements::Limit ReadLimit(std::string_view flag, const std::string& text);
+enum class LimitKind { kLower, kEither };
+/// Throws base::UsageError, naming the flag, for a text that is no limit, or not of the kind that the flag takes.
+Requirements::Limit ReadLimit(std::string_view flag, const std::string& text,
+                              LimitKind kind = LimitKind::kEither);
 
 /// Throws base::UsageError for an unknown verdict or an invalid limit.
 Requirements ReadRequirements(const Arguments& arguments);

@@ -71,19 +71,20 @@ constexpr std::array<Range, 6> kUnprintable = {{{0x0000, 0x001F},
 
 std::optional<std::string> Nearest(std::string_view word, std::span<const std::string> candidates) {
   const std::string* best = nullptr;
-  std::size_t best_distance = 0;
+  std::pair<std::size_t, std::size_t> least;  // the distance, then all edits: "worker" is nearer to "workers"
   const std::string lower = LowerCase(word);
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(word.size(), candidate.size());
-    std::size_t distance = EditDistance(lower, LowerCase(candidate));
+    const std::size_t edits = EditDistance(lower, LowerCase(candidate));
+    std::size_t distance = edits;
     // Accepts one edit per three letters. A stem of at least three letters counts as one edit
     // ("batch" for "batch_size").
     if (word.size() >= 3 && candidate.starts_with(word))
       distance = std::min<std::size_t>(1, distance);
     if (distance > std::max<std::size_t>(1, longer / 3) || distance >= longer) continue;
-    if (best == nullptr || distance < best_distance) {
+    if (best == nullptr || std::pair(distance, edits) < least) {
       best = &candidate;
-      best_distance = distance;
+      least = {distance, edits};
     }
   }
   return best == nullptr ? std::nullopt : std::optional(*best);

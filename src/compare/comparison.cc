@@ -74,7 +74,7 @@ PointComparison ComparePoints(const Side& a, const Point& of_a, const Side& b, c
   if (of_a.rate && of_b.rate) {
     result.difference = Compare(*of_a.rate, *of_b.rate);
     result.call = Judge(*result.difference, rules.threshold);
-    if (const Promise* promise = PromiseOf(a, of_a, b))
+    if (const Promise* promise = PromiseOf(a, of_a, b, of_b))
       result.promised =
           Promised{promise->samples_per_s, promise->samples_per_s / of_b.rate->rate - 1};
   }
@@ -163,11 +163,11 @@ Comparison CompareSides(const std::vector<Side>& sides, std::size_t side, const 
   const Side &a = sides[0], &b = sides[side];
   Comparison comparison;
   comparison.side = side;
-  comparison.changed = ChangedSettings(a, b);
+  Match match = MatchPoints(a, b);
+  comparison.changed = ChangedSettings(a, b, match);
   AddCircumstances(sides, side, comparison.cautions);
   AddWork(comparison, comparison.cautions);
   AddDisturbances(sides, side, comparison.cautions);
-  Match match = MatchPoints(a, b);
   const bool same_batch = SameBatch(comparison.changed);
   for (const auto& [at_a, at_b] : match.pairs) {
     comparison.points.push_back(

@@ -14,9 +14,9 @@ struct ChangedSetting {
   std::string key, a, b;  ///< empty: absent there
 };
 
-/// Settings that a user set differently: without `run.*` and names, which do not describe the
-/// pipeline, and without those that follow from a preset that differs.
-std::vector<ChangedSetting> ChangedSettings(const Side& a, const Side& b);
+/// Settings that a user set differently at two points: without `run.*` and names, which do not describe
+/// the pipeline, and without those that follow from a preset that differs.
+std::vector<ChangedSetting> ChangedSettings(const Side& a, const Point& of_a, const Side& b, const Point& of_b);
 
 /// "workers 4" for loader.workers, "storage nvme" for storage.preset.
 std::string ShortName(const std::string& key);
@@ -33,7 +33,10 @@ Match MatchPoints(const Side& a, const Side& b);
 /// Why MatchPoints found nothing: the keys and their values on each side.
 std::string WhyNothingMatches(const Side& a, const Side& b);
 
-/// The rate that `point` of `a` predicted for exactly the changes that lead to `b`; nullptr: none.
-const Promise* PromiseOf(const Side& a, const Point& point, const Side& b);
+/// The same of all matched points, by their keys; the values of several points separated by commas.
+std::vector<ChangedSetting> ChangedSettings(const Side& a, const Side& b, const Match& match);
+
+/// The rate that `of_a` predicted for exactly the changes that lead to `of_b`; nullptr: none.
+const Promise* PromiseOf(const Side& a, const Point& of_a, const Side& b, const Point& of_b);
 
 }  // namespace pipesim::compare

@@ -36,6 +36,9 @@ struct Promise {
 
 struct Point {
   Settings at;                   ///< values of the sweep's axes; empty for a run
+  /// Those that the axes' values bring with them, and their origins; what all points share is in the side.
+  Settings settings;
+  std::map<std::string, std::string> origins;
   std::string name;              ///< "workers 2 batch 256"; empty for a run
   std::optional<Estimate> rate;  ///< nullopt: it failed
   std::string failure;
@@ -50,7 +53,7 @@ struct Side {
   std::string name;  ///< the file as typed
   bool is_sweep = false, predicted = false;
   std::vector<std::pair<std::string, std::string>> axes;  ///< key and short name
-  Settings settings;                                      ///< without the axes' keys
+  Settings settings;                                      ///< that all points share, without the axes' keys
   std::map<std::string, std::string> origins;             ///< of settings: "file", "preset", ...
   /// What should be alike: "machine", "version", ... and the words for it.
   std::map<std::string, std::string> circumstances;

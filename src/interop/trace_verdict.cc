@@ -35,7 +35,8 @@ struct Cause {
 };
 
 constexpr const char* kInput =
-    "the loader starves training; whether storage, CPU work or too few workers is not in the trace";
+    "the loader starves training; whether storage, CPU work, handing batches over or too few workers is not in the "
+    "trace";
 constexpr const char* kTurns = "loading and training take turns: the DataLoader has no workers";
 
 Cause Loading(const TraceSummary& t, double waited_s) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "report/compare_report.h"
+#include "report/sweep_settings.h"
 #include "report/view.h"
 #include "spec/yaml_tree.h"
 
@@ -109,10 +110,12 @@ std::optional<Estimate> RateOfRun(View document, bool predicted) {
                                interval.At("high").NumberOr(0), method.count, method.unit);
 }
 
-void ReadSettings(View document, Side& side) {
-  for (const auto& [key, setting] : document.At("experiment").Members()) {
-    side.settings[key] = setting.At("value").Text();
-    side.origins[key] = setting.At("origin").Text();
+/// Of a side or a point.
+template <class Owner>
+void ReadSettings(View settings, Owner& owner) {
+  for (const auto& [key, setting] : settings.Members()) {
+    owner.settings[key] = setting.At("value").Text();
+    owner.origins[key] = setting.At("origin").Text();
   }
 }
 
@@ -173,7 +176,7 @@ Side SideOfRun(View document, const std::string& name) {
   Side side;
   side.name = name;
   side.predicted = document.At("reality.engine").Text() == "predicted";
-  ReadSettings(document, side);
+  ReadSettings(document.At("experiment"), side);
   ReadCircumstances(document, side);
   ReadDisturbances(document, side);
   Point point;
@@ -278,11 +281,14 @@ Side SideOfSweep(View document, const std::string& name) {
   for (const AxisOfSweep& axis : axes)
     for (const std::string& key : axis.keys)
       side.axes.emplace_back(key, axis.keys.size() == 1 ? axis.name : key);
-  ReadSettings(document, side);
+  ReadSettings(document.At("experiment"), side);
   ReadCircumstances(document, side);
   const auto repeats = document.At("sweep.repeats").Size(1);
-  for (const View point : document.At("points").Items())
+  const std::vector<View> settings = SettingsOfPoints(document);
+  for (const View point : document.At("points").Items()) {
     side.points.push_back(PointOfSweep(point, axes, repeats));
+    ReadSettings(settings[side.points.size() - 1], side.points.back());
+  }
   side.why_partial = WhyPartial(document);
   // Where all points failed, that is what is compared.
   if (side.points.empty())

@@ -2,10 +2,13 @@
 // in the name, then a column for each setting, named by its path. Unknown is empty.
 #include "report/csv.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "base/text.h"
+#include "report/sweep_settings.h"
 #include "report/view.h"
 
 namespace pipesim::report {
@@ -240,14 +243,25 @@ void AddFigures(CsvTable& table, const CsvColumn (&columns)[kCount], const std::
 }
 
 void AddContextColumns(CsvTable& table, View document, std::size_t rows) {
-  table.Add("name", CsvCells(rows, CsvText(Setting(document, "name"))));
+  const std::vector<View> points = SettingsOfPoints(document);
+  table.AddOf("name", rows, [&](std::size_t row) {
+    const View own = row < points.size() ? points[row].Member("name") : View(nullptr, true);
+    return CsvText(own.IsPresent() ? own.At("value").Text() : Setting(document, "name"));
+  });
   for (const CsvColumn& column : kContextColumns)
     table.Add(std::string(column.name), CsvCells(rows, CsvCell(document.At(column.path))));
 }
 
+/// By their paths: those of the whole document, and of a sweep those of each point.
 void AddSettingColumns(CsvTable& table, View document, std::size_t rows) {
+  std::map<std::string, CsvCells> columns;
   for (const auto& [path, setting] : document.At("experiment").Members())
-    table.Add(path, CsvCells(rows, CsvText(setting.At("value").Text())));
+    columns[path] = CsvCells(rows, CsvText(setting.At("value").Text()));
+  const std::vector<View> points = SettingsOfPoints(document);
+  for (std::size_t row = 0; row < std::min(points.size(), rows); ++row)
+    for (const auto& [path, setting] : points[row].Members())
+      columns.try_emplace(path, CsvCells(rows)).first->second[row] = CsvText(setting.At("value").Text());
+  for (auto& [path, cells] : columns) table.Add(path, std::move(cells));
 }
 
 void AddRowNumbers(CsvTable& table, const std::string& name, std::size_t rows) {

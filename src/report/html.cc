@@ -1,12 +1,15 @@
 // The frame of the HTML report, and the kinds of documents.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/text.h"
 #include "report/html.h"
 #include "report/html_parts.h"
 #include "report/html_style.h"
 #include "report/html_svg.h"
 #include "report/html_text.h"
+#include "report/sweep_settings.h"
 
 namespace pipesim::report {
 namespace {
@@ -63,6 +66,28 @@ std::string TitleOfBody(const std::string& body) {
   return title + " - pipesim";
 }
 
+/// "varies: hdd, nvme".
+std::string VariesText(const VaryingSetting& setting) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> values = setting.values;
+  if (values.size() > kShown) {
+    values.resize(kShown);
+    const auto more = static_cast<std::int64_t>(setting.values.size() - kShown);
+    values.push_back(fmt::format("and {} more", WithCommas(more)));
+  }
+  return "varies: " + base::Join(values, ", ");
+}
+
+/// The rows of the settings by their paths; of a sweep, the values over its points.
+std::map<std::string, std::vector<HtmlCell>> SettingRows(View document) {
+  std::map<std::string, std::vector<HtmlCell>> rows;
+  for (const auto& [path, setting] : document.At("experiment").Members())
+    rows[path] = {TextCell(path), TextCell(setting.At("value").Text()), TextCell(setting.At("origin").Text())};
+  for (const VaryingSetting& setting : VaryingSettings(document))
+    rows[setting.key] = {TextCell(setting.key), TextCell(VariesText(setting)), TextCell(setting.origin)};
+  return rows;
+}
+
 }  // namespace
 
 std::string Kicker(View document) {
@@ -91,9 +116,7 @@ std::string Answer(const Page& page) {
 
 std::string Origins(const Sheet& sheet) {
   HtmlTable table{"Settings and where each came from", {}, {{"setting"}, {"value", false, "long"}, {"from"}}, {}};
-  for (const auto& [path, setting] : sheet.document.At("experiment").Members())
-    table.rows.push_back({TextCell(path), TextCell(setting.At("value").Text()),
-                          TextCell(setting.At("origin").Text())});
+  for (const auto& [path, row] : SettingRows(sheet.document)) table.rows.push_back(row);
   Page machine(false);
   AddProgramAndMachine({sheet.document, machine, true, true});
   std::vector<std::string> argv{"pipesim"};

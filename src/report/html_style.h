@@ -78,14 +78,16 @@ stroke-dasharray:5 3}
 .point{fill:var(--line)}.point-2{fill:var(--bg);stroke:var(--second);stroke-width:2}
 .ring{fill:none;stroke:var(--ink);stroke-width:2}.failed{stroke:var(--bad);stroke-width:2}
 .target{stroke:var(--bad);stroke-dasharray:5 3}
-.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem 2rem}
-.maps>*{min-width:0}
-.map{width:auto}.map th{padding:.3rem .5rem .3rem 0;color:var(--dim);border:0;white-space:nowrap}
-.map td{padding:.35rem .5rem;text-align:right;border:1px solid var(--bg);white-space:nowrap;
+.maps{display:grid;gap:1rem 2rem;
+grid-template-columns:repeat(auto-fit,minmax(min(100%,max(22rem,calc(var(--widest,0)*.45rem))),1fr))}
+.maps>*{min-width:0;container-type:inline-size}
+.map{width:auto;font-size:clamp(.75rem,calc(100cqw/(var(--characters)*.6)),.875rem)}
+.map th{padding:.35em .5em .35em 0;color:var(--dim);border:0;white-space:nowrap}
+.map td{padding:.4em .4em;text-align:right;border:1px solid var(--bg);white-space:nowrap;
 print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .map td.word{text-align:left}
-.map td.best{outline:2px solid var(--ink);outline-offset:-2px;font-weight:700}
-.map td.enough{outline:2px dashed var(--ink);outline-offset:-2px}
+.map td.best{outline:2px solid currentColor;outline-offset:-2px;font-weight:700}
+.map td.enough{outline:2px dashed currentColor;outline-offset:-2px}
 .v-work{background:#0072b2;color:#fff}.v-io{background:#56b4e9;color:#111}
 .v-loader{background:#e69f00;color:#111}.v-cpu{background:#d55e00;color:#111}
 .v-contention{background:#cc79a7;color:#111}.v-h2d{background:#9fd3f2;color:#111}
@@ -98,7 +100,7 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .words span{display:inline-block;padding:.05rem .5rem;font-size:.8125rem;
 print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .v-open,.v-none{background:var(--soft);color:var(--fg)}
-.map thead th+th{text-align:right;padding:.3rem .5rem}
+.map thead th+th{text-align:right;padding:.35em .4em}
 .key{white-space:nowrap;display:flex;align-items:center;gap:.5rem;font-size:.8125rem;color:var(--dim);margin:.4rem 0}
 .key i{height:.7rem;flex:0 1 12rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .what-if th:first-child{min-width:8.5rem}
@@ -110,7 +112,7 @@ thead .chart svg{margin-bottom:2px}
 .wide{display:none}
 @media (min-width:720px){.wide{display:inline}}
 @media (max-width:719px){
-.map td,.map thead th+th{padding:.35rem .35rem;font-size:.8125rem}
+.map td,.map thead th+th{padding:.35em .3em}
 .times td.n[data-label$="a step"]::after,.times td.n[data-label$="a batch"]::after{
 content:" " attr(data-label);color:var(--dim)}
 h1{font-size:1.35rem}.figures dt{font-size:1.4rem}.figures{gap:.6rem 1.4rem}

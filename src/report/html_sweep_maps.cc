@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
 #include "report/html_parts.h"
 #include "report/html_svg.h"
 #include "report/html_text.h"
@@ -130,9 +131,45 @@ HtmlCell VerdictCell(const MapFacts& facts, const SweepRow* row) {
                                      CellClass(facts, row), Escaped(CellText(facts, row)))};
 }
 
+/// The width of a table, in characters: its text becomes smaller where its place is narrower, to 12 pixels.
+double CharactersOf(const HtmlTable& table) {
+  constexpr double kPadding = 1.4, kCapital = 1.25;
+  double characters = 0;
+  for (std::size_t x = 0; x < table.columns.size(); ++x) {
+    auto widest = static_cast<double>(base::DisplayWidth(table.columns[x].title));
+    for (const std::vector<HtmlCell>& row : table.rows) {
+      double width = 0;
+      if (x >= row.size()) continue;
+      for (const char c : row[x].html) width += c >= 'A' && c <= 'Z' ? kCapital : 1;
+      widest = std::max(widest, width);
+    }
+    characters += widest + kPadding;
+  }
+  return characters;
+}
+
+/// A table with a heading, for SideBySide.
+struct MapPart {
+  std::string title, axes;
+  HtmlTable table;
+};
+
+/// Tables beside each other, or below each other where the page is too narrow for two.
+std::string SideBySide(const std::vector<MapPart>& parts) {
+  std::string html;
+  double widest = 0;
+  for (const MapPart& part : parts) {
+    const double characters = std::ceil(CharactersOf(part.table));
+    widest = std::max(widest, characters);
+    html += fmt::format("<div style=\"--characters:{:.0f}\"><h3>{}<span>{}</span></h3>\n{}</div>\n", characters,
+                        Escaped(part.title), Escaped(part.axes), ToHtml(part.table));
+  }
+  return fmt::format("<div class=\"maps\" style=\"--widest:{:.0f}\">\n{}</div>\n", widest, html);
+}
+
 /// A table of cells over the two axes of the plane.
-std::string MapTable(const MapFacts& facts, const Plane& plane, const std::string& title,
-                     HtmlCell (*cell)(const MapFacts&, const SweepRow*)) {
+MapPart MapTable(const MapFacts& facts, const Plane& plane, const std::string& title,
+                 HtmlCell (*cell)(const MapFacts&, const SweepRow*)) {
   const SweepAxisText &down = facts.table.axes[plane.down], &across = facts.table.axes[*plane.across];
   HtmlTable table{title, "map", {{down.name}}, {}};
   for (const std::string& label : across.labels) table.columns.push_back({label});
@@ -142,8 +179,7 @@ std::string MapTable(const MapFacts& facts, const Plane& plane, const std::strin
       row.push_back(cell(facts, plane.At(y, x)));
     table.rows.push_back(std::move(row));
   }
-  return "<div><h3>" + Escaped(title) + "<span>" + Escaped(down.name + " by " + across.name) +
-         "</span></h3>\n" + ToHtml(table) + "</div>\n";
+  return {title, down.name + " by " + across.name, std::move(table)};
 }
 
 /// The words of a map that has room for colours only.
@@ -204,10 +240,11 @@ std::string TwoAxes(const MapFacts& facts, const Plane& plane) {
   const std::string at = plane.elsewhere.empty() ? "" : ", at " + plane.elsewhere;
   const std::string rates = "samples/s" + at, verdicts = "Where the bottleneck changes" + at;
   const std::string maps =
-      cells ? CellMap(facts, plane, rates, false) + CellMap(facts, plane, verdicts, true)
-            : MapTable(facts, plane, rates, RateCell) + MapTable(facts, plane, verdicts, VerdictCell);
+      cells ? "<div class=\"maps\">\n" + CellMap(facts, plane, rates, false) +
+                  CellMap(facts, plane, verdicts, true) + "</div>\n"
+            : SideBySide({MapTable(facts, plane, rates, RateCell), MapTable(facts, plane, verdicts, VerdictCell)});
   return Section("The points as a map",
-                 "<div class=\"maps\">\n" + maps + "</div>\n" + ColourKey(facts) +
+                 maps + ColourKey(facts) +
                      (cells ? "<p class=\"note\">Large ring: the best. Small ring: enough.</p>\n"
                             : "<p class=\"note\">Solid frame: the best. Dashed: enough.</p>\n"));
 }
@@ -227,7 +264,14 @@ double HeightOf(double rate, double top) {
   return kPlotAbove + kPlotTall * (1 - std::clamp(rate / top, 0.0, 1.0));
 }
 
-std::string PointMarks(const MapFacts& facts, const SweepRow& row, double x, double top) {
+/// A name over its point; under it where another one is so near that they would overlap on a phone.
+std::string NameMark(double x, double y, std::string_view name, double other_x) {
+  constexpr double kNear = 15;
+  return Label(x, name == "enough" && std::abs(other_x - x) < kNear ? y + 23 : y - 14, name, "mark");
+}
+
+/// `best_x`: where the best point stands.
+std::string PointMarks(const MapFacts& facts, const SweepRow& row, double x, double best_x, double top) {
   const std::string text = CellText(facts, &row);
   std::string marks;
   const auto low = row.main.At("samples_per_s_low").Number();
@@ -245,7 +289,7 @@ std::string PointMarks(const MapFacts& facts, const SweepRow& row, double x, dou
   const bool is_enough = &row == facts.enough, is_best = &row == facts.best;
   if (is_enough || is_best) {
     marks += Dot(x, y, 8.5, "ring", text);
-    marks += Label(x, y - 14, is_best ? "best" : "enough", "mark");
+    marks += NameMark(x, y, is_best ? "best" : "enough", best_x);
   }
   return marks;
 }
@@ -263,12 +307,13 @@ std::string OneAxis(const MapFacts& facts, const Plane& plane) {
   marks += Label(0, 11, "samples/s");
   const std::size_t stride = (count + 7) / 8;  // labels of a phone's width
   std::vector<LinePoint> line;
+  const double best_x = facts.best == nullptr ? -100 : PlaceOf(facts.best->position[plane.down], count);
   for (std::size_t at = 0; at < count; ++at) {
     const double x = PlaceOf(at, count);
     const SweepRow* row = plane.At(at, 0);
     const bool ok = row != nullptr && row->ok;
     line.push_back({x / 100, ok ? std::optional(row->rate / top) : std::nullopt});
-    if (ok) points += PointMarks(facts, *row, x, top);
+    if (ok) points += PointMarks(facts, *row, x, best_x, top);
     if (row != nullptr && !row->ok)
       points += VerticalLine(x, kPlotAbove + kPlotTall - 8, kPlotAbove + kPlotTall, "failed",
                              CellText(facts, row));
@@ -288,7 +333,7 @@ std::string OneAxis(const MapFacts& facts, const Plane& plane) {
 
 std::string GainTables(View document, const SweepTable& table, const Plane& plane) {
   constexpr std::size_t kMostCells = 2000, kMostOpen = 100;
-  std::string html;
+  std::vector<MapPart> parts;
   std::size_t cells = 0;
   for (const SweepGrid& grid : GainGrids(document, table, plane)) {
     if (grid.cells.size() * grid.across_labels.size() > kMostCells) continue;
@@ -302,12 +347,10 @@ std::string GainTables(View document, const SweepTable& table, const Plane& plan
     }
     const std::string axes =
         grid.across_name.empty() ? "" : grid.down_name + " by " + grid.across_name;
-    html += "<div><h3>" + Escaped(grid.title) + "<span>" + Escaped(axes) + "</span></h3>\n" +
-            ToHtml(gains) + "</div>\n";
+    parts.push_back({grid.title, axes, std::move(gains)});
   }
-  if (html.empty()) return html;
-  return Section("What one step more gains", "<div class=\"maps\">\n" + html + "</div>\n",
-                 cells > kMostOpen);
+  if (parts.empty()) return {};
+  return Section("What one step more gains", SideBySide(parts), cells > kMostOpen);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // The sections of the document, one function each (docs/report.md lists them in order).
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "report/report.h"
@@ -24,6 +26,8 @@ Document IntervalValue(const std::optional<measure::Interval>& interval);
 /// What every document begins with: the program, the version of the schema, kind, context.
 Document HeadOf(const Context& context, std::string_view kind);
 Document ExperimentSection(const spec::Experiment& experiment);
+/// Settings by their path: value and origin.
+Document SettingsSection(const std::map<std::string, spec::Experiment::Setting>& settings);
 /// null for what ran.
 Document PredictionSection(const std::optional<predict::Notes>& prediction);
 Document EffectiveSection(const RunReport& report);

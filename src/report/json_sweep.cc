@@ -92,6 +92,14 @@ Document AxisSection(const spec::SweepAxis& axis, const std::string& name) {
           {"values", values}};
 }
 
+/// null where all points share all settings.
+Document SettingsOfPoints(const sweep::PointSettings& settings) {
+  if (settings.sets.empty()) return nullptr;
+  Document sets = Document::array();
+  for (const sweep::SettingMap& set : settings.sets) sets.push_back(SettingsSection(set));
+  return {{"sets", std::move(sets)}, {"of_points", settings.of_point}};
+}
+
 Document SweepSection(const SweepReport& report) {
   Document axes = Document::array();
   for (std::size_t i = 0; i < report.sweep.axes.size(); ++i)
@@ -101,6 +109,7 @@ Document SweepSection(const SweepReport& report) {
           {"repeats", report.repeats},
           {"seed", report.experiment.run.seed},
           {"points", report.sweep.Points()},
+          {"settings", SettingsOfPoints(report.settings)},
           {"shard", {{"index", report.shard.index}, {"count", report.shard.count}}}};
 }
 
@@ -212,7 +221,7 @@ std::string_view EngineWord(sweep::Engine engine) {
 
 Document ToJson(const SweepReport& report) {
   Document document = HeadOf(report.context, "sweep");
-  document["experiment"] = ExperimentSection(report.experiment);
+  document["experiment"] = SettingsSection(report.settings.shared);
   document["sweep"] = SweepSection(report);
   AddAnswer(report, document);
   return document;

@@ -14,12 +14,14 @@
 #include "sweep/journal.h"
 #include "sweep/order.h"
 #include "sweep/outcome.h"
+#include "sweep/point_settings.h"
 
 namespace pipesim::report {
 
 struct SweepReport {
   Context context;
-  spec::Experiment experiment;  ///< as asked, without the axes' values
+  spec::Experiment experiment;  ///< of the first point
+  sweep::PointSettings settings;
   spec::Sweep sweep;
   std::vector<std::string> axis_names;  ///< of each axis, as short as the command line has them
   sweep::Engine engine = sweep::Engine::kRun;

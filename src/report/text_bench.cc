@@ -97,15 +97,6 @@ std::optional<double> OthersBesideBench(View document) {
   return others && measure::warnings::ForeignCpu::Counts(*others, cores) ? others : std::nullopt;
 }
 
-std::string PlainHeadline(View document) {
-  const std::string name = document.At("bench.name").Text();
-  if (document.At("comparison.points").Items().empty())
-    return document.At("gpu").IsPresent()
-               ? name + ": nothing to compare was timed"
-               : name + " on the CPU only: no GPU was timed; --device rtx-4060 predicts one";
-  return ComparesDevices(document) ? DevicesHeadline(document) : WaysHeadline(document);
-}
-
 /// Marks what was left out for the time limit.
 constexpr std::string_view kEstimated = "~";
 
@@ -117,6 +108,32 @@ std::string PointText(View document, View point) {
   if (!ShowsRates(document)) return TimeText(point.At("time_s"));
   const auto rate = point.At("bytes_per_s").Number();
   return rate ? WithPrefix(*rate) + "B/s" : "n/a";
+}
+
+/// Without two ways to compare: what is predicted at the largest size.
+std::string AloneHeadline(View document) {
+  const std::string name = document.At("bench.name").Text();
+  std::vector<std::string> names, texts;
+  std::string at;
+  for (const View series : document.At("series").Items()) {
+    const std::vector<View> points = series.At("points").Items();
+    if (!series.At("predicted").IsTrue() || points.empty()) continue;
+    names.push_back(series.At("name").Text());
+    texts.push_back(PointText(document, points.back()));
+    at = BenchSize(document, points.back().At("size").NumberOr(0));
+  }
+  if (names.empty()) return name + ": nothing to compare was timed";
+  return fmt::format("{}: of {} only {} {} predicted: {} at {}", name, document.At("gpu.name").Text(),
+                     base::Join(names, " and "), names.size() == 1 ? "is" : "are", base::Join(texts, " and "), at);
+}
+
+std::string PlainHeadline(View document) {
+  const std::string name = document.At("bench.name").Text();
+  if (document.At("comparison.points").Items().empty())
+    return document.At("gpu").IsPresent()
+               ? AloneHeadline(document)
+               : name + " on the CPU only: no GPU was timed; --device rtx-4060 predicts one";
+  return ComparesDevices(document) ? DevicesHeadline(document) : WaysHeadline(document);
 }
 
 /// The columns after the times: of the way that should be faster.

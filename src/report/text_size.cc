@@ -11,8 +11,10 @@ namespace {
 constexpr std::string_view kBelowLabel = "          ";  // below "Binds     "
 
 std::string AuText(View attempt) {
+  constexpr double kLeast = 0.001;
   const auto au = attempt.At("accelerator_utilization").Number();
-  return au ? Fixed(*au, 3) : "n/a";
+  if (!au) return "n/a";
+  return *au > 0 && *au < kLeast ? "<" + Fixed(kLeast, 3) : Fixed(*au, 3);
 }
 
 std::string RateOfTry(View attempt) {
@@ -53,8 +55,9 @@ std::string Headline(View document) {
                        Reaches(answer));
   if (most)
     return fmt::format("no number of accelerators keeps {}: 1 ends at {}", target, Reaches(best));
-  return fmt::format("{} alone cannot reach {}: about {} at most, from {} on", document.At("solve.name").Text(),
-                     target, Reaches(best), Spaced(best.At("setting").Text()));
+  const std::string reached = Reaches(best);
+  return fmt::format("{} alone cannot reach {}: {}{} at most, from {} on", document.At("solve.name").Text(), target,
+                     reached.starts_with("AU <") ? "" : "about ", reached, Spaced(best.At("setting").Text()));
 }
 
 void AddTable(const Sheet& sheet) {

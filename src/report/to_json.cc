@@ -157,8 +157,12 @@ Document HeadOf(const Context& context, std::string_view kind) {
 }
 
 Document ExperimentSection(const spec::Experiment& experiment) {
+  return SettingsSection(experiment.settings);
+}
+
+Document SettingsSection(const std::map<std::string, spec::Experiment::Setting>& settings) {
   Document section = Document::object();
-  for (const auto& [path, setting] : experiment.settings)
+  for (const auto& [path, setting] : settings)
     section[TextValue(path).get<std::string>()] = {{"value", TextValue(setting.text)},
                                                    {"origin", spec::ToText(setting.origin)}};
   return section;

@@ -132,7 +132,10 @@ class TreeBuilder final : public YAML::EventHandler {
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
     RefuseAnchor(mark, anchor);
     RefuseTag(mark, tag);
-    if (IsKeyNext()) Refuse(mark, "a key must be one word");
+    // The parser takes a bracket that is never closed for a key, too.
+    if (IsKeyNext())
+      Refuse(mark, kind == NodeKind::kMap ? "a key must be one word, not a map; or a } is missing"
+                                          : "a key must be one word, not a list; or a ] is missing");
     if (open_.size() >= static_cast<std::size_t>(kDeepestNesting)) {
       Refuse(mark, "nested more than " + std::to_string(kDeepestNesting) + " deep");
     }

@@ -213,6 +213,21 @@ TEST(Compare, ASweepOverPresetsOrMapsHasARunOfOneOfThem) {
   }
 }
 
+TEST(Compare, ASweepOverModelsHasTheDataOfEach) {
+  const std::vector<std::string> common = {"--steps", "100", "--batch", "64", "--device", "a100"};
+  std::vector<std::string> models = common, large = common;
+  models.insert(models.end(), {"--axis", "model=mlp,resnet18"});
+  large.insert(large.end(), {"--model", "resnet18"});
+  std::vector<std::string> words = {"sweep", "--engine", "predict", "--export", "json=models.json"};
+  words.insert(words.end(), models.begin(), models.end());
+  ASSERT_EQ(RunPipesim(words, {.folder = TestFolder()}).exit_code, 0);
+  words = {"predict", "--export", "json=large.json"};
+  words.insert(words.end(), large.begin(), large.end());
+  ASSERT_EQ(RunPipesim(words, {.folder = TestFolder()}).exit_code, 0);
+  const CommandResult result = Compare({"large.json", "models.json"});
+  EXPECT_THAT(result.out, AllOf(StartsWith("SAME"), Not(HasSubstr("Different"))));
+}
+
 TEST(CompareGate, APointOfAThatBDoesNotHoldIsNotDecided) {
   for (const char* journal : {"gate.1-of-2.jsonl", "cut.jsonl"}) fs::remove(TestFolder() / journal);
   const std::string a = WorkersSweep("a.json", "1,2,4,8"), fewer = WorkersSweep("few.json", "1,2,4"),

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <thread>
 
 #include "support/chrome_trace.h"
@@ -208,6 +210,58 @@ TEST(ExportCsv, OfASweepLoadsInPandasWithItsTypes) {
   EXPECT_EQ(types["pareto"], "bool");
   EXPECT_THAT(types["bottleneck"].get<std::string>(), testing::AnyOf("object", "str"));
   EXPECT_EQ(read.value["columns"]["loader.workers"].back(), 8);
+}
+
+std::vector<std::string> CellsOf(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == ',' && !quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+std::vector<std::string> CsvColumn(const std::string& csv, const std::string& name) {
+  std::istringstream lines(csv);
+  std::vector<std::string> column;
+  std::optional<std::size_t> at;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> row = CellsOf(line);
+    if (at)
+      column.push_back(row.at(*at));
+    else
+      at = static_cast<std::size_t>(std::find(row.begin(), row.end(), name) - row.begin());
+  }
+  return column;
+}
+
+TEST(ExportCsv, OfASweepEveryPointHasTheSettingsThatItsAxisBrings) {
+  const fs::path folder = TestFolder();
+  fs::remove(folder / "storages.jsonl");
+  const std::vector<std::string> words = {
+      "--model", "mlp", "--engine", "predict", "--steps", "100", "--axis", "storage=hdd,nfs-1gbit", "--axis",
+      "workers=1,2", "--journal", "storages.jsonl", "--export", "json=storages.json", "--export"};
+  const auto swept = [&](const std::string& format, const std::string& more) {
+    std::vector<std::string> all = words;
+    all.push_back(format);
+    if (!more.empty()) all.push_back(more);
+    all.insert(all.begin(), "sweep");
+    return RunPipesim(all, {.folder = folder});
+  };
+  const CommandResult result = swept("csv=-", "");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(CsvColumn(result.out, "storage.preset"), ElementsAre("hdd", "hdd", "nfs-1gbit", "nfs-1gbit"));
+  const auto latencies = CsvColumn(result.out, "storage.latency");
+  EXPECT_NE(latencies[0], latencies[2]);
+  // A report of it, its journal, and the sweep that goes on from there say the same.
+  for (const char* file : {"storages.json", "storages.jsonl"})
+    EXPECT_EQ(CsvColumn(RunPipesim({"report", file, "--export", "csv=-"}, {.folder = folder}).out, "storage.latency"),
+              latencies);
+  EXPECT_EQ(CsvColumn(swept("csv=-", "--resume").out, "storage.latency"), latencies);
 }
 
 TEST(ExportCsv, OfARunHasTheNumbersOfTheDocument) {

@@ -21,6 +21,7 @@ PAGES = {
     "hostile": PREDICT + ["--set", "name=" + HOSTILE],
     "one_axis": SWEEP,
     "two_axes": SWEEP + ["--axis", "batch=16,32,64,128"],
+    "wide": SWEEP + ["--axis", "batch=1:512:*2"],
     "large": SWEEP[:-1] + ["workers=0:19:1", "--axis", "batch=8:200:8"],
     "size": ["size", "--prepare", "2ms", "--workers", "8", "--device", "rtx-4060", "--target", "samples_per_s>=900",
              "--solve", "limits.cpus"],
@@ -57,6 +58,9 @@ LOOK = """(() => {
     if (box.width && (box.left < frame.left - 2 || box.right > frame.right + 2))
       faults.push('cut off: ' + t.textContent);
   }
+  for (const map of document.querySelectorAll('.maps .scroll'))
+    if (innerWidth >= 800 && !map.closest('details') && map.scrollWidth > map.clientWidth + 1)
+      faults.push('cut off: ' + map.getAttribute('aria-label'));
   return faults;
 })()"""
 

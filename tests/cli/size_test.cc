@@ -17,6 +17,7 @@ using support::RunPipesim;
 using support::TestFolder;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // A step of 10 ms for 32 samples of 1 MB: 3.2 GB/s keep the device busy all the time.
 const std::vector<std::string> kHungry = {
@@ -95,6 +96,23 @@ TEST(Size, FindsTheMostAccelerators) {
   EXPECT_EQ(sized.document["neighbor"]["value"], 8);
 }
 
+TEST(Size, PredictsAsMuchOfLongEpochsAsTells) {
+  // Drawn sizes are simulated read by read: whole epochs of 100 million would take minutes.
+  const Sized sized = SizeAsJson({"--target", "au>=0.9", "--solve", "accelerators"},
+                                 {"--batch", "1", "--prepare", "none", "--workers", "4", "--cpus", "64",
+                                  "--set", "dataset={samples: 100M, shape: [1000], sample_bytes: "
+                                           "{distribution: normal, mean: 1MB, stdev: 100kB}}",
+                                  "--set", "device={emulated: {base: 10ms}}",
+                                  "--set", "storage={bandwidth: 400MB/s}", "--set", "run.barrier=true", "--epochs", "1"});
+  ASSERT_EQ(sized.result.exit_code, 0) << sized.result.err;
+  const auto most = sized.document["answer"]["value"].get<std::int64_t>();
+  EXPECT_EQ(most, 4);  // 400 / 100 MB/s
+  const auto words = sized.document["next"]["argv"].get<std::vector<std::string>>();
+  EXPECT_THAT(words, testing::Contains("dataset.samples=" + std::to_string(most * 100'000'000)))
+      << "whoever confirms it predicts all";
+
+}
+
 TEST(Size, WhereMemoryEndsBeforeTheTargetItSaysSo) {
   const std::string profile = TestFolder() / "small.yaml";
   std::ofstream(profile) << "context: {cores: 64}\nfigures: {memory: {value: 4GB, how: a test}}\n";
@@ -107,6 +125,19 @@ TEST(Size, WhereMemoryEndsBeforeTheTargetItSaysSo) {
   EXPECT_THAT(sized.document["neighbor"]["failure"].get<std::string>(), HasSubstr("4.0 GB are free"));
   const std::string text = Size({"--target", "au>=0.5", "--solve", "accelerators"}, experiment).out;
   EXPECT_THAT(text, AllOf(HasSubstr("and more cannot run: AU"), HasSubstr("no run"), HasSubstr("cannot run: ")));
+}
+
+TEST(Size, WhereThisMachinesMemoryEndsItNamesTheProfileWithoutThatLimit) {
+  // Batches of 10 GB: 64 accelerators hold 3 TB.
+  std::vector<std::string> words = {
+      "predict", "--accelerators", "64", "--workers", "1", "--storage", "ram", "--prepare", "none", "--model", "mlp",
+      "--batch", "10000", "--set", "dataset.shape=[1000, 1000]", "--set", "dataset.samples=2000000", "--steps", "2",
+      "--set", "device={emulated: {base: 100ms}}", "--export", "json=-"};
+  const auto failure = [&] { return ordered_json::parse(RunPipesim(words).out)["result"]["failure"]; };
+  EXPECT_THAT(failure().dump(), HasSubstr("(--profile default has no such limit)"));
+  words.insert(words.end(), {"--profile", "default"});
+  EXPECT_TRUE(failure().is_null());
+  EXPECT_THAT(RunPipesim(words).out, Not(HasSubstr("out of memory")));
 }
 
 TEST(Size, ATargetOutOfReachNamesTheHighestAndWhatLimits) {
@@ -146,10 +177,10 @@ TEST(SizeErrors, NameTheFlagAndWhatItTakes) {
   ExpectError(Size({"--target", "au>=0.9"}, kHungry), 2, "--solve AXIS; the axes are: storage.");
   ExpectError(Size({"--target", "au>=0.9", "--solve", "storage.bandwith"}, kHungry), 2,
               "did you mean storage.bandwidth?");
-  ExpectError(Size({"--target", "au>0.9", "--solve", "limits.cpus"}, kHungry), 2,
-              "--target takes au>=0.9");
-  ExpectError(Size({"--target", "au<=0.9", "--solve", "limits.cpus"}, kHungry), 2,
-              "a lower limit above 0");
+  for (const std::string& other : {std::string("au>0.9"), std::string("au<=0.9")})
+    ExpectError(Size({"--target", other, "--solve", "limits.cpus"}, kHungry), 2,
+                "--target takes au>=0.9 or samples_per_s>=4000, not '" + other + "'");
+  ExpectError(Size({"--target", "au>=0", "--solve", "limits.cpus"}, kHungry), 2, "a limit above 0");
   ExpectError(Size({"--target", "au>=nan", "--solve", "limits.cpus"}, kHungry), 2,
               "'nan' is not a plain number");
   ExpectError(Size({"--targte", "au>=0.9", "--solve", "limits.cpus"}, kHungry), 2,

@@ -48,7 +48,7 @@ constexpr Option kOptions[] = {
      kPipeline, kImportFlags},
     {"seed", "N", "run.seed", "the key of all draws and of the weights", kPipeline,
      kExperimentFlags},
-    {"profile", "NAME|FILE", "", "the machine profile to predict with (default: default)",
+    {"profile", "NAME|FILE", "", "machine profile (absent: default on this machine)",
      kPipeline, kPredictFlags},
     {"from", "last|REPORT.json", "", "experiment and measured demands of a run's report", kPipeline,
      kPredictFlags},

@@ -173,13 +173,15 @@ std::vector<std::pair<std::string, std::string>> SettingsToRun(const Side& side,
     });
   };
   std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto& [key, value] : side.settings) {
-    const auto origin = side.origins.find(key);
-    const bool typed =
-        origin != side.origins.end() && (origin->second == "file" || origin->second == "flag");
-    if (typed && !is_axis(key) && key != "run.repeats" && key != "version")
-      settings.emplace_back(key, value);
-  }
+  const auto add_typed = [&](const compare::Settings& values, const std::map<std::string, std::string>& origins) {
+    for (const auto& [key, value] : values) {
+      const auto origin = origins.find(key);
+      const bool typed = origin != origins.end() && (origin->second == "file" || origin->second == "flag");
+      if (typed && !is_axis(key) && key != "run.repeats" && key != "version") settings.emplace_back(key, value);
+    }
+  };
+  add_typed(side.settings, side.origins);
+  add_typed(point.settings, point.origins);
   settings.insert(settings.end(), point.at.begin(), point.at.end());
   return settings;
 }
@@ -219,6 +221,8 @@ void Replace(std::vector<Side>& sides, std::size_t side, std::size_t point,
   compare::Point& old = sides[side].points[point];
   fresh.points[0].at = old.at;
   fresh.points[0].name = old.name;
+  fresh.points[0].settings = std::move(old.settings);
+  fresh.points[0].origins = std::move(old.origins);
   old = std::move(fresh.points[0]);
   old.promises.clear();
 }

@@ -1,6 +1,7 @@
 // The least storage, cores or workers that reach a target, by predictions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "advise/axis.h"
@@ -15,6 +16,7 @@
 #include "base/standard_streams.h"
 #include "base/text.h"
 #include "measure/repeats.h"
+#include "predict/effort.h"
 #include "predict/predict.h"
 #include "report/size_report.h"
 
@@ -50,21 +52,37 @@ Requirements::Limit TargetOf(const Arguments& arguments) {
   if (!text)
     throw base::UsageError("`pipesim size` needs a target: --target 'au>=0.9' or "
                            "--target 'samples_per_s>=5000'");
-  const Requirements::Limit limit = ReadLimit("--target", *text);
-  if (!limit.at_least || limit.value <= 0)
-    throw base::UsageError(fmt::format("--target takes a lower limit above 0, such as {}>=0.9, not "
-                                       "'{}'",
-                                       limit.metric, base::Printable(*text)));
+  const Requirements::Limit limit = ReadLimit("--target", *text, LimitKind::kLower);
+  if (limit.value <= 0)
+    throw base::UsageError(fmt::format("--target takes a limit above 0, not '{}'", base::Printable(*text)));
   return limit;
+}
+
+/// Of an epoch.
+std::int64_t SamplesOfEach(const spec::Experiment& asked) {
+  return asked.dataset.samples / asked.run.accelerators;
+}
+
+/// Samples of an accelerator's epoch to predict. A longer epoch than this is as good and takes longer to predict, and a
+/// search predicts many; not beside a cache, whose size counts against the data set's.
+std::int64_t EnoughOfEach(const spec::Experiment& asked) {
+  constexpr std::int64_t kLongEpochs = 2;
+  const std::int64_t each = SamplesOfEach(asked);
+  const bool has_cache =
+      asked.storage.kind == spec::StorageKind::kFiles || asked.storage.cache.policy != spec::CachePolicy::kNone;
+  if (has_cache) return each;
+  return std::min(each, kLongEpochs * predict::FewestOfLongEpoch(asked.loader) * asked.loader.batch_size);
 }
 
 /// What makes `asked` that of a value. Accelerators that meet are judged by whole epochs without their
 /// first steps, so that each keeps its steps: MLPerf Storage's data set grows with them likewise.
-Changes ChangesTo(const Axis& axis, double value, const spec::Experiment& asked) {
+Changes ChangesTo(const Axis& axis, double value, const spec::Experiment& asked, std::int64_t samples_of_each) {
   Changes changes{{std::string(axis.path), advise::SettingText(axis, value)}};
-  if (axis.path != "run.accelerators" || !asked.run.barrier) return changes;
-  const std::int64_t each = asked.dataset.samples / asked.run.accelerators;
-  changes.emplace_back("dataset.samples", std::to_string(each * std::llround(value)));
+  if (!asked.run.barrier) return changes;
+  const std::int64_t accelerators =
+      axis.path == "run.accelerators" ? std::llround(value) : asked.run.accelerators;
+  const std::int64_t samples = samples_of_each * accelerators;
+  if (samples != asked.dataset.samples) changes.emplace_back("dataset.samples", std::to_string(samples));
   return changes;
 }
 
@@ -95,7 +113,7 @@ class Sizing {
 
  private:
   spec::Experiment ExperimentAt(double value) const {
-    return reader_.With(ChangesTo(axis_, value, reader_.asked()));
+    return reader_.With(ChangesTo(axis_, value, reader_.asked(), EnoughOfEach(reader_.asked())));
   }
 
   const Axis& axis_;
@@ -140,7 +158,8 @@ std::vector<std::string> NextOf(const Arguments& arguments, const report::SizeRe
   const auto& answer = report.found.answer;
   if (answer)
     return WithChanges(ForCommand(arguments, "predict"),
-                       ChangesTo(*report.axis, answer->value, report.experiment));
+                       ChangesTo(*report.axis, answer->value, report.experiment,
+                                 SamplesOfEach(report.experiment)));
   if (!report.diagnosis.recommendation) return {};
   Changes others = report.diagnosis.recommendation->set;
   std::erase_if(others, [&](const auto& change) { return change.first == report.axis->path; });

@@ -144,21 +144,19 @@ void AddNext(const Arguments& arguments, const SweepPoints& points, report::Swee
 }
 
 report::SweepReport ReportOf(const Arguments& arguments, const SweepPoints& points,
-                             const SweepPlan& plan, const PointResults& done, std::size_t asked,
-                             bool interrupted) {
+                             const SweepPlan& plan, const sweep::PointSettings& settings,
+                             const PointResults& done, bool interrupted) {
   report::SweepReport report;
   report.context = ReadContext();
   report.context.argv = arguments.typed;
   report.experiment = points.first();
+  report.settings = settings;
   report.sweep = points.sweep();
-  for (const spec::SweepAxis& axis : report.sweep.axes) {
-    report.axis_names.push_back(points.AxisName(axis));
-    for (const std::string& key : axis.keys) report.experiment.settings.erase(key);
-  }
+  for (const spec::SweepAxis& axis : report.sweep.axes) report.axis_names.push_back(points.AxisName(axis));
   report.engine = plan.engine;
   report.repeats = points.repeats();
   report.shard = plan.shard;
-  report.points_asked = asked;
+  report.points_asked = PointsAsked(points, plan);
   for (const auto& [point, result] : done) report.results.push_back(result);
   report.analysis = sweep::Analyse(report.sweep, report.results);
   if (const auto best = report.analysis.best; best && plan.engine == Engine::kPredict) {
@@ -205,10 +203,10 @@ bool AnyNeedsTorch(const SweepPoints& points) {
 report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPoints& points,
                                        const SweepPlan& plan) {
   PointResults done;
-  const std::size_t asked = PointsAsked(points, plan);
-  const report::SweepReport empty = ReportOf(arguments, points, plan, done, asked, false);
+  const sweep::PointSettings settings = points.Settings();
+  const report::SweepReport empty = ReportOf(arguments, points, plan, settings, done, false);
   if (plan.merge)
-    return ReportOf(arguments, points, plan, MergeShards(points, plan, empty), asked, false);
+    return ReportOf(arguments, points, plan, settings, MergeShards(points, plan, empty), false);
   const std::unique_ptr<sweep::Journal> journal = OpenJournal(points, plan, empty, done);
   base::StopFlag stop;
   const InterruptHandler interrupt(stop, InterruptHandler::Second::kLeaves);
@@ -217,8 +215,7 @@ report::SweepReport SweepInterruptibly(const Arguments& arguments, const SweepPo
     PredictAll(points, stop, progress);
   else
     RunAll(points, plan.engine, stop, progress);
-  return ReportOf(arguments, points, plan, done, progress.asked(),
-                  stop.IsSet() && done.size() < progress.asked());
+  return ReportOf(arguments, points, plan, settings, done, stop.IsSet() && done.size() < progress.asked());
 }
 
 }  // namespace

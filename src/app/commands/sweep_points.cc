@@ -181,6 +181,14 @@ spec::Experiment SweepPoints::At(std::size_t point) const {
   return point < experiments_.size() ? experiments_[point] : reader_->WithOverrides(OverridesAt(point));
 }
 
+sweep::PointSettings SweepPoints::Settings() const {
+  std::vector<std::string> keys;
+  for (const spec::SweepAxis& axis : sweep_.axes) keys.insert(keys.end(), axis.keys.begin(), axis.keys.end());
+  sweep::SettingsCollector collector(std::move(keys));
+  for (std::size_t point = 0; point < sweep_.Points(); ++point) collector.Add(At(point).settings);
+  return collector.Take();
+}
+
 base::Duration SweepPoints::LimitAt(std::size_t point) const {
   return sweep_.point_limit ? *sweep_.point_limit : LimitOf(At(point));
 }

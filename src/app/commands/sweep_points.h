@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "spec/sweep.h"
 #include "sweep/outcome.h"
+#include "sweep/point_settings.h"
 
 namespace pipesim::app {
 
@@ -31,6 +32,8 @@ class SweepPoints {
   std::string NameOf(std::size_t point) const;
   Changes ChangesAt(std::size_t point) const;
   spec::Experiment At(std::size_t point) const;
+  /// Of all points; reads those again that are not kept.
+  sweep::PointSettings Settings() const;
   /// A longer run of the point is ended.
   base::Duration LimitAt(std::size_t point) const;
 

@@ -87,5 +87,22 @@ TEST(Requirements, AnInvalidLimitIsAUsageError) {
   EXPECT_THROW(ReadRequirements(ParseArguments({"--expect", "io"})), base::UsageError);
 }
 
+std::string Refusal(LimitKind kind, const std::string& text) {
+  try {
+    ReadLimit("--flag", text, kind);
+  } catch (const base::UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Requirements, ARefusalNamesOnlyTheLimitsThatTheFlagTakes) {
+  EXPECT_EQ(Refusal(LimitKind::kEither, "au>0.9"),
+            "--flag takes au>=0.9 or samples_per_s>=4000 (or <=), not 'au>0.9'");
+  EXPECT_EQ(Refusal(LimitKind::kLower, "au>0.9"), "--flag takes au>=0.9 or samples_per_s>=4000, not 'au>0.9'");
+  EXPECT_EQ(Refusal(LimitKind::kLower, "au<=0.9"), "--flag takes au>=0.9 or samples_per_s>=4000, not 'au<=0.9'");
+  EXPECT_EQ(Refusal(LimitKind::kEither, "au<=0.9"), "");
+}
+
 }  // namespace
 }  // namespace pipesim::app

@@ -23,6 +23,11 @@ TEST(NearestTest, FindsALikelyTypo) {
   EXPECT_EQ(Nearest("batch", kKeys), "batch_size");  // a stem
 }
 
+TEST(NearestTest, OfSeveralWithTheStemPrefersTheOneWithTheFewestEdits) {
+  const std::vector<std::string> keys = {"worker_launch", "worker_memory", "workers", "worker_startup"};
+  EXPECT_EQ(Nearest("worker", keys), "workers");
+}
+
 TEST(NearestTest, FindsNothingWhenNothingIsNear) {
   EXPECT_EQ(Nearest("colour", kKeys), std::nullopt);
   EXPECT_EQ(Nearest("x", kKeys), std::nullopt);

@@ -54,9 +54,28 @@ TEST(Changed, LeavesOutWhatFollowsFromAPresetAndHowLongItRan) {
   Side b =
       RunSide("b", 1, {{"storage.preset", "nvme"}, {"storage.latency", "45us"}, {"run.seed", "2"}});
   a.origins["storage.latency"] = b.origins["storage.latency"] = "preset";
-  EXPECT_THAT(Keys(ChangedSettings(a, b)), ElementsAre("storage.preset"));
+  const auto changed = [&] { return Keys(ChangedSettings(a, a.points[0], b, b.points[0])); };
+  EXPECT_THAT(changed(), ElementsAre("storage.preset"));
   b.origins["storage.latency"] = "flag";  // typed beside the preset
-  EXPECT_THAT(Keys(ChangedSettings(a, b)), ElementsAre("storage.latency", "storage.preset"));
+  EXPECT_THAT(changed(), ElementsAre("storage.latency", "storage.preset"));
+}
+
+TEST(Changed, ASweepHasTheSettingsOfThePointThatIsCompared) {
+  const Side run = RunSide("a", 1, {{"model.name", "resnet18"}, {"dataset.classes", "1000"}});
+  Point small = PointAt({{"model", "mlp"}}, 1), large = PointAt({{"model", "resnet18"}}, 1);
+  small.settings = {{"model.name", "mlp"}, {"dataset.classes", "10"}};
+  large.settings = {{"model.name", "resnet18"}, {"dataset.classes", "1000"}};
+  const Side sweep = SweepSide({"model"}, {}, {small, large});
+  const Comparison comparison = CompareSides({run, sweep}, 1, {});
+  ASSERT_EQ(comparison.points.size(), 1u);
+  EXPECT_THAT(Keys(comparison.changed), IsEmpty());
+  EXPECT_THAT(comparison.cautions, IsEmpty());
+  small.settings["dataset.classes"] = "9";
+  large.settings["dataset.classes"] = "100";
+  const Comparison swept = CompareSides({sweep, SweepSide({"model"}, {}, {small, large})}, 1, {});
+  ASSERT_THAT(Keys(swept.changed), ElementsAre("dataset.classes"));
+  EXPECT_EQ(swept.changed[0].a, "10, 1000");
+  EXPECT_EQ(swept.changed[0].b, "9, 100");
 }
 
 TEST(Match, TakesPointsOfEqualConfiguration) {

@@ -228,6 +228,25 @@ TEST(BenchReport, APredictionIsMarkedEverywhere) {
                                           Not(HasSubstr("Timing only"))));
 }
 
+TEST(BenchReport, WithoutAnythingToCompareItSaysWhatWasPredicted) {
+  report::BenchReport report = Matmul(true);
+  report.plan.kind = calibrate::FindBench("transfer");
+  report.plan.sizes = {1 << 16, 1 << 20, 1 << 24};
+  report.plan.experiment.device.kind = spec::DeviceKind::kEmulated;
+  report.gpu_name = "rtx-4060";
+  calibrate::BenchSeries& pinned = report.result.series[1];
+  pinned.way = report.plan.kind->ways[1];
+  pinned.device = spec::DeviceId::Emulated();
+  pinned.predicted = true;
+  for (std::size_t i = 0; i < pinned.points.size(); ++i) {
+    pinned.points[i].size = report.plan.sizes[i];
+    pinned.points[i].time->median_s = static_cast<double>(report.plan.sizes[i]) / 13.5e9;
+  }
+  report.result.series.erase(report.result.series.begin());
+  EXPECT_THAT(ToText(ToJson(report), {}),
+              StartsWith("transfer: of rtx-4060 only pinned in is predicted: 13.5 GB/s at 16.0 MiB"));
+}
+
 TEST(BenchReport, ListsTheSizesThatWereLeftOut) {
   report::BenchReport report = Matmul(true);
   report.result.series[0].points[2] = {1000, std::nullopt, "the time limit (--max-time)"};

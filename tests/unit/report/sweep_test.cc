@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/csv.h"
+#include "report/html.h"
 #include "report/sweep_report.h"
+#include "report/sweep_settings.h"
 #include "support/schema.h"
 
 namespace pipesim::report {
@@ -108,6 +111,97 @@ TEST(SweepDocument, FitsItsSchemaWithAndWithoutResults) {
   const Document empty = DocumentOf(report);
   EXPECT_TRUE(tests::FitsSchema(empty, "sweep"));
   EXPECT_THAT(ToText(empty, {}), HasSubstr("no point ended with a result"));
+}
+
+/// Storage brings its latency; odd points have the second storage.
+SweepReport ReportOfStorages() {
+  SweepReport report = ReportOf({AxisOf("loader.workers", 2), AxisOf("storage", 2)});
+  const auto setting = [](const std::string& text) {
+    return spec::Experiment::Setting{text, spec::Origin::kPreset};
+  };
+  report.settings.shared = {{"run.seed", setting("7")}};
+  report.settings.sets = {{{"storage.latency", setting("11ms")}, {"storage.iops", setting("90")}},
+                          {{"storage.latency", setting("45us")}}};
+  report.settings.of_point = {0, 1, 0, 1};
+  return report;
+}
+
+TEST(SweepDocument, SaysWhichSettingsEachPointHas) {
+  Document document = DocumentOf(ReportOfStorages());
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  EXPECT_EQ(document["experiment"].size(), 1u);
+  EXPECT_EQ(document["sweep"]["settings"]["sets"][1]["storage.latency"]["value"], "45us");
+  document["points"].erase(0);  // a shard holds some of the points
+  const std::vector<View> settings = SettingsOfPoints(View(&document, true));
+  ASSERT_EQ(settings.size(), 3u);
+  EXPECT_EQ(settings[0].Member("storage.latency").At("value").Text(), "45us");
+  EXPECT_EQ(settings[1].Member("storage.latency").At("value").Text(), "11ms");
+}
+
+TEST(SweepDocument, OfAnOlderPipesimHasNoSettingsOfItsPoints) {
+  Document document = DocumentOf(ReportOfStorages());
+  document["sweep"].erase("settings");
+  EXPECT_TRUE(tests::FitsSchema(document, "sweep"));
+  EXPECT_THAT(RenderCsv(document), AllOf(HasSubstr("run.seed"), testing::Not(HasSubstr("storage.latency"))));
+  document["sweep"]["settings"] = {{"sets", {Document::object(), Document::object()}}, {"of_points", {9, 9, 9, 9}}};
+  EXPECT_FALSE(SettingsOfPoints(View(&document, true))[0].IsPresent());
+}
+
+TEST(SweepCsv, EveryRowHasTheSettingsOfItsPoint) {
+  std::istringstream csv(RenderCsv(DocumentOf(ReportOfStorages())));
+  std::vector<std::string> ends;
+  for (std::string line; std::getline(csv, line);) {
+    std::size_t at = line.size();
+    for (int cells = 0; cells < 3; ++cells) at = line.rfind(',', at - 1);
+    ends.push_back(line.substr(at + 1, line.size() - at - 2));  // without the carriage return
+  }
+  EXPECT_THAT(ends, testing::ElementsAre("run.seed,storage.iops,storage.latency", "7,90,11ms", "7,,45us",
+                                         "7,90,11ms", "7,,45us"));
+}
+
+TEST(SweepHtml, ItsSettingsSayWhatVaries) {
+  const std::string page = RenderHtml(DocumentOf(ReportOfStorages()));
+  const auto row = [](const std::string& path, const std::string& value, const std::string& from) {
+    return path + "</th><td class=\"long\" data-label=\"value\">" + value + "</td><td data-label=\"from\">" + from +
+           "</td>";
+  };
+  EXPECT_THAT(page, HasSubstr(row("run.seed", "7", "preset")));
+  EXPECT_THAT(page, HasSubstr(row("storage.latency", "varies: 11ms, 45us", "preset")));
+  EXPECT_THAT(page, HasSubstr(row("loader.workers", "varies: 1, 2", "axis")));
+}
+
+TEST(SweepHtml, MapsSayHowWideTheyAreSoThatTheyFitThePage) {
+  const auto widest = [](std::size_t columns) {
+    const std::string page =
+        RenderHtml(DocumentOf(ReportOf({AxisOf("loader.workers", 3), AxisOf("loader.batch_size", columns)})));
+    const std::string_view kStyle = "<div class=\"maps\" style=\"--widest:";
+    const std::size_t at = page.find(kStyle);
+    return at == std::string::npos ? 0 : std::stoi(page.substr(at + kStyle.size()));
+  };
+  // "workers", and "loader" in each column; around each 1.4.
+  EXPECT_EQ(widest(3), 31);
+  EXPECT_EQ(widest(8), 68);
+}
+
+/// How high a label of the chart stands.
+double HeightOfLabel(const std::string& page, const std::string& name) {
+  const std::size_t text = page.find(">" + name + "</text>");
+  const std::string_view kY = " y=\"";
+  return std::stod(page.substr(page.rfind(kY, text) + kY.size()));
+}
+
+TEST(SweepHtml, TheNamesOfNeighbouringPointsDoNotOverlap) {
+  const auto apart = [](std::size_t values, std::size_t enough) {
+    SweepReport report = ReportOf({AxisOf("loader.workers", values)});
+    for (PointResult& result : report.results) result.run = Ran(1000);
+    report.analysis = sweep::Analyse(report.sweep, report.results);
+    report.analysis.best = values - 1;
+    report.analysis.enough = sweep::Enough{.point = enough, .workers = 1, .prefetch_factor = 2, .share = 1};
+    const std::string page = RenderHtml(ToJson(report));
+    return HeightOfLabel(page, "enough") - HeightOfLabel(page, "best");
+  };
+  EXPECT_GT(apart(12, 10), 25);
+  EXPECT_EQ(apart(12, 2), 0);
 }
 
 TEST(SweepText, ManyAxesLeaveOutColumnsRatherThanWrap) {

@@ -95,6 +95,18 @@ TEST(Text, AsciiLocalesGetAsciiOfEveryKind) {
   }
 }
 
+TEST(Text, AUtilizationTooSmallForItsDigitsIsNotZero) {
+  std::ifstream file(PIPESIM_SOURCE_DIR "/tests/golden/documents/size.json");
+  Document document = Document::parse(file);
+  EXPECT_THAT(ToText(document, {}), testing::AllOf(HasSubstr("AU <0.001, "), Not(HasSubstr("AU 0.00"))));
+  document["best"] = document["answer"];
+  document["answer"] = nullptr;
+  document["solve"]["answer_is"] = "least";
+  EXPECT_THAT(ToText(document, {}), HasSubstr("alone cannot reach samples_per_s>=900: AU <0.001, "));
+  document["best"]["accelerator_utilization"] = 0.25;
+  EXPECT_THAT(ToText(document, {}), HasSubstr(": about AU 0.250, "));
+}
+
 TEST(Text, AsciiLocalesGetAsciiAlone) {
   report::RunReport run = Inconclusive();
   run.experiment.name = "données";
