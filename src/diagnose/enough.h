@@ -29,9 +29,10 @@ std::optional<WorkerCount> FewestWorkers(const Variant& now, int fewest, int mos
 std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<int>& counts, const Predictor& predict,
                                          double share);
 
-/// Over 0 to MostWorkers, and to twice as many again while these gain (up to MostThatFit), with PyTorch's prefetch factor, twice it, and the run's own: the pair
-/// that reaches Thresholds::enough_share of the best rate (enough_share_beside_training where the
-/// trainer has all cores) with the fewest batches in memory. nullopt when nothing was predicted.
+/// Over 0 to MostWorkers, and to twice as many again while these gain (up to MostThatFit), with PyTorch's prefetch
+/// factor, twice it, and the run's own: the pair that reaches Thresholds::enough_share of the best rate
+/// (enough_share_beside_training where the trainer has all cores) with the fewest batches in memory. nullopt when
+/// nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -63,8 +63,8 @@ void CheckLoaderKind(Reading& reading, const Experiment& experiment) {
   };
   if (loader.kind == LoaderKind::kThread) {
     for (const char* path :
-         {"loader.start_method", "loader.share", "loader.send", "loader.serve",
-          "loader.receive", "loader.receive_latency", "loader.receive_wait", "loader.of_many.workers", "loader.worker_memory",
+         {"loader.start_method", "loader.share", "loader.send", "loader.serve", "loader.receive",
+          "loader.receive_latency", "loader.receive_wait", "loader.of_many.workers", "loader.worker_memory",
           "loader.python_sample"})
       has_no_effect(path, "threads", "loader.kind: process");
     return;

@@ -103,7 +103,8 @@ TEST(Size, PredictsAsMuchOfLongEpochsAsTells) {
                                   "--set", "dataset={samples: 100M, shape: [1000], sample_bytes: "
                                            "{distribution: normal, mean: 1MB, stdev: 100kB}}",
                                   "--set", "device={emulated: {base: 10ms}}",
-                                  "--set", "storage={bandwidth: 400MB/s}", "--set", "run.barrier=true", "--epochs", "1"});
+                                  "--set", "storage={bandwidth: 400MB/s}", "--set", "run.barrier=true",
+                                  "--epochs", "1"});
   ASSERT_EQ(sized.result.exit_code, 0) << sized.result.err;
   const auto most = sized.document["answer"]["value"].get<std::int64_t>();
   EXPECT_EQ(most, 4);  // 400 / 100 MB/s

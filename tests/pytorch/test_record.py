@@ -33,7 +33,8 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, batches, check, costs, experiment, probes, program, source, targets, trials, turns  # noqa: E402
+from pipesim import answers, batches, check, costs, experiment, probes, program, source  # noqa: E402
+from pipesim import targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
