@@ -85,9 +85,8 @@ class VirtualPredictor {
   double operator()(const Variant& variant) {
     const double bound = diagnose::PredictByBounds(variant);
     if (!std::isfinite(bound) || !(bound > 0)) return bound;
-    const auto known = std::find_if(known_.begin(), known_.end(),
-                                    [&](const auto& one) { return one.first == variant; });
-    if (known != known_.end()) return known->second;
+    const auto known = std::ranges::find(known_, variant, &Known::variant);
+    if (known != known_.end()) return known->rate;
     if (stop_ != nullptr && stop_->IsSet()) return of_bound_ * bound;
     if (!std::exchange(settled_, true)) Settle();
     const auto ran = Run(variant);
@@ -97,8 +96,7 @@ class VirtualPredictor {
     // What is answered by bounds later has a gain over the run as it is, not over its model's
     // error.
     if (variant == now_) of_bound_ = rate / bound;
-    if (ran) ran_.push_back({variant, rate / bound});
-    known_.emplace_back(variant, rate);
+    known_.push_back({.variant = variant, .rate = rate, .bound = bound, .ran = ran.has_value()});
     return rate;
   }
 
@@ -111,12 +109,13 @@ class VirtualPredictor {
   /// cores that workers and training take from each other.
   double OfBound(const Variant& variant) const {
     constexpr double kOtherCosts = 0.3;  // as much as a third more workers
-    const auto apart = [&](const Ran& one) {
+    const auto apart = [&](const Known& one) {
+      if (!one.ran) return std::numeric_limits<double>::infinity();
       const double more = one.variant.settings.loader.workers + 1.0, less = variant.settings.loader.workers + 1.0;
       return std::abs(std::log(more / less)) + (one.variant.pipeline == variant.pipeline ? 0 : kOtherCosts);
     };
-    const auto nearest = std::ranges::min_element(ran_, {}, apart);
-    return nearest == ran_.end() ? of_bound_ : nearest->of_bound;
+    const auto nearest = std::ranges::min_element(known_, {}, apart);
+    return nearest == known_.end() || !nearest->ran ? of_bound_ : nearest->rate / nearest->bound;
   }
 
   /// Doubles the steps of variants until those of the run as it is change its rate no more. Where
@@ -394,13 +393,13 @@ class VirtualPredictor {
   double spent_s_ = 0;
   double expected_s_ = 0;  ///< what it could have taken
   std::optional<double> now_of_epochs_, now_within_epoch_;  ///< the run as it is, by either way
-  struct Ran {
-    Variant variant;
-    double of_bound = 1;
-  };
-  std::vector<Ran> ran_;
   double of_bound_ = 1;  ///< the rate over its bound: the measured one, then the predicted one
-  std::vector<std::pair<Variant, double>> known_;
+  struct Known {
+    Variant variant;
+    double rate = 0, bound = 0;
+    bool ran = false;  ///< else its rate is the bound's
+  };
+  std::vector<Known> known_;
 };
 
 }  // namespace
