@@ -30,7 +30,7 @@ enum class Operation {
 struct Work {
   double flops = 0;
   double bytes = 0;  ///< that must be moved at least: operands and results once
-  int launches = 0;  ///< kernels or copies
+  double launches = 0;  ///< the host's time to launch it, in launches of an addition
 };
 /// `experiment`: the model of kStep; else unused.
 Work WorkOf(Operation operation, std::int64_t size, const spec::Experiment& experiment);
@@ -46,8 +46,8 @@ struct OperationTime {
   bool operator==(const OperationTime&) const = default;
 };
 /// By the preset's roofline: the host launches, the device takes the larger of FLOPs / (efficiency x
-/// peak) and bytes / bandwidth, both at once unless the host reads each result. nullopt where the
-/// preset has no figure for it.
+/// peak) and bytes / bandwidth, both at once unless the host reads each result, which takes it time of
+/// its own. nullopt where the preset has no figure for it.
 std::optional<OperationTime> EstimateOperation(Operation operation, std::int64_t size,
                                                const spec::Experiment& experiment,
                                                const spec::DevicePreset& device);

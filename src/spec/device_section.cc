@@ -94,6 +94,8 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
   reader.Time("kernel", preset.kernel);
   preset.conv_efficiency = preset.efficiency;
   reader.Share("conv_efficiency", preset.conv_efficiency);
+  preset.product_efficiency = preset.efficiency;
+  reader.Share("product_efficiency", preset.product_efficiency);
   double capability = 0;
   if (reader.Number("compute_capability", capability, 1, 99)) preset.compute_capability = capability;
   reader.Finish();
@@ -105,7 +107,8 @@ std::optional<DevicePreset> ReadPreset(Reading& reading, const DataFiles& files,
                     base::Join(missing, ", "));
   bool idle = false;
   for (const auto& [key, share] : {std::pair{"efficiency", preset.efficiency},
-                                   {"conv_efficiency", preset.conv_efficiency}}) {
+                                   {"conv_efficiency", preset.conv_efficiency},
+                                   {"product_efficiency", preset.product_efficiency}}) {
     if (!reader.Has(key) || share > 0) continue;
     idle = true;
     if (!reading.IsInvalid(reader.PathOf(key)))

@@ -5,7 +5,7 @@
 namespace pipesim::cost {
 namespace {
 
-/// 1 TFLOP/s of which half is reached, 100 GB/s, copies at 10 GB/s, launches of 5 us.
+/// 1 TFLOP/s of which a product reaches half and training a quarter, 100 GB/s, copies at 10 GB/s, launches of 5 us.
 spec::DevicePreset Device() {
   spec::DevicePreset device;
   device.fp32_flops_per_s = 1e12;
@@ -13,7 +13,8 @@ spec::DevicePreset Device() {
   device.memory_bandwidth.per_s = 100e9;
   device.h2d_bandwidth.per_s = 10e9;
   device.launch = std::chrono::microseconds(5);
-  device.efficiency = 0.5;
+  device.efficiency = 0.25;
+  device.product_efficiency = 0.5;
   return device;
 }
 
@@ -23,8 +24,9 @@ double DoneSeconds(Operation operation, std::int64_t size) {
 
 TEST(Operation, SmallOnesTakeTheirLaunch) {
   EXPECT_DOUBLE_EQ(DoneSeconds(Operation::kAdd, 8), 5e-6);
-  EXPECT_DOUBLE_EQ(DoneSeconds(Operation::kMatmul, 8), 5e-6);
-  EXPECT_DOUBLE_EQ(DoneSeconds(Operation::kNormOnce, 8), 10e-6);
+  const double product_s = DoneSeconds(Operation::kMatmul, 8);
+  EXPECT_GT(product_s, 5e-6);  // it needs memory for its result
+  EXPECT_GT(DoneSeconds(Operation::kNormOnce, 8), product_s + 5e-6);
 }
 
 TEST(Operation, ALargeProductTakesItsArithmeticAndALargeSumItsBytes) {
@@ -35,12 +37,12 @@ TEST(Operation, ALargeProductTakesItsArithmeticAndALargeSumItsBytes) {
 TEST(Operation, AProductUsesTf32WhereItIsAllowed) {
   spec::Experiment experiment;
   experiment.training.precision = spec::Precision::kTf32;
-  EXPECT_DOUBLE_EQ(EstimateOperation(Operation::kMatmul, 1000, experiment, Device())->done_s, 2e9 / 4e12);
+  EXPECT_DOUBLE_EQ(EstimateOperation(Operation::kMatmul, 1000, experiment, Device())->done_s, 2e9 / 2e12);
 }
 
-TEST(Operation, ReadingEachNormAddsLaunchAndArithmetic) {
-  const double once = DoneSeconds(Operation::kNormOnce, 1000);
-  EXPECT_NEAR(DoneSeconds(Operation::kNormEach, 1000), once + 10e-6, 1e-12);
+TEST(Operation, ReadingEachNormAddsLaunchAndArithmeticAndTheReading) {
+  const auto once = EstimateOperation(Operation::kNormOnce, 1000, {}, Device());
+  EXPECT_GT(DoneSeconds(Operation::kNormEach, 1000), once->done_s + once->enqueue_s + 5e-6);
 }
 
 TEST(Operation, TwoDevicesTakeHalfAsLongAsOneInTurn) {
@@ -53,7 +55,7 @@ TEST(Operation, ACopyTakesItsBytesAndAPresetKnowsOnlyPinnedOnesToTheDevice) {
 }
 
 TEST(Operation, TheEnqueueIsTheHostsShare) {
-  EXPECT_DOUBLE_EQ(EstimateOperation(Operation::kMatmul, 1000, {}, Device())->enqueue_s, 5e-6);
+  EXPECT_DOUBLE_EQ(EstimateOperation(Operation::kMatmul, 1000, {}, Device())->enqueue_s, DoneSeconds(Operation::kMatmul, 8));
 }
 
 }  // namespace
