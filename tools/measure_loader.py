@@ -24,9 +24,10 @@ ROUNDS = 5
 WORKERS = 2  # the smallest number that shows what several processes cost
 HANDED = 300  # batches of each
 WARM_UP = 6  # of them
-# Of a worker for each batch: threads that only hand over batches stay on one core, which they do not beside work.
-WORK_S = 1e-3
-WORK_SIZE = 20_000  # elements of an operation, some 0.1 ms
+# Of a worker for each batch: threads that only hand over batches stay on one core, which they do not beside work, and
+# the parent of workers that take turns at it without rest has what it needs in its caches.
+WORK_S = 2e-3
+WORK_SIZE = 8  # elements of an operation: as with samples, others get Python's lock between two of them
 MANY = 8  # tensors of a batch, against one
 LARGE = 2 << 20  # elements of a float tensor: 8 MiB
 SAMPLES = 64
@@ -62,7 +63,6 @@ class Noting:
     def __init__(self, folder, batches):
         self.folder = folder
         self.batches = batches
-        self.numbers = torch.zeros(WORK_SIZE)
         self.work_s = []
         self.collate_s = []
         self.process_s = []
@@ -71,7 +71,7 @@ class Noting:
     def __call__(self, samples):
         begin = time.thread_time()
         while time.thread_time() - begin < WORK_S:
-            torch.sin(self.numbers)  # without Python's lock
+            torch.zeros(WORK_SIZE)
         self.work_s.append(time.thread_time() - begin)
         begin = time.thread_time()
         batch = default_collate(samples)
