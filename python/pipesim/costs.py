@@ -23,7 +23,7 @@ PROBE_MATTERS = 0.03
 FROM_DISK, SECTOR = 0.5, 512
 # A worker's first batch that takes so much longer than the others, of so many with itself, opens something.
 LEAST_OPENING_S, LEAST_BATCHES_BESIDE = 5e-3, 4
-LEAST_OF_MANY = 3  # batches of each worker after its first
+LEAST_AGAIN = 3  # batches of each worker after its first, where handing over is timed again
 LEAST_LOCK_WAIT_S = 200e-6  # a shorter one is a scheduler's noise
 # Times that a worker's serving thread waits for the trainer, and then for the lock, to hand over one tensor's memory:
 # accept, and four messages (multiprocessing/connection.py, deliver_challenge and answer_challenge; resource_sharer.py).
@@ -66,7 +66,8 @@ class Costs:
     receive: float
     receive_latency: float  # without a core: until the two have woken each other up
     receive_wait: float  # at most, for the interpreter's lock of a worker that fetches
-    of_many: HandOver | None  # with many_workers(); None where that was not tried
+    of_one: HandOver | None  # with one worker; None where that was not tried
+    of_many: HandOver | None  # with many_workers(); as of_one
     arrival: float  # from the end of collate in the worker until the training loop has it
     worker_startup: float  # CPU time, once an epoch
     worker_opening: float  # then, without a core: its data set opens files
@@ -85,7 +86,7 @@ class Costs:
         takes = self.serve + self.receive + self.receive_latency
         if takes <= longest:
             return
-        for of in (self, self.of_many) if self.of_many else (self,):
+        for of in filter(None, (self, self.of_one, self.of_many)):
             of.serve *= longest / takes
             of.receive *= longest / takes
             of.receive_latency *= longest / takes
@@ -242,9 +243,10 @@ def handing_over(flow: Loop, rows: list[list[list[float]]], idle: float, plain: 
     return HandOver(share, *as_work(sending(rows), serving(rows), receiving(flow), opening(flow), idle))
 
 
-def handing_over_of_many(trials: Trials, figures: list[Figures], plain: Plain) -> HandOver | None:
-    flow, rows = trials.loops.get("many"), batches_of(figures)
-    if flow is None or min(map(len, rows)) < LEAST_OF_MANY:
+def handing_over_again(flow: Loop | None, figures: list[Figures], plain: Plain) -> HandOver | None:
+    """With other workers than the two; None where that was not tried."""
+    rows = batches_of(figures)
+    if flow is None or min(map(len, rows)) < LEAST_AGAIN:
         return None
     return handing_over(flow, rows, unused(flow, rows, processors()), plain)
 
@@ -368,12 +370,13 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     plain = Plain(wholes, [row[probes.COLLATE_CPU] for row in full])
     idle = unused(rest, rest_rows, processors())
     hand_over = handing_over(rest, rest_rows, idle, plain)
-    of_many = handing_over_of_many(trials, figures["many"], plain)
+    others = {name: handing_over_again(trials.loops.get(name), figures[name], plain) for name in ("one", "many")}
     flow, at_work = rest, figures["workers"]
     if training is not None:
         flow, at_work = training, figures["training"]
         beside_steps = handing_over(flow, batches_of(at_work), idle, plain)
-        of_many = of_many and of_many.scaled(beside_steps.over(hand_over))
+        factors = beside_steps.over(hand_over)
+        others = {name: costs and costs.scaled(factors) for name, costs in others.items()}
         hand_over = beside_steps
     opening_cpu, opening_wait = opening_files(figures["workers"])
     reading = trials.reading
@@ -383,7 +386,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         waits_for_disk=reading.disk_bytes > max(FROM_DISK * reading.read_bytes, SECTOR * trials.samples_seen) > 0,
         turn=trials.turn_s if wait else 0.0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
-        **asdict(hand_over), of_many=of_many,
+        **asdict(hand_over), of_one=others["one"], of_many=others["many"],
         receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]) + opening_cpu,
         worker_opening=opening_wait,

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, RandomSampler
 
 from . import answers, experiment, probes
 from .apart import Progress, run_apart
-from .costs import Costs, costs_of, line_to
+from .costs import Costs, HandOver, costs_of, line_to
 from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, bandwidth, drawn, duration, number, size
 from .given import as_loader, check_not_empty
@@ -115,6 +115,12 @@ def longer_step(step: StepTimes | None, costs: Costs, pinned: bool) -> tuple[flo
     return more, f"{duration(more)} of it is what the step takes longer beside workers"
 
 
+def each_cost(of: HandOver, more: float) -> str:
+    """`more`: of the step, which the process that takes the batch spends."""
+    of = dataclasses.replace(of, receive=of.receive + more)
+    return ", ".join(f"{name}: {duration(value)}" for name, value in dataclasses.asdict(of).items())
+
+
 def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepTimes | None) -> Section:
     section = Section("loader")
     section.add("kind", "process")
@@ -155,9 +161,10 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     section.add("receive_latency", duration(costs.receive_latency), woken)
     if costs.receive_wait > 0:
         section.add("receive_wait", duration(costs.receive_wait), "at most, for Python's lock of a worker that fetches")
+    if costs.of_one is not None:
+        section.add("of_one", f"{{{each_cost(costs.of_one, more)}}}", "with one worker")
     if costs.of_many is not None:
-        of_many = dataclasses.replace(costs.of_many, receive=costs.of_many.receive + more)
-        each = ", ".join(f"{name}: {duration(value)}" for name, value in dataclasses.asdict(of_many).items())
+        each = each_cost(costs.of_many, more)
         section.add("of_many", f"{{workers: {many_workers()}, {each}}}", "with so many workers and more")
     section.add("worker_memory", size(costs.worker_memory))
     return section

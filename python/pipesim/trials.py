@@ -6,8 +6,8 @@ from a heap like the user's, not from one that the trials before have grown:
   batches  without workers, only batches timed: what Python adds, free of the probes' own cost;
   lock     without workers, a short one: how long another thread waits for the interpreter's lock;
   workers  with two worker processes: start-up, sending, receiving, and the rate as a check;
-  many     with twice as many worker processes as cores, where the budget allows: sending and receiving again, since
-           each of them rests longer and wakes up later;
+  one, many  with one worker process and with twice as many as cores, where the budget allows: sending and receiving
+           again, since the caller waits for the one, and each of the many rests longer and wakes up later;
   turns    where samples wait, with two worker processes, a short one: whether they wait for each other.
 Where there is a step, one more runs in the calling process:
   training  with two worker processes: what loading and a step cost side by side.
@@ -220,8 +220,8 @@ class Recorder:
         self.figures = {
             name: [probes.Figures(context) for _ in range(count)]
             for name, count in (
-                ("samples", 1), ("batches", 1), ("workers", WORKERS), ("many", many_workers()), ("turns", WORKERS),
-                ("training", WORKERS),
+                ("samples", 1), ("batches", 1), ("workers", WORKERS), ("one", 1), ("many", many_workers()),
+                ("turns", WORKERS), ("training", WORKERS),
             )
         }
 
@@ -257,9 +257,11 @@ class Recorder:
         lock_s = self.trial(order, lambda: self.lock_trial(order))
         report("phase", f"workers: sending and receiving, with {WORKERS} processes ({self.start_method})")
         loops["workers"] = self.trial(order, lambda: self.workers_trial(order, batch_s))
-        if self.allows_many(batch_s, seen.layout.batch_bytes):
-            report("phase", f"workers: the same with {many_workers()} processes")
-            loops["many"] = self.trial(order, lambda: self.many_trial(order, batch_s))
+        for name, workers in (("one", 1), ("many", many_workers())):
+            if not self.allows(workers, batch_s, seen.layout.batch_bytes):
+                continue
+            report("phase", f"workers: the same with {workers} process{'' if workers == 1 else 'es'}")
+            loops[name] = self.trial(order, lambda: self.workers_again(order, self.figures[name], batch_s))
         turn_s = 0.0
         if self.may_take_turns(seen.reading, sum(sizes), batch_s):
             report("phase", f"turns: whether the samples of {WORKERS} workers wait for each other")
@@ -386,9 +388,8 @@ class Recorder:
             raise self.unpicklable(error) from error
         return loop
 
-    def allows_many(self, batch_s: float, batch_bytes: int) -> bool:
+    def allows(self, workers: int, batch_s: float, batch_bytes: int) -> bool:
         """Where batches take longer, handing them over hardly counts; all that are there need shared memory."""
-        workers = many_workers()
         at_once = min(workers, processors())
         prefetched = workers * ((self.loader.prefetch_factor or 2) + 1)
         return (
@@ -396,11 +397,11 @@ class Recorder:
             and 2 * prefetched * batch_bytes <= shared_memory_free()
         )
 
-    def many_trial(self, order: Continued | None, batch_s: float) -> Loop:
-        loader = self.loader_of_workers(order, self.figures["many"], batch_s)
+    def workers_again(self, order: Continued | None, figures: list[probes.Figures], batch_s: float) -> Loop:
+        loader = self.loader_of_workers(order, figures, batch_s)
         if order is not None:
-            order.left = self.batches_of_workers(batch_s, many_workers())
-        return walk(loader, self.budget_s, LEAST_BATCHES * many_workers())
+            order.left = self.batches_of_workers(batch_s, len(figures))
+        return walk(loader, self.budget_s, LEAST_BATCHES * len(figures))
 
     def may_take_turns(self, reading: Reading, samples: int, batch_s: float) -> bool:
         """Samples that wait, each loaded by itself, in batches of which the budget allows enough."""

@@ -136,33 +136,36 @@ HandOverEnd HandOverEnd::Scaled(double factor) const {
 }
 
 namespace {
-/// On the way from `few` to `many` by `share`; as it is drawn with few.
-base::Drawn<Duration> Between(const base::Drawn<Duration>& few, Duration many, double share) {
-  const double from_s = base::ToSeconds(few.Mean());
-  const double mean_s = from_s + share * (base::ToSeconds(many) - from_s);
-  return from_s > 0 ? few.Scaled(mean_s / from_s) : Always(base::FromSeconds(mean_s));
+/// The share `way` of the way from `usual` to `other`; drawn as the usual one.
+base::Drawn<Duration> Between(const base::Drawn<Duration>& usual, Duration other, double way) {
+  const double from_s = base::ToSeconds(usual.Mean());
+  const double mean_s = from_s + way * (base::ToSeconds(other) - from_s);
+  return from_s > 0 ? usual.Scaled(mean_s / from_s) : Always(base::FromSeconds(mean_s));
 }
 }  // namespace
 
 HandOver HandOver::With(int workers) const {
-  constexpr int kFew = spec::OfManyWorkers::kFew;
-  if (of_many.workers == 0 || workers <= kFew) return *this;
-  const double share_of_many = std::min(1.0, static_cast<double>(workers - kFew) / (of_many.workers - kFew));
+  const spec::HandOverOf& other = workers < spec::kUsualWorkers ? of_one : of_many;
+  if (other.workers == 0 || workers == spec::kUsualWorkers) return *this;
+  const double way = std::min(1.0, static_cast<double>(workers - spec::kUsualWorkers) /
+                                       (other.workers - spec::kUsualWorkers));
   HandOver with = *this;
-  with.share.batch = Between(share.batch, of_many.share, share_of_many);
-  with.send.batch = Between(send.batch, of_many.send, share_of_many);
-  with.serve.batch = Between(serve.batch, of_many.serve, share_of_many);
-  with.receive.batch = Between(receive.batch, of_many.receive, share_of_many);
-  with.receive_latency = Between(receive_latency, of_many.receive_latency, share_of_many);
-  with.of_many = {};
+  with.share.batch = Between(share.batch, other.share, way);
+  with.send.batch = Between(send.batch, other.send, way);
+  with.serve.batch = Between(serve.batch, other.serve, way);
+  with.receive.batch = Between(receive.batch, other.receive, way);
+  with.receive_latency = Between(receive_latency, other.receive_latency, way);
+  with.of_one = with.of_many = {};
   return with;
 }
 
 void HandOver::ScaleSending(double factor) {
   share = share.Scaled(factor);
   send = send.Scaled(factor);
-  Scale(of_many.share, factor);
-  Scale(of_many.send, factor);
+  for (spec::HandOverOf* of : {&of_one, &of_many}) {
+    Scale(of->share, factor);
+    Scale(of->send, factor);
+  }
 }
 
 void HandOver::ScaleReceiving(double factor) {
@@ -170,9 +173,11 @@ void HandOver::ScaleReceiving(double factor) {
   receive = receive.Scaled(factor);
   receive_latency = receive_latency.Scaled(factor);
   receive_wait = receive_wait.Scaled(factor);
-  Scale(of_many.serve, factor);
-  Scale(of_many.receive, factor);
-  Scale(of_many.receive_latency, factor);
+  for (spec::HandOverOf* of : {&of_one, &of_many}) {
+    Scale(of->serve, factor);
+    Scale(of->receive, factor);
+    Scale(of->receive_latency, factor);
+  }
 }
 
 HandOver StatedHandOver(const spec::Loader& loader) {
@@ -188,6 +193,7 @@ HandOver StatedHandOver(const spec::Loader& loader) {
   if (loader.receive_latency) hand_over.receive_latency = *loader.receive_latency;
   if (loader.receive_wait) hand_over.receive_wait = *loader.receive_wait;
   if (loader.worker_memory) hand_over.worker_memory = *loader.worker_memory;
+  hand_over.of_one = loader.of_one;
   hand_over.of_many = loader.of_many;
   return hand_over;
 }

@@ -34,8 +34,8 @@ struct HandOverEnd {
 struct HandOver {
   bool processes = false;  ///< workers are processes; false: nothing below applies
   HandOverEnd share, send, serve, receive;
-  /// Of a loader with many workers, where the experiment states all of this; see With.
-  spec::OfManyWorkers of_many;
+  /// With one and with many workers, where the experiment states all of this; see With.
+  spec::HandOverOf of_one, of_many;
   /// Time without a core until the two ends of a hand-over have woken each other up.
   base::Drawn<base::Duration> receive_latency;
   /// Longest time without a core until a worker that is busy on a core gives up its interpreter's lock.

@@ -41,14 +41,14 @@ void CheckLoader(Reading& reading, const Experiment& experiment) {
   }
 }
 
-/// Costs of many workers beside unknown ones of few would jump.
-void CheckOfMany(Reading& reading, const Loader& loader) {
-  if (loader.of_many == OfManyWorkers{}) return;
-  if (loader.of_many.workers == 0) {
+/// Costs of one or many workers beside unknown ones of two would jump.
+void CheckOtherNumbers(Reading& reading, const Loader& loader) {
+  if (loader.of_many != HandOverOf{} && loader.of_many.workers == 0)
     reading.Problem(reading.PlaceOf("loader.of_many"), "loader.of_many needs the number of workers", "workers: 4");
-  } else if (!(loader.share && loader.send && loader.serve && loader.receive && loader.receive_latency)) {
-    reading.Problem(reading.PlaceOf("loader.of_many"),
-                    "loader.of_many needs the costs with one or two workers, too",
+  if (loader.share && loader.send && loader.serve && loader.receive && loader.receive_latency) return;
+  for (const auto& [path, of] : {std::pair{"loader.of_one", &loader.of_one}, {"loader.of_many", &loader.of_many}}) {
+    if (of->workers == 0) continue;
+    reading.Problem(reading.PlaceOf(path), std::string(path) + " needs the costs with two workers, too",
                     "state loader.share, send, serve, receive and receive_latency");
   }
 }
@@ -64,12 +64,13 @@ void CheckLoaderKind(Reading& reading, const Experiment& experiment) {
   if (loader.kind == LoaderKind::kThread) {
     for (const char* path :
          {"loader.start_method", "loader.share", "loader.send", "loader.serve", "loader.receive",
-          "loader.receive_latency", "loader.receive_wait", "loader.of_many.workers", "loader.worker_memory",
+          "loader.receive_latency", "loader.receive_wait", "loader.of_one.share", "loader.of_many.workers",
+          "loader.worker_memory",
           "loader.python_sample"})
       has_no_effect(path, "threads", "loader.kind: process");
     return;
   }
-  CheckOfMany(reading, loader);
+  CheckOtherNumbers(reading, loader);
   if (loader.buffers == Buffers::kRecycled)
     has_no_effect("loader.buffers", "processes", "leave it out: their batches are always fresh");
   if (loader.dispatch == Dispatch::kShared) {

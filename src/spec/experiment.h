@@ -114,12 +114,14 @@ enum class QueueKind { kTbb, kLockfree, kMutex };
 enum class Buffers { kRecycled, kFresh };
 enum class CollateInto { kPageable, kPinned };
 
-/// What a batch's hand-over costs with many workers, each of which rests for most of its time and wakes up later.
-struct OfManyWorkers {
-  static constexpr int kFew = 2;  ///< with so many it costs what the loader states
-  int workers = 0;                ///< from so many on; 0: the same with any number
+/// With so many workers a batch's hand-over costs what the loader states.
+inline constexpr int kUsualWorkers = 2;
+/// What it costs with others: one, for which the training process waits, and many, each of which rests for most of its
+/// time and wakes up later.
+struct HandOverOf {
+  int workers = 0;  ///< 0: not stated, the same with any number
   Duration share{}, send{}, serve{}, receive{}, receive_latency{};
-  bool operator==(const OfManyWorkers&) const = default;
+  bool operator==(const HandOverOf&) const = default;
 };
 
 struct Loader {
@@ -153,7 +155,8 @@ struct Loader {
   std::optional<Drawn<Duration>> receive_latency;
   /// Longest time without a core until a worker that prepares another batch gives up Python's lock.
   std::optional<Drawn<Duration>> receive_wait;
-  OfManyWorkers of_many;
+  HandOverOf of_one;   ///< its number of workers is 1 or 0
+  HandOverOf of_many;  ///< with so many workers and more
   std::optional<Bytes> worker_memory;      ///< of one worker, besides its batches
   std::optional<Duration> python_sample;   ///< CPU time of Python's own for each sample
   /// Only how often batches come is known. The diagnosis then says nothing of what loads them.
@@ -212,6 +215,7 @@ struct DevicePreset {
   Duration kernel{};            ///< the shortest time of a kernel on the device
   double efficiency = 1;        ///< share of peak that dense layers reach in practice
   double conv_efficiency = 1;   ///< the same of convolutions
+  double product_efficiency = 1;  ///< share of peak that one product of large fp32 matrices reaches
   std::optional<double> compute_capability;  ///< of an NVIDIA GPU: 9.0; sets the libraries' memory
   std::optional<BytesPerSecond> cache_bandwidth;  ///< CPU only: arrays that fit its caches
   bool operator==(const DevicePreset&) const = default;

@@ -14,7 +14,13 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 31;
 
 bool HasWorkers(const Experiment& e) { return e.loader.workers > 0; }
 bool IsProcess(const Experiment& e) { return e.loader.kind == LoaderKind::kProcess; }
+bool StatesOne(const Experiment& e) { return e.loader.of_one.workers > 0; }
 bool StatesMany(const Experiment& e) { return e.loader.of_many.workers > 0; }
+
+template <HandOverOf Loader::*kOf, Duration HandOverOf::*kCost>
+std::string CostOf(const Experiment& e) {
+  return ToText(e.loader.*kOf.*kCost);
+}
 
 constexpr auto kLoaderKeys = std::to_array<KeyRule>({
     {{"loader.kind", "thread|process", "thread", "what workers are; process: PyTorch's DataLoader"},
@@ -91,24 +97,39 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
       "process: longest wait for a busy worker's Python lock; auto: the profile's"},
      [](const Experiment& e) { return OrAuto(e.loader.receive_wait); },
      IsProcess},
+    {{"loader.of_one.share", "duration", "0", "process: instead of loader.share, with one worker"},
+     CostOf<&Loader::of_one, &HandOverOf::share>,
+     StatesOne},
+    {{"loader.of_one.send", "duration", "0", "process: instead of loader.send, with one worker"},
+     CostOf<&Loader::of_one, &HandOverOf::send>,
+     StatesOne},
+    {{"loader.of_one.serve", "duration", "0", "process: instead of loader.serve, with one worker"},
+     CostOf<&Loader::of_one, &HandOverOf::serve>,
+     StatesOne},
+    {{"loader.of_one.receive", "duration", "0", "process: instead of loader.receive, with one worker"},
+     CostOf<&Loader::of_one, &HandOverOf::receive>,
+     StatesOne},
+    {{"loader.of_one.receive_latency", "duration", "0", "process: instead of loader.receive_latency, with one worker"},
+     CostOf<&Loader::of_one, &HandOverOf::receive_latency>,
+     StatesOne},
     {{"loader.of_many.workers", "count", "0",
       "process: with so many workers and more a batch's hand-over costs what follows; 0: no other than with 2"},
      [](const Experiment& e) { return CountText(e.loader.of_many.workers); },
      StatesMany},
     {{"loader.of_many.share", "duration", "0", "process: instead of loader.share"},
-     [](const Experiment& e) { return ToText(e.loader.of_many.share); },
+     CostOf<&Loader::of_many, &HandOverOf::share>,
      StatesMany},
     {{"loader.of_many.send", "duration", "0", "process: instead of loader.send"},
-     [](const Experiment& e) { return ToText(e.loader.of_many.send); },
+     CostOf<&Loader::of_many, &HandOverOf::send>,
      StatesMany},
     {{"loader.of_many.serve", "duration", "0", "process: instead of loader.serve"},
-     [](const Experiment& e) { return ToText(e.loader.of_many.serve); },
+     CostOf<&Loader::of_many, &HandOverOf::serve>,
      StatesMany},
     {{"loader.of_many.receive", "duration", "0", "process: instead of loader.receive"},
-     [](const Experiment& e) { return ToText(e.loader.of_many.receive); },
+     CostOf<&Loader::of_many, &HandOverOf::receive>,
      StatesMany},
     {{"loader.of_many.receive_latency", "duration", "0", "process: instead of loader.receive_latency"},
-     [](const Experiment& e) { return ToText(e.loader.of_many.receive_latency); },
+     CostOf<&Loader::of_many, &HandOverOf::receive_latency>,
      StatesMany},
     {{"loader.worker_memory", "bytes", "auto",
       "process: memory of a worker besides its batches; auto: the profile's"},
@@ -129,16 +150,27 @@ constexpr auto kLoaderKeys = std::to_array<KeyRule>({
 std::span<const KeyRule> LoaderKeys() { return kLoaderKeys; }
 
 namespace {
-void ReadOfMany(Reading& reading, const Node* node, Loader& out) {
+void ReadCosts(MapReader& reader, HandOverOf& out) {
+  reader.Time("share", out.share);
+  reader.Time("send", out.send);
+  reader.Time("serve", out.serve);
+  reader.Time("receive", out.receive);
+  reader.Time("receive_latency", out.receive_latency);
+  reader.Finish();
+}
+
+void ReadOfOne(Reading& reading, const Node* node, HandOverOf& out) {
+  if (node == nullptr) return;
+  MapReader reader(reading, *node, "loader.of_one");
+  out.workers = 1;
+  ReadCosts(reader, out);
+}
+
+void ReadOfMany(Reading& reading, const Node* node, HandOverOf& out) {
   if (node == nullptr) return;
   MapReader reader(reading, *node, "loader.of_many");
-  reader.Count("workers", out.of_many.workers, OfManyWorkers::kFew + 1, kMostWorkers);
-  reader.Time("share", out.of_many.share);
-  reader.Time("send", out.of_many.send);
-  reader.Time("serve", out.of_many.serve);
-  reader.Time("receive", out.of_many.receive);
-  reader.Time("receive_latency", out.of_many.receive_latency);
-  reader.Finish();
+  reader.Count("workers", out.workers, kUsualWorkers + 1, kMostWorkers);
+  ReadCosts(reader, out);
 }
 }  // namespace
 
@@ -170,7 +202,8 @@ void ReadLoader(Reading& reading, const Node& section, Loader& out) {
   reader.Drawn("receive", out.receive, "auto");
   reader.Drawn("receive_latency", out.receive_latency, "auto");
   reader.Drawn("receive_wait", out.receive_wait, "auto");
-  ReadOfMany(reading, reader.Take("of_many"), out);
+  ReadOfOne(reading, reader.Take("of_one"), out.of_one);
+  ReadOfMany(reading, reader.Take("of_many"), out.of_many);
   reader.Size("worker_memory", out.worker_memory, "auto");
   reader.Time("python_sample", out.python_sample, "auto");
   reader.Flag("opaque", out.opaque);

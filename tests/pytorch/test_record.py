@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 import timeit
-import types
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -204,32 +203,35 @@ class LoopArithmetic(unittest.TestCase):
         taken.take_within(1.0)
         self.assertEqual((taken.serve, taken.receive, taken.receive_latency), (0.5, 0.25, 0.25))
 
-    def test_handing_over_is_timed_again_with_many_workers(self):
+    def test_handing_over_is_timed_again_with_one_and_with_many_workers(self):
         recording = record(loaders.Numbers(), batch_size=8)
         of_many = recording.costs.of_many
         self.assertGreater(of_many.send + of_many.receive, 0)
         written = f"{{workers: {trials.many_workers()}, share: {experiment.duration(of_many.share)}, "
         self.assertIn(f"of_many: {written}", recording.text)
+        self.assertIn(f"of_one: {{share: {experiment.duration(recording.costs.of_one.share)}, ", recording.text)
         self.assertGreaterEqual(trials.many_workers(), 4)
         taken = dataclasses.replace(recording.costs, serve=2.0, receive=1.0, receive_latency=1.0)
         taken.of_many = costs.HandOver(1.0, 1.0, 2.0, 2.0, 2.0)
+        taken.of_one = costs.HandOver(1.0, 1.0, 4.0, 4.0, 0.0)
         taken.take_within(1.0)
         self.assertEqual(taken.of_many, costs.HandOver(1.0, 1.0, 0.5, 0.5, 0.5))
+        self.assertEqual(taken.of_one, costs.HandOver(1.0, 1.0, 1.0, 1.0, 0.0))
 
-    def test_many_workers_are_not_tried_where_batches_are_slow_large_or_few(self):
+    def test_other_workers_are_not_tried_where_batches_are_slow_large_or_few(self):
         recorder = trials.Recorder(DataLoader(loaders.Numbers(), batch_size=8), budget_s=2.0)
-        self.assertTrue(recorder.allows_many(batch_s=0.01, batch_bytes=1000))
-        self.assertFalse(recorder.allows_many(batch_s=1.0, batch_bytes=1000))
-        self.assertFalse(recorder.allows_many(batch_s=0.01, batch_bytes=1 << 50))
+        for workers in (1, trials.many_workers()):
+            self.assertTrue(recorder.allows(workers, batch_s=0.01, batch_bytes=1000))
+            self.assertFalse(recorder.allows(workers, batch_s=1.0, batch_bytes=1000))
+            self.assertFalse(recorder.allows(workers, batch_s=0.01, batch_bytes=1 << 50))
 
-    def test_a_few_batches_of_each_worker_say_nothing_of_many(self):
+    def test_a_few_batches_of_each_worker_say_nothing(self):
         plain = costs.Plain([1.0], [1.0])
-        seen = types.SimpleNamespace(loops={"many": Loop(takes=takes(20, 0.01))})
+        seen = Loop(takes=takes(20, 0.01))
         rows = [1.0, 2.0, 3.0, 4.0, 5.0]
-        self.assertIsNotNone(costs.handing_over_of_many(seen, self.figures([rows, rows]), plain))
-        self.assertIsNone(costs.handing_over_of_many(seen, self.figures([rows, rows[:3]]), plain))
-        seen.loops.clear()
-        self.assertIsNone(costs.handing_over_of_many(seen, self.figures([rows, rows]), plain))
+        self.assertIsNotNone(costs.handing_over_again(seen, self.figures([rows, rows]), plain))
+        self.assertIsNone(costs.handing_over_again(seen, self.figures([rows, rows[:3]]), plain))
+        self.assertIsNone(costs.handing_over_again(None, self.figures([rows, rows]), plain))
 
     def test_a_hand_over_in_proportion_to_another(self):
         alone, beside = costs.HandOver(0.0, 1.0, 2.0, 4.0, 0.0), costs.HandOver(0.5, 2.0, 2.0, 2.0, 1.0)

@@ -155,7 +155,7 @@ TEST(HandOver, WhatWasStatedWithoutServingHoldsIt) {
   EXPECT_EQ(On(experiment).hand_over.receive_latency, Fixed(60us));
 }
 
-TEST(HandOver, OfManyWorkersCostsWhatWasMeasuredWithThem) {
+TEST(HandOver, OfOneAndOfManyWorkersCostsWhatWasMeasuredWithThem) {
   auto experiment = TwoProcesses();
   experiment.loader.share = Fixed(0us);
   experiment.loader.send = Fixed(300us);
@@ -170,6 +170,16 @@ TEST(HandOver, OfManyWorkersCostsWhatWasMeasuredWithThem) {
   const Bytes batch{1000};
   EXPECT_EQ(few.With(2), few);
   EXPECT_EQ(few.With(1), few);
+  experiment.loader.of_one = {.workers = 1, .share = 10us, .send = 600us, .serve = 0us, .receive = 500us,
+                              .receive_latency = 70us};
+  const HandOver with_one = On(experiment).hand_over, one = with_one.With(1);
+  EXPECT_EQ(one.share.Mean(batch), 10us);
+  EXPECT_EQ(one.send.Mean(batch), 600us);
+  EXPECT_EQ(one.serve.Mean(batch), 0us);
+  EXPECT_EQ(one.receive.Mean(batch), 500us);
+  EXPECT_EQ(one.receive_latency, Fixed(70us));
+  EXPECT_EQ(with_one.With(2), with_one);
+  EXPECT_EQ(with_one.With(4), few.With(4));
   const HandOver between = few.With(3), many = few.With(4);
   EXPECT_EQ(between.share.Mean(batch), 20us);
   EXPECT_EQ(between.send.Mean(batch), 400us);

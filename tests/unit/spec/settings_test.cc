@@ -94,6 +94,7 @@ loader:
   serve: 200us
   receive_latency: 100us
   receive_wait: {distribution: exponential, mean: 5ms}
+  of_one: {share: 110us, send: 320us, serve: 210us, receive: 260us, receive_latency: 80us}
   of_many: {workers: 8, share: 150us, send: 350us, serve: 250us, receive: 300us, receive_latency: 90us}
   worker_memory: 230MB
   python_sample: 4us
@@ -175,7 +176,7 @@ TEST(Settings, EveryKeyAppearsInSomeExperiment) {
         "device: {emulated: {base: 1ms}}\nmodel: {layers: [flatten, linear: {out: "
         "2}]}\ndataset: {samples: 1, shape: [2]}",
         "loader: {kind: process, worker_opening: 1s, share: 0, send: 0, serve: 0, receive: 0, receive_latency: 0, "
-        "of_many: {workers: 4}}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
+        "of_one: {}, of_many: {workers: 4}}\ndevice: {name: cpu, step: {base: 1ms, threads: 2, one_thread: 1.5}}",
         "device: {name: 'cuda:0', step: {base: 1ms, host: 1ms, launch: 1ms, launch_cpu: 1ms, with_copies: true}}"}) {
     for (const auto& [path, setting] : Read(yaml).settings) seen.insert(path);
   }

@@ -241,14 +241,17 @@ TEST(Processes, TakingABatchWaitsForAnswersWithoutACore) {
   EXPECT_EQ(LateStep(Predict(experiment)), 2ms + 1ms + 3ms);
 }
 
-TEST(Processes, ManyHandOverAtTheirOwnCost) {
+TEST(Processes, OneAndManyHandOverAtTheirOwnCost) {
   auto experiment = Processes(4, 1ms, 0s, 1ms, 1ms, 401);
+  experiment.loader.of_one = {.workers = 1, .share = {}, .send = {}, .serve = {}, .receive = 5ms, .receive_latency = {}};
   experiment.loader.of_many = {.workers = 4, .share = {}, .send = {}, .serve = {}, .receive = 3ms, .receive_latency = {}};
   EXPECT_EQ(LateStep(Predict(experiment)), 3ms);
   experiment.loader.workers = 3;
   EXPECT_EQ(LateStep(Predict(experiment)), 2ms);
   experiment.loader.workers = 2;
   EXPECT_EQ(LateStep(Predict(experiment)), 1ms);
+  experiment.loader.workers = 1;
+  EXPECT_EQ(LateStep(Predict(experiment)), 5ms);
 }
 
 TEST(Processes, PrepareWaitsBesideItsWork) {
