@@ -100,7 +100,7 @@ def document(measured, by_basis):
 Written by `tools/check_pytorch`: the {len(measured['programs'])} `DataLoader` programs of `tests/pytorch/programs`,
 measured with PyTorch {about['torch']} on {about['cores']} processors each of a machine with {about['processors']}
 ({about['cpu']}), {about['slices']} side by side, {about['date']}. The error is predicted rate / median measured
-rate - 1. A recording was made between the rounds of its program's rates and saw 0, 2 and 4 workers; only the other worker counts are predictions. "Held out" programs
+rate - 1. A recording was made between the rounds of its program's rates and saw 0, 1, 2 and 4 workers; only the other worker counts are predictions. "Held out" programs
 were written before the model was fitted; causes of their misses have been looked for since this table was first made.
 Figures in the causes are those of the measurement in which they were found.
 The best worker count is right if it is the true best or its neighbour, or within 3 % of its rate.
