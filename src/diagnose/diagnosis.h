@@ -140,6 +140,7 @@ struct Thresholds {
 struct Offers {
   spec::Presets presets;
   std::optional<base::Bytes> free_memory;  ///< of this machine; nullopt: unknown, or another one
+  std::optional<std::int64_t> samples = {};  ///< of the data set, where fewer stand for them
 };
 
 /// What a diagnosis comes to, without its reasons and remedies.

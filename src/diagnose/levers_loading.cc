@@ -157,7 +157,8 @@ void AddLargerReads(Levers& levers, const Question& q) {
 /// A page cache, filled, of the whole data set and as much more as its drawn sizes may add up to.
 void AddPageCache(Levers& levers, const Question& q) {
   const auto& e = q.experiment;
-  const auto samples = static_cast<double>(e.dataset.samples);
+  const std::int64_t whole = q.offers.samples.value_or(e.dataset.samples);
+  const auto samples = static_cast<double>(whole);
   const auto& sizes = e.dataset.sample_bytes.in_units;
   constexpr double kSpread = 6;  // standard deviations of the sum: never exceeded in practice
   const double bytes = samples * sizes.Mean() + kSpread * std::sqrt(samples) * sizes.Stdev();
@@ -167,7 +168,7 @@ void AddPageCache(Levers& levers, const Question& q) {
   lever.setting.change = [](const Variant& v) { return Free(v, Demand::kStorage); };
   if (const auto& free = q.offers.free_memory)
     lever.feasible_here = bytes <= static_cast<double>(free->count);
-  const bool known = e.dataset.samples <= spec::kMostSamplesBehindCache;
+  const bool known = whole <= spec::kMostSamplesBehindCache;
   if (e.storage.kind == spec::StorageKind::kEmulated && known) {
     lever.setting.set = {{"storage.cache",
                           fmt::format("{{size: {}, warm: 1}}",

@@ -9,6 +9,7 @@
 #include "measure/for_verdict.h"
 #include "measure/repeats.h"
 #include "predict/effort.h"
+#include "predict/proportion.h"
 #include "predict/judge.h"
 #include "predict/parallel.h"
 #include "predict/virtual_predictor.h"
@@ -267,6 +268,13 @@ diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const E
                               {.executor = executor.Sharing(), .run = &first, .runs = runs});
 }
 
+/// The experiment and its costs, as they are simulated.
+std::pair<Experiment, Resolved> Simulated(Experiment experiment, const Basis& basis) {
+  Resolved resolved = Resolve(experiment, basis);
+  ShortenEpochs(experiment, resolved, basis.longest_s);
+  return {std::move(experiment), std::move(resolved)};
+}
+
 Prediction Rates(const engine::VirtualExecutor& executor, const Experiment& experiment, const Resolved& resolved,
                  const Basis& basis, const Wanted& wanted) {
   Prediction prediction;
@@ -277,16 +285,17 @@ Prediction Rates(const engine::VirtualExecutor& executor, const Experiment& expe
 
 }  // namespace
 
-Prediction PredictRates(const Experiment& experiment, const Basis& basis,
+Prediction PredictRates(const Experiment& asked, const Basis& basis,
                         const base::StopFlag* stop) {
   const auto executor = engine::MakeVirtualExecutor();
-  return Rates(*executor, experiment, Resolve(experiment, basis), basis, {.stop = stop});
+  const auto [experiment, resolved] = Simulated(asked, basis);
+  return Rates(*executor, experiment, resolved, basis, {.stop = stop});
 }
 
-Prediction Predict(const Experiment& experiment, const Basis& basis, const base::StopFlag* stop,
+Prediction Predict(const Experiment& asked, const Basis& basis, const base::StopFlag* stop,
                    trace::RunTrace* kept) {
   const auto executor = engine::MakeVirtualExecutor();
-  const Resolved resolved = Resolve(experiment, basis);
+  const auto [experiment, resolved] = Simulated(asked, basis);
   trace::RunTrace own;
   trace::RunTrace& first = kept != nullptr ? *kept : own;
   Prediction prediction = Rates(*executor, experiment, resolved, basis,
@@ -297,14 +306,14 @@ Prediction Predict(const Experiment& experiment, const Basis& basis, const base:
       chosen, prediction.measurement, pipeline,
       PredictorOf(*executor, chosen, pipeline, prediction.measurement, first, stop), {},
       diagnose::PredictByBounds,
-      {.presets = basis.presets, .free_memory = {}});
+      {.presets = basis.presets, .free_memory = {}, .samples = asked.dataset.samples});
   return prediction;
 }
 
 JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& runs,
-                         const Experiment& experiment, const Basis& basis,
+                         const Experiment& asked, const Basis& basis,
                          const base::StopFlag* stop) {
-  const Resolved resolved = Resolve(experiment, basis);
+  const auto [experiment, resolved] = Simulated(asked, basis);
   JudgedPrediction judged;
   trace::RunTrace first;
   judged.measurement = Rates(executor, experiment, resolved, basis,

@@ -19,6 +19,10 @@ struct Notes {
   double cores = 0;
   std::string cores_from;  ///< "limits.cpus", "this machine", ...
   cost::Source step = cost::Source::kStated;
+  struct Epochs {
+    std::int64_t steps = 0, simulated = 0;
+  };
+  std::optional<Epochs> shortened;  ///< by ShortenEpochs
 };
 
 struct Resolved {

@@ -228,13 +228,10 @@ class VirtualPredictor {
     return more > kWorthRunningAgain * steps ? std::llround(more) : 0;
   }
 
-  static bool IsCached(const Experiment& experiment) {
-    return experiment.storage.cache.policy != spec::CachePolicy::kNone;
-  }
-
-  /// A cache changes along the epochs.
+  /// A cache changes along the epochs until it is full.
   static std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) {
-    return IsCached(experiment) ? 3 * epoch : 2 * epoch;
+    const spec::Cache& cache = experiment.storage.cache;
+    return cache.policy != spec::CachePolicy::kNone && cache.warm < 1 ? 3 * epoch : 2 * epoch;
   }
 
   /// After the first, in which all threads start and nothing of an epoch before is still computed.

@@ -182,6 +182,9 @@ void AddBasis(const Sheet& sheet) {
   if (!source.empty()) line += " (" + source + ")";
   const std::string from = prediction.At("from").Text();
   if (!from.empty()) line += "; demands as measured in " + from;
+  if (const View epochs = prediction.At("shortened_epochs"); epochs.IsPresent())
+    line += "; epochs of " + Count(epochs.At("simulated_steps").NumberOr(0)) +
+            " steps, their cache in proportion, stand for those of " + Count(epochs.At("steps").NumberOr(0));
   sheet.page.Add(line + ".");
 }
 

@@ -168,13 +168,21 @@ Document SettingsSection(const std::map<std::string, spec::Experiment::Setting>&
   return section;
 }
 
+namespace {
+Document ShortenedEpochs(const std::optional<predict::Notes::Epochs>& epochs) {
+  if (!epochs) return nullptr;
+  return {{"steps", epochs->steps}, {"simulated_steps", epochs->simulated}};
+}
+}  // namespace
+
 Document PredictionSection(const std::optional<predict::Notes>& prediction) {
   if (!prediction) return nullptr;
   return {{"profile", TextValue(prediction->profile)},
           {"profile_source", TextOrNull(prediction->profile_source)},
           {"from", TextOrNull(prediction->from)},
           {"cores", NumberValue(prediction->cores)},
-          {"cores_from", TextValue(prediction->cores_from)}};
+          {"cores_from", TextValue(prediction->cores_from)},
+          {"shortened_epochs", ShortenedEpochs(prediction->shortened)}};
 }
 
 Document EffectiveSection(const RunReport& report) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <tbb/global_control.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -57,6 +58,25 @@ TEST(Prediction, AStatedStepOfARealDeviceReplacesTheProfiles) {
   EXPECT_NEAR(rate("device: {name: cpu, step: 20ms}\n"), 3200, 1);
   EXPECT_NEAR(rate("device: {name: cpu, step: {base: 3600us, per_sample: 100us}}\n"), 6400, 1);
   EXPECT_NEAR(rate("device: {name: \"cuda:0\", step: 2ms}\n"), 32000, 20);
+}
+
+// An LRU cache serves what it holds of the epoch before until that has been read: c + (1 - c) ln(1 - c) of the reads.
+TEST(Prediction, OfAPartlyCachedDataSetIsOfWholeEpochs) {
+  constexpr double kHeld = 0.5, kRead_s = 10e3 / 10e6;
+  const std::string yaml =
+      "dataset: {samples: 100000, sample_bytes: 10000B, shape: [1], dtype: uint8}\nprepare: none\n"
+      "storage: {bandwidth: 10MB/s, cache: {size: 500MB, warm: 1}}\nloader: {batch_size: 10, workers: 4}\n"
+      "limits: {cpus: 8}\ndevice: {emulated: {base: 1us}}\n";
+  const auto predict = [&](const std::string& run) { return Predict(Read(yaml + run), FreeMachine(""), nullptr); };
+  const Prediction automatic = predict("");
+  const double missed = 1 - (kHeld + (1 - kHeld) * std::log(1 - kHeld));
+  EXPECT_NEAR(*automatic.measurement.result.samples_per_s * kRead_s * missed, 1, 0.02);
+  ASSERT_TRUE(automatic.notes.shortened);
+  EXPECT_EQ(automatic.notes.shortened->steps, 10'000);
+  EXPECT_LT(automatic.notes.shortened->simulated, 1'000);
+  EXPECT_EQ(automatic.diagnosis.bottleneck, diagnose::Verdict::kIoBound);
+  EXPECT_EQ(automatic.diagnosis.confidence, diagnose::Confidence::kHigh);
+  EXPECT_FALSE(predict("run: {steps: 500}\n").notes.shortened) << "as long as it was asked for";
 }
 
 // While the windows fill, loading takes two cores; once they are full, training gets its share back.
