@@ -282,7 +282,8 @@ std::optional<measure::Interval> GainInterval(const Question& q, const Change& c
   }
   if (!std::isfinite(high)) return std::nullopt;
   const auto& interval = *q.measurement.result.samples_per_s_interval;
-  return measure::Interval{low + shift, high + shift, interval.level, interval.method};
+  constexpr double kAllLost = -1;
+  return measure::Interval{std::max(kAllLost, low + shift), high + shift, interval.level, interval.method};
 }
 
 Doubt DoubtsAbout(const Decision& decision, const Question& q) {

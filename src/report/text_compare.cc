@@ -183,14 +183,18 @@ std::string PromisedText(View point) {
 std::string UnsureText(View document, View point) {
   if (point.At("call").Text() != "UNSURE") return "";
   const auto fewest = document.At("rules.fewest").Size();
-  for (const std::string_view side : {"a", "b"}) {
+  // First the side that is known less well.
+  const auto half = [&](const char* side) { return point.At(side).At("half_width").NumberOr(0); };
+  const bool b_first = half("b") > half("a");
+  for (const std::string_view side : {b_first ? "b" : "a", b_first ? "a" : "b"}) {
     const View value = point.At(side);
     const auto count = value.At("count").Size();
-    if (value.At("unit").Text() == "none" || count < fewest)
-      return fmt::format("{} is known from {} {}; {} or more are needed to call it the same.",
-                         side == "a" ? "A" : "B", count,
-                         value.At("unit").Text() == "blocks" ? "blocks of one run" : "runs",
-                         fewest);
+    if (value.At("unit").Text() != "none" && count >= fewest) continue;
+    const View width = value.At("half_width");
+    const std::string known = width.IsPresent() ? " to ±" + ShareText(width.NumberOr(0)) : "";
+    return fmt::format("{} is known{} from {} {}; {} or more are needed to call it the same.",
+                       side == "a" ? "A" : "B", known, count,
+                       value.At("unit").Text() == "blocks" ? "blocks of one run" : "runs", fewest);
   }
   return fmt::format("The interval {} reaches beyond the noise floor of {}.", IntervalText(point),
                      ShareText(point.At("noise_floor").NumberOr(0)));

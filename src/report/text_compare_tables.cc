@@ -100,6 +100,14 @@ std::string PointsChange(std::optional<double> a, std::optional<double> b) {
   return points == 0 ? "0 points" : fmt::format("{:+} points", points);
 }
 
+/// Samples/s are the mean of several runs, times those of one. Then both do not fit together where the runs differ.
+bool TimesAreOfOthers(View a, View b, double step_a_s, double step_b_s) {
+  constexpr double kApart = 0.02;
+  const double of_a = a.At("samples_per_s").NumberOr(0) * step_a_s, of_b = b.At("samples_per_s").NumberOr(0) * step_b_s;
+  const bool repeated = a.At("unit").Text() == "repeats" || b.At("unit").Text() == "repeats";
+  return repeated && std::abs(of_b - of_a) > kApart * of_a;
+}
+
 }  // namespace
 
 std::string ShareText(double share) {
@@ -146,6 +154,8 @@ void AddPairTable(const Sheet& sheet, View point, const std::string& b_letter) {
   sheet.page.Add(PairLine("  verdict", a.At("bottleneck").Text(), b.At("bottleneck").Text(),
                           point.At("verdict_changed").IsTrue() ? "CHANGED" : "same", ""));
   if (!exact) sheet.page.Add("  noise floor " + ShareText(point.At("noise_floor").NumberOr(0)));
+  if (step_a && step_b && TimesAreOfOthers(a, b, *step_a, *step_b))
+    sheet.page.Add("  samples/s of all runs, times of each side's run of median rate");
   if (sheet.full) AddDemands(sheet, point.At("demands"));
 }
 

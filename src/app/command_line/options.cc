@@ -14,8 +14,8 @@ std::string FolderToYaml(std::string_view folder) {
 }
 std::string PrepareToYaml(std::string_view cost) {
   if (cost.empty() || cost.starts_with('{')) return std::string(cost);
-  return cost == "none" || cost == "decode" ? "{kind: " + std::string(cost) + "}"
-                                            : "{kind: burn, cost: " + std::string(cost) + "}";
+  const bool is_kind = cost == "none" || cost == "decode" || cost == "burn" || cost == "wait";
+  return is_kind ? "{kind: " + std::string(cost) + "}" : "{kind: burn, cost: " + std::string(cost) + "}";
 }
 
 using enum Group;
