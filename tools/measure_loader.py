@@ -22,13 +22,14 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 ROUNDS = 5
 WORKERS = 2  # the smallest number that shows what several processes cost
-HANDED = 300  # batches of each
-WARM_UP = 6  # of them
+MANY_WORKERS = min(8, 2 * max(WORKERS, len(os.sched_getaffinity(0))))  # of which each rests for long
+HANDED = 300  # batches of a measurement
+WARM_UP = 6  # of each worker
 # Of a worker for each batch: threads that only hand over batches stay on one core, which they do not beside work, and
 # the parent of workers that take turns at it without rest has what it needs in its caches.
 WORK_S = 2e-3
 WORK_SIZE = 8  # elements of an operation: as with samples, others get Python's lock between two of them
-MANY = 8  # tensors of a batch, against one
+FEW, MANY = 2, 8  # tensors of a batch: samples and their labels, against many
 LARGE = 2 << 20  # elements of a float tensor: 8 MiB
 SAMPLES = 64
 # Whether the allocator maps a batch's memory anew depends on its size (glibc: on what was freed before, mallopt(3),
@@ -119,18 +120,19 @@ class Opening:
             self.waited_s += max(0.0, time.perf_counter() - begin - (time.thread_time() - cpu))
 
 
-def hand_over(tensors, elements, folder):
-    """Seconds of a batch in a loop with workers that work: by what it goes into, see measure_hand_over."""
+def hand_over(workers, tensors, elements, folder):
+    """Seconds of a batch in a loop with workers that work: by what it goes into, see parts_of."""
+    each = HANDED // workers
     loader = DataLoader(
-        Ready(WORKERS * HANDED, tensors, elements),
+        Ready(workers * each, tensors, elements),
         batch_size=1,
-        num_workers=WORKERS,
-        collate_fn=Noting(folder, HANDED),
+        num_workers=workers,
+        collate_fn=Noting(folder, each),
     )
     received_s, waited_s, came = [], [], []
     with Opening() as opening:
         batches = iter(loader)
-        for _ in range(WORKERS * HANDED):
+        for _ in range(workers * each):
             waited_before_s, begin = opening.waited_s, time.process_time()
             batch = next(batches)  # and the one before is freed
             received_s.append(time.process_time() - begin)
@@ -140,34 +142,51 @@ def hand_over(tensors, elements, folder):
             raise RuntimeError("the loader has more batches than its data set")
     del batch
     times = {name: [] for name in ("work", "collate", "serve", "worker")}
-    for worker in range(WORKERS):
+    for worker in range(workers):
         with open(note_of(folder, worker), encoding="utf-8") as written:
             work_s, collate_s, process_s, serve_s = json.load(written)
         times["work"] += work_s[WARM_UP:]
         times["collate"] += collate_s[WARM_UP:]
         times["serve"] += differences(serve_s[WARM_UP:])
         times["worker"] += differences(process_s[WARM_UP:])
-    warm = WORKERS * WARM_UP
+    warm = workers * WARM_UP
     found = {name: typical(values) for name, values in times.items()}
-    found["receive"], found["opens"] = typical(received_s[warm:]), typical(waited_s[warm:])
-    cores = min(len(os.sched_getaffinity(0)), WORKERS + 1)
+    found["receive"], opens_s = typical(received_s[warm:]), typical(waited_s[warm:])
+    cores = min(len(os.sched_getaffinity(0)), workers + 1)
     each_s = (came[-1] - came[warm]) / (len(came) - 1 - warm)
-    return parts_of(found, max(0.0, cores * each_s - found["worker"] - found["receive"]))
-
-
-def parts_of(found, idle_s):
-    """What opening a batch waits for beyond serving needs no core, but as far as cores stayed idle meanwhile others
-    could not use them: it counts as work of the parent. If they stayed idle longer, serving does, too, beside that of
-    the worker."""
-    latency_s = max(0.0, found["opens"] - found["serve"])
-    blocked_s = min(idle_s, latency_s)
-    twice_s = min(idle_s - blocked_s, found["serve"])
+    # Collating into ordinary memory is not the hand-over's. A worker collates into shared memory, which it has to make
+    # first.
     return {
-        "collate": found["collate"],
-        "send": found["worker"] - found["work"] - found["collate"] - found["serve"] + twice_s,
-        "serve": found["serve"] - twice_s,
-        "receive": found["receive"] + blocked_s + twice_s,
-        "latency": latency_s - blocked_s,
+        "share": found["collate"] - collate_time(1, tensors, elements, 30),
+        "send": found["worker"] - found["work"] - found["collate"] - found["serve"],
+        "serve": found["serve"],
+        "receive": found["receive"],
+        "latency": max(0.0, opens_s - found["serve"]),
+        "idle": max(0.0, cores * each_s - found["worker"] - found["receive"]),
+    }
+
+
+def shares_blocked(rounds):
+    """Of latency and of serving, what counts as work of the parent. What opening a batch waits for beyond serving needs
+    no core, but as far as cores stayed idle meanwhile others could not use them. If they stayed idle longer, serving
+    counts as the parent's, too, beside the worker's. One answer for all batches, whose tensors would else cost now one
+    side, now the other."""
+    sums = {name: sum(found[name] for found in rounds) for name in ("latency", "serve", "idle")}
+    blocked = min(sums["idle"], sums["latency"])
+    twice = min(sums["idle"] - blocked, sums["serve"])
+    return (
+        blocked / sums["latency"] if sums["latency"] > 0 else 0.0,
+        twice / sums["serve"] if sums["serve"] > 0 else 0.0,
+    )
+
+
+def parts_of(found, blocked, twice):
+    return {
+        "share": found["share"],
+        "send": found["send"] + twice * found["serve"],
+        "serve": (1 - twice) * found["serve"],
+        "receive": found["receive"] + blocked * found["latency"] + twice * found["serve"],
+        "latency": (1 - blocked) * found["latency"],
     }
 
 
@@ -272,14 +291,30 @@ class Figures:
         return {key: entry for key, entry in self.measured.items() if 2 * len(entry["values"]) > self.asked[key]}
 
 
-def measure_hand_over(figures, folder):
-    shapes = {"one": (1, 1), "many": (MANY, 1), "large": (1, LARGE)}
-    parts = {}
-    for name, (tensors, elements) in shapes.items():
-        parts[name] = hand_over(tensors, elements, folder)
-        # Collating into ordinary memory is not the hand-over's. A worker collates into shared
-        # memory, which it has to make first.
-        parts[name]["share"] = parts[name]["collate"] - collate_time(1, tensors, elements, 30)
+BATCHES_OF = {  # workers, tensors, elements of each
+    "one": (WORKERS, 1, 1),
+    "few": (WORKERS, FEW, 1),
+    "many": (WORKERS, MANY, 1),
+    "large": (WORKERS, 1, LARGE),
+    "of one": (1, FEW, 1),
+    "of many": (MANY_WORKERS, FEW, 1),
+}
+
+
+def hand_overs(folder):
+    return {name: hand_over(*batch, folder) for name, batch in BATCHES_OF.items()}
+
+
+def add_hand_overs(figures, rounds):
+    """`rounds`: what hand_overs() found in each."""
+    blocked, twice = shares_blocked([found[name] for found in rounds for name in ("few", "many")])
+    for found in rounds:
+        parts = {name: parts_of(of_batch, blocked, twice) for name, of_batch in found.items()}
+        add_parts(figures, parts)
+        add_other_workers(figures, parts)
+
+
+def add_parts(figures, parts):
     for side, what in (
         ("share", "CPU time of collating in a worker beyond that in the parent"),
         ("send", "CPU time of a worker beyond collating and serving"),
@@ -287,17 +322,31 @@ def measure_hand_over(figures, folder):
         ("receive", "CPU time of the parent for a batch, to free the one before, and core time lost meanwhile"),
         ("latency", "time without a core in which the parent opens a batch, beyond serving"),
     ):
-        times = {name: of_shape[side] for name, of_shape in parts.items()}
+        times = {name: of_batch[side] for name, of_batch in parts.items()}
         how = f"measured: {what}, {WORKERS} workers"
-        tensor_s = max((times["many"] - times["one"]) / (MANY - 1), 0)
-        figures.add(f"process_{side}_batch", times["one"] - tensor_s, how)
-        figures.add(f"process_{side}_tensor", tensor_s, f"{how}, {MANY} tensors against one")
+        tensor_s = max((times["many"] - times["few"]) / (MANY - FEW), 0)
+        figures.add(f"process_{side}_batch", times["few"] - FEW * tensor_s, f"{how}, {FEW} tensors")
+        figures.add(f"process_{side}_tensor", tensor_s, f"{how}, {MANY} tensors against {FEW}")
         if side in ("share", "send", "receive"):
             figures.add(
                 f"process_{side}_bandwidth",
                 bandwidth(4 * LARGE, times["large"] - times["one"]),
                 f"{how}, a tensor of 8 MiB against one of 4 bytes",
             )
+
+
+def add_other_workers(figures, parts):
+    """How many times as much as with two workers both ends spend with one, for which the parent waits, and with
+    many."""
+    for end, sides in (("worker", ("share", "send", "serve")), ("trainer", ("serve", "receive", "latency"))):
+        sums = {name: sum(of_batch[side] for side in sides) for name, of_batch in parts.items()}
+        for name, workers in (("one", 1), ("many", MANY_WORKERS)):
+            figures.add(
+                f"process_{end}_of_{name}",
+                sums[f"of {name}"] / sums["few"],
+                f"measured: a batch of {FEW} tensors in the {end}'s process, {workers} workers against {WORKERS}",
+            )
+    figures.add("process_many_workers", MANY_WORKERS, "workers of process_worker_of_many and process_trainer_of_many")
 
 
 class Asking(threading.Thread):
@@ -415,6 +464,7 @@ def main():
     figures = Figures()
     for _ in range(ROUNDS):  # before anything else is allocated
         measure_fresh_memory(figures)
+    handed = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(ROUNDS):
             if not silent:
@@ -422,9 +472,10 @@ def main():
             measure_python(figures)
             measure_waits(figures)
             measure_lock(figures)
-            measure_hand_over(figures, folder)
+            handed.append(hand_overs(folder))
             if number < 3:
                 measure_starts(figures)
+    add_hand_overs(figures, handed)
     if not silent:
         print("\r" + " " * 16 + "\r", end="", file=sys.stderr)
     version = f"Python {sys.version.split()[0]}, torch {torch.__version__}"

@@ -63,6 +63,35 @@ bool Waits(const spec::Prepare& prepare) {
 /// and answer_challenge; resource_sharer.py).
 constexpr int kLocksOfTensor = 5;
 
+/// Both ends of the usual hand-over, as many times as long as with two workers.
+spec::HandOverOf Times(const HandOver& usual, double worker, double trainer, int workers) {
+  const auto mean = [](const base::Drawn<Duration>& time) { return base::ToSeconds(time.Mean()); };
+  const double serve_s = mean(usual.serve.batch);
+  const double taken_s = mean(usual.receive.batch) + mean(usual.receive_latency);
+  // Serving is a part of both.
+  const double taking = taken_s > 0 ? std::max(0.0, trainer * (serve_s + taken_s) - worker * serve_s) / taken_s : 1;
+  return {.workers = workers,
+          .share = base::FromSeconds(worker * mean(usual.share.batch)),
+          .send = base::FromSeconds(worker * mean(usual.send.batch)),
+          .serve = base::FromSeconds(worker * serve_s),
+          .receive = base::FromSeconds(taking * mean(usual.receive.batch)),
+          .receive_latency = base::FromSeconds(taking * mean(usual.receive_latency))};
+}
+
+/// Who states a part of it has measured with the workers that there are.
+bool StatesHandOver(const spec::Loader& loader) {
+  return loader.share || loader.send || loader.serve || loader.receive || loader.receive_latency;
+}
+
+void SetOtherNumbers(const spec::MachineFigures& figures, HandOver& hand_over) {
+  if (figures.process_worker_of_one && figures.process_trainer_of_one)
+    hand_over.of_one = Times(hand_over, figures.process_worker_of_one->value, figures.process_trainer_of_one->value, 1);
+  const auto &worker = figures.process_worker_of_many, &trainer = figures.process_trainer_of_many;
+  const int many = static_cast<int>(ValueOf(figures.process_many_workers).value_or(0));
+  if (many > spec::kUsualWorkers && worker && trainer)
+    hand_over.of_many = Times(hand_over, worker->value, trainer->value, many);
+}
+
 void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& experiment,
                  HandOver& hand_over) {
   const spec::Loader& loader = experiment.loader;
@@ -88,6 +117,7 @@ void SetHandOver(const spec::MachineFigures& figures, const spec::Experiment& ex
     hand_over.receive = {.batch = OfTensors(figures.process_receive_batch,
                                             figures.process_receive_tensor, tensors),
                          .bandwidth = ValueOf(figures.process_receive_bandwidth)};
+  if (!StatesHandOver(loader)) SetOtherNumbers(figures, hand_over);
   if (!loader.receive_wait && LooksUp(experiment.prepare))
     hand_over.receive_wait = Always(kLocksOfTensor * tensors * DurationOf(figures.process_lock_wait));
   if (!loader.worker_launch) hand_over.launch = DurationOf(figures.process_launch);

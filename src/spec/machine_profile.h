@@ -74,6 +74,12 @@ struct MachineFigures {
   MaybeFigure<BytesPerSecond> process_receive_bandwidth;  ///< its bytes
   MaybeFigure<Duration> process_latency_batch;  ///< wake-ups while a batch is handed over
   MaybeFigure<Duration> process_latency_tensor;  ///< each of its tensors
+  // All of this is with two workers.
+  MaybeFigure<double> process_worker_of_one;    ///< times as much of the worker's process with one worker
+  MaybeFigure<double> process_trainer_of_one;   ///< the same of the trainer's process, and what it waits
+  MaybeFigure<double> process_worker_of_many;   ///< with process_many_workers
+  MaybeFigure<double> process_trainer_of_many;
+  MaybeFigure<double> process_many_workers;
   /// Mean wait of a worker's other threads for Python's lock, while it fetches ready samples.
   MaybeFigure<Duration> process_lock_wait;
   MaybeFigure<Bytes> process_memory;  ///< of a worker process
@@ -137,6 +143,11 @@ void ForEachFigure(Figures& f, Visit&& visit) {
   visit("process_receive_bandwidth", f.process_receive_bandwidth);
   visit("process_latency_batch", f.process_latency_batch);
   visit("process_latency_tensor", f.process_latency_tensor);
+  visit("process_worker_of_one", f.process_worker_of_one);
+  visit("process_trainer_of_one", f.process_trainer_of_one);
+  visit("process_worker_of_many", f.process_worker_of_many);
+  visit("process_trainer_of_many", f.process_trainer_of_many);
+  visit("process_many_workers", f.process_many_workers);
   visit("process_lock_wait", f.process_lock_wait);
   visit("process_memory", f.process_memory);
   visit("python_sample", f.python_sample);

@@ -196,6 +196,36 @@ TEST(HandOver, OfOneAndOfManyWorkersCostsWhatWasMeasuredWithThem) {
   EXPECT_EQ(free.With(4).send.Mean(batch) + free.With(4).receive.Mean(batch), 0us);
 }
 
+TEST(HandOver, AProfileSaysHowManyTimesAsMuchItCostsWithOneAndWithManyWorkers) {
+  spec::MachineFigures figures = Measured();
+  figures.process_worker_of_one = {1.5, {}, "test"};
+  figures.process_trainer_of_one = {0.5, {}, "test"};
+  figures.process_worker_of_many = {2.0, {}, "test"};
+  figures.process_trainer_of_many = {3.0, {}, "test"};
+  figures.process_many_workers = {4.0, {}, "test"};
+  const auto on = [&](const spec::Experiment& experiment) {
+    Pipeline pipeline = Stated(experiment);
+    SetHost(Profile(figures), experiment, pipeline);
+    return pipeline.hand_over;
+  };
+  auto experiment = TwoProcesses();
+  const HandOver two = on(experiment);
+  const auto worker = [](const HandOver& h) {
+    return base::ToSeconds(h.share.batch.Mean() + h.send.batch.Mean() + h.serve.batch.Mean());
+  };
+  const auto trainer = [](const HandOver& h) {
+    return base::ToSeconds(h.serve.batch.Mean() + h.receive.batch.Mean() + h.receive_latency.Mean());
+  };
+  EXPECT_NEAR(worker(two.With(1)), 1.5 * worker(two), 1e-7);
+  EXPECT_NEAR(trainer(two.With(1)), 0.5 * trainer(two), 1e-7);
+  EXPECT_NEAR(worker(two.With(4)), 2 * worker(two), 1e-7);
+  EXPECT_NEAR(trainer(two.With(4)), 3 * trainer(two), 1e-7);
+  EXPECT_NEAR(trainer(two.With(3)), 2 * trainer(two), 1e-7);
+  EXPECT_EQ(two.With(9), two.With(4));
+  experiment.loader.send = Fixed(1ms);
+  EXPECT_EQ(on(experiment).of_many, spec::HandOverOf{}) << "was measured with the workers that there are";
+}
+
 TEST(HandOver, TheTrainingLoopsOwnBatchesMapFreshMemory) {
   spec::MachineFigures figures = Measured();
   figures.python_fault_bandwidth = {{1e9}, {}, "test"};
