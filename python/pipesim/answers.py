@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Callable
 
 from torch.utils.data import DataLoader, IterableDataset, default_collate, default_convert
 
+from . import shards
 from .costs import Costs, mean
 from .errors import PipesimError
 from .experiment import duration
@@ -103,11 +104,13 @@ def kept_arguments(loader: DataLoader, workers: int) -> list[str]:
     names = []
     if loader.collate_fn not in (default_collate, default_convert):
         names.append("collate_fn")
-    if workers > 0:
-        names += [each for each in ("worker_init_fn", "multiprocessing_context") if getattr(loader, each) is not None]
+    if workers > 0 and loader.worker_init_fn is not None:
+        names.append("worker_init_fn")
     if loader.generator is not None:
         names.append("generator")
     kept = [f"{name}={name}" for name in names]
+    if workers > 0 and loader.multiprocessing_context is not None:
+        kept.append(f'multiprocessing_context="{loader.multiprocessing_context.get_start_method()}"')
     if workers > 0 and loader.timeout > 0:
         kept.append(f"timeout={loader.timeout:g}")
     return kept
@@ -164,11 +167,18 @@ def advice(recording: Recording, tuned: Tuned) -> str:
     )
     if tuned.workers > 1 and recording.trials.repeats_stream:
         text += f"  Split the stream by get_worker_info() first: now {tuned.workers} workers repeat it as many times\n"
+    if recording.trials.served is not None:
+        text += shards.advice(tuned.workers, *recording.trials.served)
     text += many_workers(tuned, recording.costs)
     if recording.step is None:
         text += "  This is for loading alone: with a step, fewer workers may keep up with it\n"
     shown = diff(recording.place, recording.loader, changes(recording, tuned))
     return text + (f"\n{shown}" if shown else "")
+
+
+def one_advice(verdict: str, tuned: Tuned) -> str:
+    """The text of a prediction without what it says comes next, where settings of the loader do."""
+    return verdict if tuned.gain < WORTHWHILE_GAIN else re.sub(r"(?m)^Next .*\n(?:^ .*\n)*", "", verdict)
 
 
 def or_why_not(text: Callable[[], str]) -> str:

@@ -112,7 +112,7 @@ class Watch:
         self.loader, self.probe, self.out, self.quiet = loader, probe, out, quiet
         self.caller, self.name = caller, name  # the file that watches
         self.watched: Watched | None = None
-        self.is_done = False
+        self.is_done = self.broke_off = False
         self.to_skip = WARM_UP_STEPS
 
     def __len__(self) -> int:
@@ -146,7 +146,10 @@ class Watch:
         share = CoreShare()
         try:
             yield from self._probed() if self.probe else self._timed()
-        finally:  # also where the user's loop breaks off
+        except GeneratorExit:  # by break, an error or Ctrl-C, which a generator cannot tell apart
+            self.broke_off = True
+            raise
+        finally:
             self.watched.wall_s += share.spent()[1]
             if not self.is_done and not sys.is_finalizing():
                 self.is_done = self.watched.as_it_is.steps > 0
@@ -257,6 +260,11 @@ class Watch:
         return getattr(self.loader, "batch_size", None) or getattr(sampler, "batch_size", None)
 
     def _advice(self) -> str:
+        if self.broke_off and not self.quiet:
+            print(
+                "pipesim: the watched loop ended early; recording its loader, for about ten seconds (Ctrl-C ends that)",
+                file=sys.stderr, flush=True,
+            )  # fmt: skip
         try:
             self.watched.recording = record_watched(self)
         except PipesimError as error:
@@ -267,6 +275,7 @@ class Watch:
         verdict = answers.or_why_not(lambda: program.brief(str(file)))
         try:
             model, settings = self._tuned(recording)
+            verdict = answers.one_advice(verdict, self.watched.tuned)
         except PipesimError as error:
             model, settings = "", answers.no_prediction(error)
         return f"{line}{model}\n{verdict}\n{settings}Recorded {file}\n"
