@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass
+from math import comb
 
 from . import probes
 from .machine import processors
 from .probes import Figures
-from .trials import WORKERS, Trials
+from .trials import WORKERS, Reading, Trials
 from .walks import Loop
 
 # A distribution is stated by this many values of equal weight. Only equal values are a number alone:
@@ -21,6 +22,7 @@ PROBE_MATTERS = 0.03
 # Samples whose bytes come from the device at least to this share wait for it and not otherwise. Each brings a sector
 # then: a few bytes may be the process's own, such as a page of a library.
 FROM_DISK, SECTOR = 0.5, 512
+OPENS_EACH = 0.5  # files, of samples that read some
 # A worker's first batch that takes so much longer than the others, of so many with itself, opens something.
 LEAST_OPENING_S, LEAST_BATCHES_BESIDE = 5e-3, 4
 LEAST_AGAIN = 3  # batches of each worker after its first, where handing over is timed again
@@ -211,14 +213,39 @@ def opening(flow: Loop) -> float:
 
 
 def unused(flow: Loop, worker_rows: list[list[list[float]]], cores: int) -> float:
-    """Core seconds of a batch that no thread used, of as many cores as there are threads with work. Threads that wake
-    each other up all the time leave cores idle beside others that wait for one: the kernel moves none that has just
-    run. Where samples sleep it is more than that, and hand-overs then count in full."""
+    """Core seconds of a batch that no thread used, of as many cores as threads wanted. Threads that wake each other up
+    all the time leave cores idle beside others that wait for one: the kernel moves none that has just run. With fewer
+    workers than cores nobody waits for one."""
     workers = len(worker_rows)
     per_s = rate(flow, 1.0, workers)
+    if workers < cores or per_s <= 0:
+        return 0.0
     fetch = typical([row[probes.FETCH_CPU] for row in flat(worker_rows)])
     used = fetch + sending(worker_rows) + serving(worker_rows) + receiving(flow)
-    return max(0.0, min(cores, workers + 1) / per_s - used) if per_s > 0 else 0.0
+    asleep = min(1.0, sleeping(worker_rows) * per_s / workers)
+    taking = min(1.0, (receiving(flow) + opening(flow)) * per_s)
+    return max(0.0, cores_wanted(cores, workers, asleep, taking) / per_s - used)
+
+
+def sleeping(worker_rows: list[list[list[float]]]) -> float:
+    """Seconds of a fetch without a core for which nobody but its samples is to blame."""
+    values = []
+    for rows in worker_rows:
+        values += [
+            max(0.0, row[probes.END] - row[probes.BEGIN] - row[probes.FETCH_CPU] - queued)
+            for queued, row in zip(changes(rows, probes.QUEUED), rows[1:])
+        ]
+    return typical(values)
+
+
+def cores_wanted(cores: int, workers: int, asleep: float, taking: float) -> float:
+    """The mean number of cores wanted by workers of which each is `asleep` for that share of its time, and by the
+    training process, which is `taking` a batch for that share."""
+    return sum(
+        (taking * min(cores, awake + 1) + (1 - taking) * min(cores, awake))
+        * comb(workers, awake) * (1 - asleep) ** awake * asleep ** (workers - awake)
+        for awake in range(workers + 1)
+    )  # fmt: skip
 
 
 def as_work(send: float, serve: float, receive: float, opens: float, idle: float) -> tuple[float, float, float, float]:
@@ -243,12 +270,19 @@ def handing_over(flow: Loop, rows: list[list[list[float]]], idle: float, plain: 
     return HandOver(share, *as_work(sending(rows), serving(rows), receiving(flow), opening(flow), idle))
 
 
-def handing_over_again(flow: Loop | None, figures: list[Figures], plain: Plain) -> HandOver | None:
-    """With other workers than the two; None where that was not tried."""
+def handing_over_again(
+    flow: Loop | None, figures: list[Figures], plain: Plain, lock_wait: float
+) -> HandOver | None:
+    """With other workers than the two; None where that was not tried. `lock_wait`: waiting_for_the_lock."""
     rows = batches_of(figures)
     if flow is None or min(map(len, rows)) < LEAST_AGAIN:
         return None
-    return handing_over(flow, rows, unused(flow, rows, processors()), plain)
+    again = handing_over(flow, rows, unused(flow, rows, processors()), plain)
+    if len(rows) == 1:
+        # As long as the only worker fetches it keeps the lock; see receive_wait.
+        fetch = typical([row[probes.END] - row[probes.BEGIN] for row in flat(rows)])
+        again.receive_latency = max(0.0, again.receive_latency - min(lock_wait, fetch))
+    return again
 
 
 def arriving(flow: Loop, figures: list[Figures]) -> float:
@@ -341,6 +375,12 @@ def sample_costs(trials: Trials, figures: Figures) -> tuple[list[float], list[fl
     return cpu, wait, queued / spent if spent > 0 else 0.0
 
 
+def reads_files(reading: Reading, samples: int) -> bool:
+    """As samples do; modules that the first one imports, and a few bytes of randomness, are no files of theirs."""
+    each = max(1, samples)
+    return reading.opens > 0 and (reading.opens >= OPENS_EACH * each or reading.read_bytes >= SECTOR * each)
+
+
 def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop | None = None) -> Costs:
     """`training`: with a step beside it, where that was tried. What loading costs then counts."""
     cpu, wait, queued = sample_costs(trials, figures["samples"][0])
@@ -370,7 +410,10 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
     plain = Plain(wholes, [row[probes.COLLATE_CPU] for row in full])
     idle = unused(rest, rest_rows, processors())
     hand_over = handing_over(rest, rest_rows, idle, plain)
-    others = {name: handing_over_again(trials.loops.get(name), figures[name], plain) for name in ("one", "many")}
+    lock_wait = waiting_for_the_lock(trials.lock_s, trials.layout.tensors)
+    others = {
+        name: handing_over_again(trials.loops.get(name), figures[name], plain, lock_wait) for name in ("one", "many")
+    }
     flow, at_work = rest, figures["workers"]
     if training is not None:
         flow, at_work = training, figures["training"]
@@ -380,14 +423,14 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         hand_over = beside_steps
     opening_cpu, opening_wait = opening_files(figures["workers"])
     reading = trials.reading
-    read = reading.read_bytes / max(trials.samples_seen, 1) if reading.opens else 0.0
+    read = reading.read_bytes / max(trials.samples_seen, 1) if reads_files(reading, trials.samples_seen) else 0.0
     return Costs(
         prepare=summary(cpu), wait=summary(wait) if wait else [],
         waits_for_disk=reading.disk_bytes > max(FROM_DISK * reading.read_bytes, SECTOR * trials.samples_seen) > 0,
         turn=trials.turn_s if wait else 0.0,
         python_sample=python_sample, collate_batch=base, collate_sample=slope,
         **asdict(hand_over), of_one=others["one"], of_many=others["many"],
-        receive_wait=waiting_for_the_lock(trials.lock_s, trials.layout.tensors),
+        receive_wait=lock_wait,
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]) + opening_cpu,
         worker_opening=opening_wait,
         worker_launch=(flow.started - flow.began) / WORKERS,

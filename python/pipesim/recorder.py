@@ -13,7 +13,7 @@ from typing import Any, Callable
 import torch
 from torch.utils.data import DataLoader, RandomSampler
 
-from . import answers, experiment, probes
+from . import answers, experiment, probes, shards
 from .apart import Progress, run_apart
 from .costs import Costs, HandOver, costs_of, line_to
 from .errors import ConfigurationError, RecordingFailed
@@ -265,7 +265,7 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
             f"timing a sample costs {trials.probe_s * 1e6:.1f} us, {costs.probe_share:.0%} of the sample: "
             "its mean is taken from whole batches, its distribution is not known"
         )
-    if trials.reading.opens and not trials.reading.disk_bytes and trials.reading.read_bytes:
+    if costs.read_bytes > 0 and not trials.reading.disk_bytes:
         warnings.append("files were read from the page cache: from a cold disk they take longer")
     if costs.turn > 0:
         warnings.append(
@@ -283,6 +283,8 @@ def warnings_of(trials: Trials, costs: Costs, loader: DataLoader) -> list[str]:
             "workers do not share the stream: none asks which worker it is (torch.utils.data.get_worker_info), so with "
             "N workers an epoch has every sample N times; split the stream before you set num_workers above 1"
         )
+    elif trials.served:
+        warnings.append(shards.warning(*trials.served))
     if trials.keeps_samples:
         warnings.append(
             f"the data set keeps its samples: loading one again takes {trials.again:.1%} of the first time. The recording "

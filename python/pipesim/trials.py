@@ -35,6 +35,7 @@ from .kept import KEPT_SHARE, share_again
 from .lock import waits_for_lock
 from .machine import processors, shared_memory_free
 from .order import Continued
+from .shards import workers_served
 from .streams import kept_random_streams
 from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, mean_period, train, walk
 
@@ -98,6 +99,7 @@ class Trials:
     start_method: str
     sendable: bool  # a batch could be sent to the caller
     repeats_stream: bool  # no worker of an iterable asked which one it is: each yields all of it
+    served: tuple[int, int] | None  # of an iterable: see shards.py
     again: float  # what samples take the second time, as a share of the first
 
     @property
@@ -281,6 +283,7 @@ class Recorder:
             epoch_samples=sum(sizes) if order is None and seen.loop.ended else None,
             loops=loops, start_method=self.start_method, sendable=seen.sendable,
             repeats_stream=order is None and not self.asked_which_worker(), again=seen.again,
+            served=workers_served(self.figures) if order is None else None,
         )  # fmt: skip
 
     def trial(self, order: Continued | None, work: Callable[[], Any]) -> Any:

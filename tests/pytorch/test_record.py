@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import timeit
+import types
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -33,7 +34,7 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
 from pipesim import answers, batches, check, costs, experiment, probes, program, source  # noqa: E402
-from pipesim import targets, trials, turns  # noqa: E402
+from pipesim import shards, targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
@@ -177,10 +178,22 @@ class LoopArithmetic(unittest.TestCase):
             row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
             rows.append(row)
         loop = Loop(takes=takes(20, 0.007, cpu_s=0.003))  # 13 ms of CPU time a batch
-        self.assertAlmostEqual(costs.unused(loop, [rows], cores=2), 2 * 0.007 - 0.013)
-        self.assertAlmostEqual(costs.unused(loop, [rows] * 2, cores=64), 3 * 0.007 - 0.013, msg="two and this one")
-        self.assertEqual(costs.unused(loop, [rows], cores=1), 0.0)
-        self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows], cores=2), 0.0, msg="too short to tell")
+        self.assertAlmostEqual(costs.unused(loop, [rows] * 2, cores=2), 2 * 0.007 - 0.013)
+        self.assertEqual(costs.unused(loop, [rows] * 2, cores=1), 0.0)
+        self.assertEqual(costs.unused(loop, [rows] * 2, cores=3), 0.0, msg="nobody waits for a core")
+        self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows] * 2, cores=2), 0.0, msg="too short to tell")
+
+    def test_threads_that_sleep_want_no_core(self):
+        self.assertAlmostEqual(costs.cores_wanted(2, workers=4, asleep=0.0, taking=1.0), 2)
+        self.assertAlmostEqual(costs.cores_wanted(8, workers=4, asleep=0.0, taking=1.0), 5)
+        self.assertAlmostEqual(costs.cores_wanted(8, workers=4, asleep=0.75, taking=0.5), 1.5)
+        self.assertAlmostEqual(costs.cores_wanted(1, workers=2, asleep=0.5, taking=0.0), 0.75)  # both asleep: a quarter
+        rows = []
+        for batch in range(12):  # a fetch of 40 ms, of them 8 ms on a core and 2 ms waiting for one
+            row = [0.0] * probes.BATCH_COLUMNS
+            row[probes.END], row[probes.FETCH_CPU], row[probes.QUEUED] = 0.040, 0.008, 0.002 * batch
+            rows.append(row)
+        self.assertAlmostEqual(costs.sleeping([rows]), 0.030)
 
     def test_a_hand_over_keeps_cores_from_others_as_far_as_they_stayed_idle(self):
         def parts(idle):
@@ -229,9 +242,27 @@ class LoopArithmetic(unittest.TestCase):
         plain = costs.Plain([1.0], [1.0])
         seen = Loop(takes=takes(20, 0.01))
         rows = [1.0, 2.0, 3.0, 4.0, 5.0]
-        self.assertIsNotNone(costs.handing_over_again(seen, self.figures([rows, rows]), plain))
-        self.assertIsNone(costs.handing_over_again(seen, self.figures([rows, rows[:3]]), plain))
-        self.assertIsNone(costs.handing_over_again(None, self.figures([rows, rows]), plain))
+        def again(flow, *made):
+            return costs.handing_over_again(flow, self.figures(made), plain, lock_wait=0.0)
+
+        self.assertIsNotNone(again(seen, rows, rows))
+        self.assertIsNone(again(seen, rows, rows[:3]))
+        self.assertIsNone(again(None, rows, rows))
+
+    def test_with_one_worker_the_wait_for_its_lock_is_counted_apart(self):
+        flow = Loop(takes=takes(20, 0.01))
+        for take in flow.takes:
+            take.opening, take.opening_cpu = 0.006, 0.001
+        rows = []
+        for batch in range(6):  # each fetched in 4 ms
+            row = [0.0] * probes.BATCH_COLUMNS
+            row[probes.BEGIN], row[probes.END] = 0.01 * batch, 0.01 * batch + 0.004
+            rows.append(row)
+        one = [types.SimpleNamespace(batches=types.SimpleNamespace(read=lambda: rows))]
+        plain = costs.Plain([1.0], [1.0])
+        for lock_wait, latency in ((0.0, 0.005), (0.003, 0.002), (1.0, 0.001)):
+            of_one = costs.handing_over_again(flow, one, plain, lock_wait)
+            self.assertAlmostEqual(of_one.receive_latency, latency, msg=lock_wait)
 
     def test_a_hand_over_in_proportion_to_another(self):
         alone, beside = costs.HandOver(0.0, 1.0, 2.0, 4.0, 0.0), costs.HandOver(0.5, 2.0, 2.0, 2.0, 1.0)
@@ -287,6 +318,15 @@ class LoopArithmetic(unittest.TestCase):
         self.assertAlmostEqual(costs.startup(Loop(shutdown=0.2, gone=9.0), figures), 0.7)
         in_work = self.figures([[5.0, 9.4], [5.0, 9.9]])
         self.assertAlmostEqual(costs.startup(Loop(shutdown=2.0, gone=10.0), in_work), 0.1, msg="a batch in work is no end")
+
+    def test_samples_read_files_where_they_open_one_each_or_read_a_sector(self):
+        def reads(**figures):
+            return costs.reads_files(trials.Reading(**figures), 100)
+
+        self.assertTrue(reads(opens=100, read_bytes=900))
+        self.assertTrue(reads(opens=1, read_bytes=60_000), msg="one archive")
+        self.assertFalse(reads(opens=3, read_bytes=4_900), msg="modules of the first sample")
+        self.assertFalse(reads(opens=0, read_bytes=60_000))
 
     def test_what_a_worker_opens_first_is_part_of_its_start(self):
         recording = record(loaders.OpensLate(400), batch_size=8)
@@ -604,8 +644,22 @@ class Kinds(unittest.TestCase):
         for loader in (DataLoader(loaders.Stream(48), batch_size=8, worker_init_fn=loaders.shard, num_workers=2),
                        DataLoader(loaders.Numbers(), batch_size=8)):
             shared = record(loader)
-            self.assertFalse([text for text in shared.warnings if "stream" in text], shared.warnings)
+            self.assertFalse([text for text in shared.warnings if "do not share" in text], shared.warnings)
             self.assertNotIn("repeat", answers.advice(shared, tuned))
+
+    def test_a_stream_of_fewer_parts_than_workers_gets_a_warning(self):
+        def of(*counts):
+            made = [types.SimpleNamespace(count=types.SimpleNamespace(value=count)) for count in counts]
+            return [types.SimpleNamespace(batches=batches) for batches in made]
+
+        self.assertEqual(shards.workers_served({"many": of(3, 2, 0, 0), "workers": of(1, 1)}), (2, 4))
+        self.assertEqual(shards.workers_served({"many": of(0, 0), "workers": of(1, 1)}), (2, 2), msg="was left out")
+        self.assertIn("of 4 workers 2 got samples", shards.warning(2, 4))
+        self.assertIn("only 2 workers get samples", shards.advice(9, 2, 4))
+        self.assertIn("parts for 9 workers", shards.advice(9, 4, 4))
+        self.assertEqual(shards.advice(4, 4, 4), "")
+        texts = record(DataLoader(loaders.Stream(4000), batch_size=8, worker_init_fn=loaders.shard)).warnings
+        self.assertTrue([text for text in texts if "workers at least" in text], texts)
 
     def test_a_stream_of_batches_is_checked_and_keeps_its_batches(self):
         loader = DataLoader(loaders.Stream(48), batch_size=None)
@@ -723,7 +777,7 @@ class Threads(unittest.TestCase):
 
     def test_the_advice_names_them(self):
         recording = mock.Mock(loader=DataLoader(loaders.Numbers()), place=None)
-        recording.trials.keeps_samples = False
+        recording.trials.keeps_samples, recording.trials.served = False, None
         tuned = program.Tuned(1.0, 2.0, workers=0, prefetch_factor=2, line="DataLoader(...)", threads=1)
         self.assertIn("torch.set_num_threads(1)", answers.advice(recording, tuned))
 
@@ -756,6 +810,17 @@ class Check(unittest.TestCase):
         checked = self.checked(promised=40.0)
         self.assertFalse(checked.kept, checked.text())
         self.assertIn("did NOT", checked.text())
+
+    def test_the_settings_that_are_tuned_are_the_one_advice(self):
+        verdict = "io-bound\nWhy   it waits\nNext  faster storage\n      in memory:\n  pipesim predict\n\n5 samples/s\n"
+        tuned = program.Tuned(1.0, 2.0, 1, 2, "")
+        self.assertEqual(answers.one_advice(verdict, tuned), "io-bound\nWhy   it waits\n\n5 samples/s\n")
+        self.assertEqual(answers.one_advice(verdict, dataclasses.replace(tuned, tuned_per_s=1.0)), verdict)
+
+    def test_the_line_names_the_start_method_as_it_can_be_pasted(self):
+        loader = DataLoader(loaders.Numbers(), batch_size=4, num_workers=1, multiprocessing_context="spawn")
+        tuned = program.Tuned(1.0, 2.0, 3, 2, "DataLoader(dataset, batch_size=4, num_workers=3)")
+        self.assertIn('multiprocessing_context="spawn"', answers.line_for(loader, tuned))
 
     def test_the_tuned_loader_keeps_every_other_argument(self):
         numbers = loaders.Numbers()
