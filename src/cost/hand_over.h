@@ -34,7 +34,7 @@ struct HandOverEnd {
 struct HandOver {
   bool processes = false;  ///< workers are processes; false: nothing below applies
   HandOverEnd share, send, serve, receive;
-  /// With one and with many workers, where the experiment states all of this; see With.
+  /// With one and with many workers, where the experiment or the profile knows that; see With.
   spec::HandOverOf of_one, of_many;
   /// Time without a core until the two ends of a hand-over have woken each other up.
   base::Drawn<base::Duration> receive_latency;
