@@ -90,13 +90,14 @@ class Watching(unittest.TestCase):
 
     def test_a_loop_that_breaks_off_is_reported_and_the_next_epoch_is_not(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             for epoch in range(2):
                 for i, _ in enumerate(pipesim.watch(loader, out=Path(FOLDER.name) / "b.yaml")):
                     if i == 8:
                         break
         self.assertEqual(out.getvalue().count("pipesim watched"), 1)
+        self.assertEqual(err.getvalue().count("the watched loop ended early"), 1)
 
     def run_module(self, *lines, workers=1):
         """stdout of a module that steps by hand, `it`, and never ends its loop."""

@@ -19,6 +19,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Document SlowReport() { return ToJson(tests::IoBound()); }
 
@@ -93,6 +94,27 @@ TEST(CompareDocument, RefusesWhatHasNoRateToCompare) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("oom.json"), HasSubstr("did not finish"),
                                     HasSubstr("run it again")));
   }
+}
+
+/// Three repeats; the times are those of `document`, the median one.
+Document Repeated(Document document, const std::vector<double>& factors) {
+  for (const double factor : factors) document["repeats"].push_back(Scaled(document, factor)["result"]);
+  return document;
+}
+
+TEST(CompareText, AnUnsureComparisonNamesTheSideThatIsKnownLessWell) {
+  const Document steady = Repeated(SlowReport(), {0.99, 1, 1.01}), wild = Repeated(SlowReport(), {0.6, 1, 1.9});
+  const std::string text = ToText(ComparedOf({steady, wild}), {});
+  EXPECT_THAT(text, HasSubstr("UNSURE"));
+  EXPECT_THAT(text, testing::ContainsRegex("B is known to ±[0-9]+ % from 3"));
+  EXPECT_THAT(ToText(ComparedOf({wild, steady}), {}), testing::ContainsRegex("A is known to ±[0-9]+ % from 3"));
+}
+
+TEST(CompareText, SaysWhoseTimesItShowsWhereRunsDiffer) {
+  const std::string says = "times of each side's run of median rate";
+  const Document steady = Repeated(SlowReport(), {0.99, 1, 1.01}), wild = Repeated(SlowReport(), {0.9, 1, 1.9});
+  EXPECT_THAT(ToText(ComparedOf({steady, wild}), {}), HasSubstr(says));
+  EXPECT_THAT(ToText(ComparedOf({steady, steady}), {}), Not(HasSubstr(says)));
 }
 
 TEST(CompareText, StaysOnThePageAndSaysWhatIsNotAlikeFirst) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "examples.h"
@@ -105,6 +106,15 @@ TEST(Text, AUtilizationTooSmallForItsDigitsIsNotZero) {
   EXPECT_THAT(ToText(document, {}), HasSubstr("alone cannot reach samples_per_s>=900: AU <0.001, "));
   document["best"]["accelerator_utilization"] = 0.25;
   EXPECT_THAT(ToText(document, {}), HasSubstr(": about AU 0.250, "));
+}
+
+TEST(Text, APredictionSaysWhichEpochsItSimulated) {
+  std::ifstream file(PIPESIM_SOURCE_DIR "/tests/golden/documents/predict.json");
+  Document document = Document::parse(file);
+  const auto text = [&] { return std::regex_replace(ToText(document, {}), std::regex("\\s+"), " "); };
+  EXPECT_THAT(text(), Not(HasSubstr("in proportion")));
+  document["prediction"]["shortened_epochs"] = {{"steps", 5005}, {"simulated_steps", 492}};
+  EXPECT_THAT(text(), HasSubstr("epochs of 492 steps, their cache in proportion, stand for those of 5,005."));
 }
 
 TEST(Text, AsciiLocalesGetAsciiAlone) {
