@@ -81,12 +81,12 @@ TEST(CpuBench, TimesTheCpuHalfOfEachBench) {
 }
 
 TEST(CpuBench, APresetPredictsTheGpusHalf) {
-  const json report = BenchOf({"matmul", "--sizes", "8,512", "--device", "h100", "--max-time", "5s"});
+  const json report = BenchOf({"matmul", "--sizes", "8,1024", "--device", "h100", "--max-time", "5s"});
   ASSERT_EQ(report["series"].size(), 2U);
   EXPECT_EQ(report["series"][0]["predicted"], false);
   EXPECT_EQ(report["series"][1]["predicted"], true);
-  // 2 x 512^3 FLOPs at 46 % of 66.9 TFLOP/s take 8.72 us, more than the launch.
-  EXPECT_NEAR(report["series"][1]["points"][1]["time_s"].get<double>(), 8.72e-6, 0.05e-6);
+  // 2 x 1024^3 FLOPs at 69 % of 66.9 TFLOP/s take 46.5 us, more than the launch.
+  EXPECT_NEAR(report["series"][1]["points"][1]["time_s"].get<double>(), 46.5e-6, 0.1e-6);
 }
 
 TEST(CpuBench, TheTimeLimitLeavesOutTheLargerSizes) {
