@@ -1,6 +1,9 @@
 #include "app/command_line/options.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "spec/words.h"
 
 namespace pipesim::app {
 namespace {
@@ -14,7 +17,7 @@ std::string FolderToYaml(std::string_view folder) {
 }
 std::string PrepareToYaml(std::string_view cost) {
   if (cost.empty() || cost.starts_with('{')) return std::string(cost);
-  const bool is_kind = cost == "none" || cost == "decode" || cost == "burn" || cost == "wait";
+  const bool is_kind = std::ranges::any_of(spec::kPrepareKinds, [&](const auto& kind) { return kind.name == cost; });
   return is_kind ? "{kind: " + std::string(cost) + "}" : "{kind: burn, cost: " + std::string(cost) + "}";
 }
 
