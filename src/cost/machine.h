@@ -19,6 +19,10 @@ struct OtherPrograms {
   /// run's scheduling group: the more threads the run has, the less they get. 0: another group.
   double beside = 0;
 
+  /// Of the processors, what they keep however many threads the run has. The kernel shares by thread, or by group of
+  /// programs: two groups have half each.
+  double share = 0.5;
+
   bool operator==(const OtherPrograms&) const = default;
 };
 

@@ -85,9 +85,19 @@ class Fitting {
     constexpr double kLeast = 0.01;
     if (held < kLeast) return;
     const bool peers = m_.resources.peer_cores.value_or(0) > held / 2;
-    machine.others = {.wanted = std::max(1.0, held),
-                      .held = held,
-                      .beside = peers ? m_.resources.runnable_threads.value_or(0) : 0};
+    cost::OtherPrograms& others = machine.others;
+    others = {.wanted = std::max(1.0, held),
+              .held = held,
+              .beside = peers ? m_.resources.runnable_threads.value_or(0) : 0};
+    if (!peers && ThreadsLackCores()) others.share = std::max(others.share, held / machine.Processors());
+  }
+
+  /// The run's threads waited for cores while none was idle: they would have had what the other programs held.
+  bool ThreadsLackCores() const {
+    constexpr double kWaits = 1.05, kBusy = 0.9;
+    const Resources& r = m_.resources;
+    if (!r.runnable_threads || !r.cores_used || *r.runnable_threads < kWaits * *r.cores_used) return false;
+    return *r.cores_used + r.foreign_cores.value_or(0) >= kBusy * out_.machine.Processors();
   }
 
   std::optional<base::BytesPerSecond> Rate(const std::optional<double>& seconds) const {

@@ -12,12 +12,11 @@ CoreSharing::CoreSharing(const cost::Machine& machine, std::optional<base::Durat
       slice_(slice) {}
 
 /// Cores that other programs have now: what the threads leave them, or what they take from the
-/// threads, but no more than a fair share. The kernel shares by thread, or by group of programs:
-/// then half is theirs.
+/// threads, but no more than a fair share.
 double CoreSharing::Held(double threads) const {
   if (processors_ == 0 || others_.wanted == 0) return 0;
   const double fair =
-      processors_ * std::max(0.5, others_.wanted / (others_.wanted + threads));
+      processors_ * std::max(others_.share, others_.wanted / (others_.wanted + threads));
   const double taken = std::min(others_.held, fair);
   return std::min(others_.wanted, std::max(processors_ - threads, taken));
 }

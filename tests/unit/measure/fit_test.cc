@@ -336,6 +336,23 @@ TEST(Fit, KnowsTheCoresThatOtherProgramsHeldAndTheQuota) {
             cost::OtherPrograms{});
 }
 
+TEST(Fit, OtherProgramsKeepWhatTheyHeldAgainstThreadsThatWaitedForCores) {
+  const auto share = [](double used, double runnable, double peers) {
+    Measurement measurement = OfBatches({});
+    measurement.effective.cpus = {0, 1};
+    measurement.resources.cores = 2;
+    measurement.resources.foreign_cores = 1.5;
+    measurement.resources.cores_used = used;
+    measurement.resources.runnable_threads = runnable;
+    measurement.resources.peer_cores = peers;
+    return Fitted(measurement).machine.others.share;
+  };
+  EXPECT_DOUBLE_EQ(share(0.5, 2, 0), 0.75);
+  EXPECT_DOUBLE_EQ(share(0.5, 0.5, 0), 0.5);  // they wanted no more
+  EXPECT_DOUBLE_EQ(share(0.2, 2, 0), 0.5);    // a core was idle
+  EXPECT_DOUBLE_EQ(share(0.5, 2, 1.5), 0.5);  // of the run's own group, thread by thread
+}
+
 TEST(Fit, SeesInTheStepThatAnotherProgramHoldsACoreForGood) {
   // Workers took 0.1 of its core; but a step of 5 ms takes 160 ms, 20 barriers of two slices.
   const auto fitted = BesideOthers(0.9, 0.160, spec::OmpWait::kDefault, Ms(4));

@@ -90,6 +90,9 @@ TEST(OtherPrograms, GetNoMoreThanTheirShareAndLeaveTheRest) {
   EXPECT_DOUBLE_EQ(sharing.RateOfEach(1), 1);
   EXPECT_DOUBLE_EQ(sharing.RateOfEach(2), 0.8);  // 3 of 5 threads are theirs: 2.4 cores
   EXPECT_DOUBLE_EQ(sharing.RateOfEach(8), 0.25);
+  // Two groups of them kept 3 cores against a run that wanted all.
+  machine.others.share = 0.75;
+  EXPECT_DOUBLE_EQ(CoreSharing(machine, std::nullopt).RateOfEach(8), 0.125);
 }
 
 TEST(OtherPrograms, OfTheRunsOwnGroupGetLessTheMoreThreadsItHas) {
