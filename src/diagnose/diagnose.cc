@@ -74,7 +74,7 @@ Judged JudgedOf(const Question& q) {
 /// The side that is certain, unless a verdict of another one is still open; or that of all that is open.
 std::optional<Side> SideOfAll(const Doubt& doubt, const Question& q) {
   if (doubt.hidden) return Side::kInput;
-  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  const auto side = LimitingSide(q);
   if (doubt.open.empty()) return side;
   if (side && std::ranges::all_of(doubt.open, [&](Verdict v) { return MayBeOn(v, *side); })) return side;
   const std::optional<Side> of_first = RowOf(doubt.open.front()).side;
@@ -114,6 +114,17 @@ struct Asked {
   Question question;
 };
 
+bool MoreWorkersInVain(const std::vector<WhatIf>& rows, const spec::Loader& now) {
+  return std::ranges::any_of(rows, [&](const WhatIf& row) {
+    return row.tried && row.tried->refutes && row.after.loader.workers > now.workers;
+  });
+}
+
+std::optional<EnoughWorkers> EnoughOf(const Question& q) {
+  const bool measured = q.measurement.result.samples_per_s.has_value();
+  return measured && !q.now.settings.loader.opaque ? FindEnoughWorkers(q) : std::nullopt;
+}
+
 }  // namespace
 
 Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& measurement,
@@ -122,6 +133,13 @@ Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& 
   const Offers none;
   const Asked asked(experiment, measurement, pipeline, predict, thresholds, quick, none);
   return JudgedOf(asked.question).judgement;
+}
+
+std::optional<EnoughWorkers> FindEnough(const spec::Experiment& experiment, const measure::Measurement& measurement,
+                                        const cost::Pipeline& pipeline, const Predictor& predict) {
+  const Offers none;
+  const Asked asked(experiment, measurement, pipeline, predict, {}, {}, none);
+  return EnoughOf(asked.question);
 }
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
@@ -155,7 +173,10 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
   if (d.recommendation && measured && verdict != Verdict::kInconclusive)
     d.recommendation = WithFlagFirst(*std::move(d.recommendation), findings);
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
-  if (measured && !q.now.settings.loader.opaque) d.enough = FindEnoughWorkers(q);
+  d.enough = EnoughOf(q);
+  const spec::Loader& loader = q.now.settings.loader;
+  if (d.enough && d.enough->workers > loader.workers && MoreWorkersInVain(d.what_if, loader))
+    d.enough = EnoughAsItIs(q);
   // Last, since they ask most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);

@@ -8,7 +8,7 @@
 
 #include "base/number_text.h"
 #include "diagnose/contention.h"
-#include "diagnose/timeline.h"
+#include "diagnose/tried.h"
 #include "measure/rates.h"
 #include "measure/warning.h"
 
@@ -48,9 +48,9 @@ LeftOut LeftOutOf(const Question& q) {
   if (!Oversubscribed(q.now)) return left;
   left.contention = ContentionLeftOut(q.measurement);
   constexpr double kMost = 0.9;  // of the cores: what is left to the run is something
-  const double cores = q.now.cores();
-  if (cores > 0)
-    left.others = std::min(kMost, q.measurement.resources.foreign_cores.value_or(0) / cores);
+  const double processors = q.now.pipeline.machine.Processors();
+  if (processors > 0)
+    left.others = std::min(kMost, q.measurement.resources.foreign_cores.value_or(0) / processors);
   return left;
 }
 
@@ -70,7 +70,7 @@ bool Outweighs(const Decision& decision, double error, const Question& q) {
   const double factor = FactorOf(error);
   const double gain = decision.candidates.front().gain;
   if ((1 + gain) / factor - 1 < q.thresholds.gain_that_counts) return false;
-  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  const auto side = LimitingSide(q);
   if (side && !MayBeOn(*decision.verdict, *side)) return false;
   if (decision.setting || decision.candidates.size() < 2) return true;
   return std::isinf(gain) || 1 + gain > factor * (1 + decision.candidates[1].gain);
@@ -94,8 +94,9 @@ std::string OffText(double error, const Question& q) {
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
                   base::Gain(error), base::Percent(q.thresholds.model_error));
   const auto foreign = q.measurement.resources.foreign_cores;
-  if (foreign && *foreign > 0.05 * q.now.cores())
-    text += fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, q.now.cores());
+  const double processors = q.now.pipeline.machine.Processors();
+  if (foreign && *foreign > 0.05 * processors)
+    text += fmt::format("; other programs used {:.1f} of {:.0f} cores", *foreign, processors);
   return text;
 }
 
@@ -229,7 +230,7 @@ std::vector<Verdict> Open(const Decision& decision, const Question& q, bool laun
       if (std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
     }
   }
-  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  const auto side = LimitingSide(q);
   if (!side) return open;
   const auto elsewhere = [&](Verdict v) { return !MayBeOn(v, *side); };
   double most_there = 0;
@@ -321,10 +322,11 @@ void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt
            fmt::format("{} compute threads spin and lack cores: such runs differ by 11 % from one to the next, which "
                        "one run does not show", q.now.ComputeThreads()));
   const double others = q.measurement.resources.foreign_cores.value_or(0);
-  if (Oversubscribed(q.now) && measure::warnings::ForeignCpu::Counts(others, q.now.cores()))
+  const double processors = q.now.pipeline.machine.Processors();
+  if (Oversubscribed(q.now) && measure::warnings::ForeignCpu::Counts(others, processors))
     weaken("resources.foreign_cores",
            fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) differs from run to "
-                       "run", others, q.now.cores()));
+                       "run", others, processors));
 }
 
 void SettleByOther(Decision& decision, const Question& q, Doubt& doubt) {

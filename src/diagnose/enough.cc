@@ -220,6 +220,11 @@ std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<i
   return WorkerSearch(now, predict, share).First(counts);
 }
 
+EnoughWorkers EnoughAsItIs(const Question& q) {
+  const spec::Loader& loader = q.now.settings.loader;
+  return EnoughOf(q, loader.prefetch_factor, {.workers = loader.workers, .samples_per_s = 1}, 1);
+}
+
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
   int most = MostToTry(q.now);
   auto enough = EnoughUpTo(q, most);

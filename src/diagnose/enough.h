@@ -34,5 +34,7 @@ std::optional<WorkerCount> FirstNearBest(const Variant& now, const std::vector<i
 /// (enough_share_beside_training where the trainer has all cores) with the fewest batches in memory. nullopt when
 /// nothing was predicted.
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& question);
+/// What there is suffices.
+EnoughWorkers EnoughAsItIs(const Question& question);
 
 }  // namespace pipesim::diagnose

@@ -1,5 +1,7 @@
 #include "diagnose/ladder.h"
 
+#include <algorithm>
+
 #include "measure/rates.h"
 
 namespace pipesim::diagnose {
@@ -26,9 +28,10 @@ LadderRow CpuRow(const Question& q) {
   const auto& r = q.measurement.resources;
   LadderRow row{.resource = "CPU", .used = r.cores_used, .limit = {}, .unit = "cores"};
   if (q.now.cores() > 0) row.limit = q.now.cores();
-  // Cores that other programs use are busy, too.
+  // Processors that other programs use are busy, too; under a quota there may be more of them than cores.
+  const double processors = q.now.pipeline.machine.Processors();
   if (row.used && row.limit)
-    row.full = Fullness((*row.used + r.foreign_cores.value_or(0)) / *row.limit, q);
+    row.full = Fullness(std::max(*row.used / *row.limit, (*row.used + r.foreign_cores.value_or(0)) / processors), q);
   return row;
 }
 

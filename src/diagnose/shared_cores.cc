@@ -20,7 +20,7 @@ Variant Alone(Variant v) {
 
 bool SharesCores(const cost::Machine& machine) {
   constexpr double kLeast = measure::warnings::ForeignCpu::kLeastShare;
-  return machine.others.held > 0 && machine.others.held >= kLeast * machine.cores;
+  return machine.others.held > 0 && machine.others.held >= kLeast * machine.Processors();
 }
 
 std::optional<Setting> OtherCpus(const Variant& now) {
@@ -77,7 +77,7 @@ std::string OthersClause(const Question& q, const std::vector<WhatIf>& rows) {
   const double held = q.now.pipeline.machine.others.held;
   constexpr double kTenth = 0.1;
   return fmt::format("other programs take {:.{}f} of {:.3g} cores; without them training would be {}",
-                     held, held < kTenth ? 2 : 1, q.now.cores(),
+                     held, held < kTenth ? 2 : 1, q.now.pipeline.machine.Processors(),
                      gain < kManyTimes ? base::Percent(gain) + " faster"
                                        : fmt::format("{:.0f} times as fast", 1 + gain));
 }

@@ -91,11 +91,13 @@ bool ChangesOnly(const Setting& setting, std::string_view path) {
 
 /// With free compute, batches are dropped on arrival: all that the training thread and the device
 /// do is free. The pin thread's work is not.
+bool IsOfTraining(Side side, const Variant& now) {
+  return side == Side::kCompute || side == Side::kHost || (side == Side::kTransfer && !now.HasPinThread());
+}
+
 bool IsTrainingSide(Verdict verdict, const Variant& now) {
   const auto side = RowOf(verdict).side;
-  if (verdict == Verdict::kCpuContention || !side) return false;
-  return *side == Side::kCompute || *side == Side::kHost ||
-         (*side == Side::kTransfer && !now.HasPinThread());
+  return verdict != Verdict::kCpuContention && side && IsOfTraining(*side, now);
 }
 
 bool FreesSideOf(Verdict verdict, ProbeKind kind, const Variant& now) {
@@ -243,6 +245,15 @@ Variant WithStepTried(Variant now, const measure::Measurement& measurement, cons
   const double weight = 1 / (1 + std::pow(tried->half_width / kRepeated, 2));
   one_thread = one_thread->Scaled(std::pow(predicted / measured, weight));
   return now;
+}
+
+std::optional<Side> LimitingSide(const Question& q) {
+  const auto side = CertainSide(TimelineOf(q.measurement), q.thresholds.side_share);
+  if (!side) return side;
+  const bool input = *side == Side::kInput;
+  if (!input && !IsOfTraining(*side, q.now)) return side;
+  const Tried* freed = FindProbe(q, input ? ProbeKind::kFreeData : ProbeKind::kFreeCompute);
+  return GainsNothing(freed, q.thresholds) ? std::nullopt : side;
 }
 
 double MostGainTried(const Question& q, ProbeKind kind) {

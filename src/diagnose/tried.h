@@ -9,6 +9,7 @@
 #include "diagnose/decide.h"
 #include "diagnose/doubt.h"
 #include "diagnose/question.h"
+#include "diagnose/timeline.h"
 
 namespace pipesim::diagnose {
 
@@ -16,6 +17,9 @@ namespace pipesim::diagnose {
 /// knows: both lasted for a second or less, in which a machine is faster or slower than it is. Without such a probe as it
 /// was.
 Variant WithStepTried(Variant now, const measure::Measurement& measurement, const Predictor& model);
+
+/// The side that takes most of the timeline (CertainSide), unless a probe that freed it gained nothing.
+std::optional<Side> LimitingSide(const Question& question);
 
 /// The upper end of what this probe gained; infinite where it was not tried.
 double MostGainTried(const Question& question, trace::ProbeKind kind);

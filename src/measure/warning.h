@@ -38,10 +38,12 @@ struct MaxDuration {
 };
 struct ForeignCpu {
   static constexpr std::string_view kCode = "foreign-cpu";
-  /// Of the allowed cores: less is what every machine does beside a run.
+  /// Of the allowed processors: less is what every machine does beside a run.
   static constexpr double kLeastShare = 0.10;
-  static constexpr bool Counts(double foreign_cores, double cores) { return foreign_cores > kLeastShare * cores; }
-  double foreign_cores = 0, cores = 0;
+  static constexpr bool Counts(double foreign_cores, double processors) {
+    return foreign_cores > kLeastShare * processors;
+  }
+  double foreign_cores = 0, processors = 0;
 };
 struct Throttled {
   static constexpr std::string_view kCode = "throttled";

@@ -53,9 +53,11 @@ Found CheckLastBatch(const Case& c) {
 
 Found CheckForeignCpu(const Case& c) {
   const Resources& r = c.measured.resources;
-  if (!r.foreign_cores || r.cores <= 0 || !warnings::ForeignCpu::Counts(*r.foreign_cores, r.cores))
+  // Under a quota there are more processors than cores.
+  const double processors = std::max(r.cores, static_cast<double>(c.measured.effective.cpus.size()));
+  if (!r.foreign_cores || r.cores <= 0 || !warnings::ForeignCpu::Counts(*r.foreign_cores, processors))
     return std::nullopt;
-  return warnings::ForeignCpu{.foreign_cores = *r.foreign_cores, .cores = r.cores};
+  return warnings::ForeignCpu{.foreign_cores = *r.foreign_cores, .processors = processors};
 }
 
 Found CheckThrottling(const Case& c) {

@@ -257,17 +257,6 @@ cost::Pipeline AsPredicted(cost::Pipeline pipeline, const measure::Measurement& 
   return pipeline;
 }
 
-/// For the what-ifs of a prediction.
-diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Experiment& chosen,
-                                const cost::Pipeline& pipeline,
-                                const measure::Measurement& measurement,
-                                const trace::RunTrace& first, const base::StopFlag* stop,
-                                VariantRuns* runs = nullptr) {
-  if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
-  return PredictInVirtualTime(chosen, pipeline, measurement, stop,
-                              {.executor = executor.Sharing(), .run = &first, .runs = runs});
-}
-
 /// The experiment and its costs, as they are simulated.
 std::pair<Experiment, Resolved> Simulated(Experiment experiment, const Basis& basis) {
   Resolved resolved = Resolve(experiment, basis);
@@ -283,6 +272,34 @@ Prediction Rates(const engine::VirtualExecutor& executor, const Experiment& expe
   return prediction;
 }
 
+/// What was simulated, and all that its diagnosis asks for.
+struct Simulation {
+  Prediction rates;
+  Experiment chosen;
+  cost::Pipeline pipeline;
+  trace::RunTrace first;
+};
+
+Simulation Simulate(const engine::VirtualExecutor& executor, const Experiment& asked, const Basis& basis,
+                    Wanted wanted) {
+  const auto [experiment, resolved] = Simulated(asked, basis);
+  Simulation simulation;
+  wanted.first = &simulation.first;
+  simulation.rates = Rates(executor, experiment, resolved, basis, wanted);
+  simulation.chosen = OnChosenDevice(experiment, resolved, basis);
+  simulation.pipeline = AsPredicted(resolved.pipeline, simulation.rates.measurement);
+  return simulation;
+}
+
+/// For the what-ifs of a prediction.
+diagnose::Predictor PredictorOf(const engine::VirtualExecutor& executor, const Simulation& simulation,
+                                const base::StopFlag* stop, VariantRuns* runs = nullptr) {
+  const measure::Measurement& measurement = simulation.rates.measurement;
+  if (!measure::Finished(measurement.result)) return diagnose::PredictByBounds;
+  return PredictInVirtualTime(simulation.chosen, simulation.pipeline, measurement, stop,
+                              {.executor = executor.Sharing(), .run = &simulation.first, .runs = runs});
+}
+
 }  // namespace
 
 Prediction PredictRates(const Experiment& asked, const Basis& basis,
@@ -295,37 +312,31 @@ Prediction PredictRates(const Experiment& asked, const Basis& basis,
 Prediction Predict(const Experiment& asked, const Basis& basis, const base::StopFlag* stop,
                    trace::RunTrace* kept) {
   const auto executor = engine::MakeVirtualExecutor();
-  const auto [experiment, resolved] = Simulated(asked, basis);
-  trace::RunTrace own;
-  trace::RunTrace& first = kept != nullptr ? *kept : own;
-  Prediction prediction = Rates(*executor, experiment, resolved, basis,
-                                {.stop = stop, .keep_spans = kept != nullptr, .first = &first});
-  const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
-  const cost::Pipeline pipeline = AsPredicted(resolved.pipeline, prediction.measurement);
+  Simulation simulation = Simulate(*executor, asked, basis, {.stop = stop, .keep_spans = kept != nullptr});
+  Prediction& prediction = simulation.rates;
   prediction.diagnosis = diagnose::Diagnose(
-      chosen, prediction.measurement, pipeline,
-      PredictorOf(*executor, chosen, pipeline, prediction.measurement, first, stop), {},
-      diagnose::PredictByBounds,
-      {.presets = basis.presets, .free_memory = {}, .samples = asked.dataset.samples});
-  return prediction;
+      simulation.chosen, prediction.measurement, simulation.pipeline, PredictorOf(*executor, simulation, stop), {},
+      diagnose::PredictByBounds, {.presets = basis.presets, .free_memory = {}, .samples = asked.dataset.samples});
+  if (kept != nullptr) *kept = std::move(simulation.first);
+  return std::move(prediction);
 }
 
 JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& runs,
                          const Experiment& asked, const Basis& basis,
                          const base::StopFlag* stop) {
-  const auto [experiment, resolved] = Simulated(asked, basis);
-  JudgedPrediction judged;
-  trace::RunTrace first;
-  judged.measurement = Rates(executor, experiment, resolved, basis,
-                             {.stop = stop, .for_verdict = true, .first = &first})
-                           .measurement;
-  const Experiment chosen = OnChosenDevice(experiment, resolved, basis);
-  const cost::Pipeline pipeline = AsPredicted(resolved.pipeline, judged.measurement);
-  judged.judgement =
-      diagnose::Judge(chosen, judged.measurement, pipeline,
-                      PredictorOf(executor, chosen, pipeline, judged.measurement, first, stop, &runs), {},
-                      diagnose::PredictByBounds);
-  return judged;
+  Simulation simulation = Simulate(executor, asked, basis, {.stop = stop, .for_verdict = true});
+  measure::Measurement& measurement = simulation.rates.measurement;
+  const diagnose::Judgement judgement =
+      diagnose::Judge(simulation.chosen, measurement, simulation.pipeline,
+                      PredictorOf(executor, simulation, stop, &runs), {}, diagnose::PredictByBounds);
+  return {std::move(measurement), judgement};
+}
+
+std::optional<diagnose::EnoughWorkers> PredictEnough(const Experiment& experiment, const Basis& basis) {
+  const auto executor = engine::MakeVirtualExecutor();
+  const Simulation simulation = Simulate(*executor, experiment, basis, {.for_verdict = true});
+  return diagnose::FindEnough(simulation.chosen, simulation.rates.measurement, simulation.pipeline,
+                              PredictorOf(*executor, simulation, nullptr));
 }
 
 }  // namespace pipesim::predict

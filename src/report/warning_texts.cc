@@ -78,9 +78,9 @@ struct Wording {
 
   std::string operator()(const warnings::ForeignCpu& w) const {
     return fmt::format(
-        "Other programs used {:.1f} of the {:.3g} allowed cores while this ran; figures that "
+        "Other programs used {:.1f} of the {:.3g} allowed processors while this ran; figures that "
         "depend on the CPU are worse than they would be alone.",
-        w.foreign_cores, w.cores);
+        w.foreign_cores, w.processors);
   }
 
   std::string operator()(const warnings::Throttled& w) const {

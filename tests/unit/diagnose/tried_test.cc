@@ -75,6 +75,30 @@ TEST(Tried, WithTheInputRefutedTheSideThatGainedIsNamed) {
   EXPECT_EQ(d.confidence, Confidence::kLow);
 }
 
+TEST(Tried, TheSideOfMostOfTheTimeIsNotCertainWhereFreeingItGainedNothing) {
+  // Faster than the model of 100 ms a batch, so that the device computes for 83 % of the time.
+  const MadeRun run = RunBuilder::OnGpu(72 * kMs).Wait(400 * kMs).Efficiency(1.15).Build();
+  EXPECT_EQ(Decided(run).bottleneck, Verdict::kInconclusive);
+  EXPECT_EQ(Decided(With(run, ProbeKind::kFreeCompute, 0)).bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(Decided(With(run, ProbeKind::kFreeCompute, 0.3)).bottleneck, Verdict::kInconclusive);
+}
+
+TEST(Tried, WorkersThatWereTriedInVainAreNotNeeded) {
+  const Diagnosis before = Decided(Starved());
+  ASSERT_TRUE(before.enough && before.recommendation);
+  EXPECT_GT(before.enough->workers, 4);
+  const WhatIf* more = nullptr;
+  for (const WhatIf& row : before.what_if)
+    if (row.set == before.recommendation->set) more = &row;
+  ASSERT_NE(more, nullptr);
+  const Diagnosis d = Decided(With(Starved(), ProbeKind::kSetting, -0.05, 0.01, more->change));
+  EXPECT_EQ(d.enough->workers, 4);
+  EXPECT_EQ(d.enough->prefetch_factor, 2);
+  EXPECT_EQ(d.enough->share_of_best, 1);
+  const Diagnosis gained = Decided(With(Starved(), ProbeKind::kSetting, 0.8, 0.01, more->change));
+  EXPECT_EQ(gained.enough->workers, before.enough->workers);
+}
+
 TEST(Tried, FreeComputeThatGainsNothingRulesOutComputeBound) {
   const MadeRun run = Busy();
   EXPECT_EQ(Decided(run).bottleneck, Verdict::kComputeBound);

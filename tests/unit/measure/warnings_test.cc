@@ -97,7 +97,7 @@ TEST(Warnings, NameOtherProgramsBeyondATenthOfTheCores) {
   const auto foreign = Warned<warnings::ForeignCpu>(Healthy(), {.cores = 2, .machine_cores = 4.3});
   ASSERT_TRUE(foreign);
   EXPECT_NEAR(foreign->foreign_cores, 2.3, 0.05);
-  EXPECT_EQ(foreign->cores, 8);
+  EXPECT_EQ(foreign->processors, 8);
   EXPECT_FALSE(Warned<warnings::ForeignCpu>(Healthy(), {.cores = 2, .machine_cores = 2.7}));
 }
 

@@ -41,8 +41,8 @@ TEST(WarningText, SaysHowWideTheIntervalStillIs) {
 
 TEST(WarningText, NamesWhatTheMachineTookAway) {
   EXPECT_EQ(WarningText(warnings::ForeignCpu{2.34, 8}),
-            "Other programs used 2.3 of the 8 allowed cores while this ran; figures that depend on "
-            "the CPU are worse than they would be alone.");
+            "Other programs used 2.3 of the 8 allowed processors while this ran; figures that "
+            "depend on the CPU are worse than they would be alone.");
   EXPECT_EQ(WarningText(warnings::Throttled{0.2, 1.5}),
             "The container's CPU quota stopped threads for 20 % of the time (1.5 cores allowed). "
             "Fewer workers or threads, or a larger quota, help.");
