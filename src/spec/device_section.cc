@@ -148,7 +148,10 @@ void ReadEmulated(Reading& reading, const DataFiles& files, const Node& node, De
   const bool has_preset = reader.Text("preset", preset);
   reader.Finish();
   if (has_base || has_per_sample) out.step_base = step_base;
-  if (has_preset && (reader.Has("base") || reader.Has("per_sample") || out.preset)) {
+  if (has_preset && out.preset) {
+    reading.Problem(reading.PlaceOf("device.emulated.preset"),
+                    "device.name is a preset already ('" + out.preset->name + "')", "device: " + preset);
+  } else if (has_preset && (reader.Has("base") || reader.Has("per_sample"))) {
     reading.Problem(reading.PlaceOf("device.emulated.preset"),
                     "device.emulated takes a preset or a stated cost, not both",
                     "{preset: " + preset + "}, or {base: 200us, per_sample: 5us}");

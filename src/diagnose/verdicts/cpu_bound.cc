@@ -53,18 +53,30 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
+/// " or more cores", where these gain, by themselves or with more workers that use them.
+std::string MoreCores(const Findings& found) {
+  const Question& q = found.question;
+  bool alone = false, with_workers = false;
+  for (const WhatIf& row : found.what_if) {
+    if (row.takes != Takes::kDevice || !SetsPath(row.set, "limits.cpus")) continue;
+    if (row.gain < q.thresholds.gain_that_counts) continue;
+    (SetsPath(row.set, "loader.workers") ? with_workers : alone) = true;
+  }
+  if (!alone && !with_workers) return {};
+  return fmt::format(" or more cores{} ({:.3g} allowed here)", alone ? "" : " and workers", q.now.cores());
+}
+
 Recommendation Remedy(const Findings& found) {
   const Variant& now = found.question.now;
-  const std::string cores = fmt::format(" or more cores ({:.3g} allowed here)", now.cores());
+  const std::string cores = MoreCores(found);
   if (SendingIsMost(found.question.measurement.workers))
-    return FromBest("fewer tensors in a batch, or smaller ones (uint8)," + cores, found, Demand::kLoadingCpu);
+    return FromBest("fewer tensors in a batch, or smaller ones (uint8)" + (cores.empty() ? "" : "," + cores), found,
+                    Demand::kLoadingCpu);
   if (WaitingIsMost(now))
     return FromBest("shorter waits in prepare (keep what it waits for closer, or ask for several samples at once)",
                     found, Demand::kLoadingCpu);
-  // A training loop that loads uses one core.
-  return FromBest("cheaper prepare (decode ahead of time, smaller images, augment on the device)" +
-                      (now.settings.loader.workers > 0 ? cores : ""),
-                  found, Demand::kLoadingCpu);
+  return FromBest("cheaper prepare (decode ahead of time, smaller images, augment on the device)" + cores, found,
+                  Demand::kLoadingCpu);
 }
 
 }  // namespace

@@ -77,7 +77,8 @@ Clauses EvidenceOf(const Findings& found) {
            "the training thread waits for a core", "of the time, between steps");
   if (!SlowByItself(found)) AddStepBesideWorkers(clauses, q.measurement);
   clauses.push_back(
-      {fmt::format("{} threads share {:.3g} cores", RunnableThreads(q.now), q.now.cores()),
+      {fmt::format("{} threads share {:.3g} core{}", RunnableThreads(q.now), q.now.cores(),
+                   q.now.cores() == 1 ? "" : "s"),
        "resources.cores",
        q.now.cores(),
        {}});

@@ -10,6 +10,8 @@ namespace pipesim::diagnose {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
@@ -49,6 +51,19 @@ TEST(FromDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
   EXPECT_THAT(d.recommendation->set, ElementsAre(Pair("limits.compute_threads", "1"), Pair("loader.workers", "2")));
   EXPECT_NEAR(d.recommendation->gain.value_or(0), 2 / 16.3 * 13 - 1, 0.01);
   EXPECT_THAT(d.recommendation->pytorch, StartsWith("torch.set_num_threads(1); DataLoader("));
+}
+
+std::string RemedyOf(const diagnose::testing::RunBuilder& builder) {
+  return builder.Build().DiagnoseBy(PredictByBounds).recommendation->text;
+}
+
+TEST(CpuBound, MoreCoresAreNamedWhereTheyGain) {
+  using diagnose::testing::RunBuilder;
+  // 16 workers of 80 ms of work on 4 cores; 4 on as many, which more cores leave as fast.
+  EXPECT_THAT(RemedyOf(RunBuilder::OnGpu(1e-3).Workers(16).Cores(4).Burn(80e-3)),
+              HasSubstr(" or more cores (4 allowed here)"));
+  EXPECT_THAT(RemedyOf(RunBuilder::OnGpu(1e-3).Workers(4).Cores(4).Burn(80e-3)),
+              Not(HasSubstr("more cores (")));
 }
 
 }  // namespace
