@@ -166,23 +166,26 @@ std::optional<std::int64_t> StepsForInterval(const Result& result, double share)
   return static_cast<std::int64_t>(std::min(std::ceil(steps / unit) * unit, 1e15));
 }
 
+namespace {
+template <class Visit>
+void ForEachIn(const trace::RunTrace& trace, trace::Series series, const Window& window, const Visit& visit) {
+  for (const trace::Sampled& sampled : trace.series[static_cast<std::size_t>(series)].kept)
+    if (sampled.at > window.from && sampled.at <= window.to) visit(sampled);
+}
+}  // namespace
+
 std::vector<trace::Sampled> ValuesIn(const trace::RunTrace& trace, trace::Series series,
                                      const Window& window) {
-  const std::vector<trace::Sampled>& kept = trace.series[static_cast<std::size_t>(series)].kept;
   std::vector<trace::Sampled> values;
-  values.reserve(kept.size());
-  for (const trace::Sampled& sampled : kept) {
-    if (sampled.at > window.from && sampled.at <= window.to) values.push_back(sampled);
-  }
+  ForEachIn(trace, series, window, [&](const trace::Sampled& sampled) { values.push_back(sampled); });
   return values;
 }
 
 std::vector<double> NumbersIn(const trace::RunTrace& trace, trace::Series series,
                               const Window& window, double factor) {
   std::vector<double> numbers;
-  for (const trace::Sampled& sampled : ValuesIn(trace, series, window)) {
-    numbers.push_back(sampled.value * factor);
-  }
+  numbers.reserve(trace.series[static_cast<std::size_t>(series)].kept.size());
+  ForEachIn(trace, series, window, [&](const trace::Sampled& sampled) { numbers.push_back(sampled.value * factor); });
   return numbers;
 }
 

@@ -220,6 +220,10 @@ void Processors::Visit(StateVisitor& visitor) {
     Task& task = tasks_[actor];
     visitor.Same(task.runs);
     if (!task.runs) continue;
+    const Clock& clock = ClockOf(task.work);
+    const std::int64_t end = clock.ends.TimeOf(static_cast<std::int64_t>(actor));
+    visitor.Same(end == TimeTree::kNever ? end : end - clock.attained);
+    if (visitor.hashes()) continue;  // the rest mostly follows
     visitor.Time(task.begin);
     visitor.Same(task.core_begin - core_.attained);
     visitor.Same(task.work.each);
@@ -228,9 +232,6 @@ void Processors::Visit(StateVisitor& visitor) {
     visitor.Same(task.work.barriers);
     visitor.Same(task.work.on_one);
     visitor.Same(task.work.bytes_per_s);
-    const Clock& clock = ClockOf(task.work);
-    const std::int64_t end = clock.ends.TimeOf(static_cast<std::int64_t>(actor));
-    visitor.Same(end == TimeTree::kNever ? end : end - clock.attained);
   }
 }
 

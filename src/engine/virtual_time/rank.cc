@@ -40,7 +40,8 @@ std::int64_t Rank::Loaded() const {
 
 void Rank::Visit(StateVisitor& visitor) {
   visitor.Total(loaded);
-  for (Stretch& stretch : stretches) stretch.Visit(visitor);
+  if (!visitor.hashes())  // a stretch ends when its worker goes on
+    for (Stretch& stretch : stretches) stretch.Visit(visitor);
   dispatcher.Visit(visitor);
   if (run_.pipeline.hand_over.processes) {
     for (const bool holds : holds_lock) visitor.Same(holds);

@@ -25,7 +25,8 @@ struct Stretch {
   bool Runs(base::Instant at) const { return chunks > 0 && begin <= at && at < end; }
   std::int64_t LoadedBy(base::Instant at) const {
     if (at >= chunks_end) return samples;
-    return at < chunks_begin ? 0 : (at - chunks_begin) / each * chunk_samples;
+    const base::Duration preparing = at - chunks_begin;
+    return preparing < each ? 0 : preparing / each * chunk_samples;  // mostly without a division
   }
   /// CPU time is counted when a task begins.
   base::Duration CpuBy(base::Instant at) const {

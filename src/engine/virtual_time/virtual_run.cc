@@ -271,6 +271,7 @@ bool VirtualRun::WaitForAnswers(Rank& rank, const MadeBatch& batch, const Actor&
 }
 
 void VirtualRun::SetHoldsLock(Rank& rank, int worker, bool holds) {
+  if (!pipeline.hand_over.processes) return;
   rank.holds_lock[static_cast<std::size_t>(worker)] = holds;
   if (holds || rank.opens_of != worker) return;
   rank.opens_of = -1;

@@ -150,9 +150,10 @@ bool Worker::Push() {
 
 void Worker::Visit(StateVisitor& visitor) {
   visitor.Same(phase_);
+  maker_.Visit(visitor);
+  if (visitor.hashes()) return;  // the rest mostly follows from these, and from when it goes on
   visitor.Epoch(epoch_);
   account_.Visit(visitor);
-  maker_.Visit(visitor);
   visitor.Same(send_left_);
   visitor.Same(interrupted_.has_value());
   if (!interrupted_) return;
