@@ -176,9 +176,9 @@ def advice(recording: Recording, tuned: Tuned) -> str:
     return text + (f"\n{shown}" if shown else "")
 
 
-def one_advice(verdict: str, tuned: Tuned) -> str:
-    """The text of a prediction without what it says comes next, where settings of the loader do."""
-    return verdict if tuned.gain < WORTHWHILE_GAIN else re.sub(r"(?m)^Next .*\n(?:^ .*\n)*", "", verdict)
+def without_next(verdict: str) -> str:
+    """The text of a prediction without what it says comes next, where something else does."""
+    return re.sub(r"(?m)^Next .*\n(?:^ .*\n)*", "", verdict)
 
 
 def or_why_not(text: Callable[[], str]) -> str:

@@ -63,7 +63,7 @@ def what_raised(error: BaseException) -> str:
     lines = re.findall(r'^  File "(.+)", line (\d+)', text, re.MULTILINE)
     if lines and "Original Traceback" in text:
         (file, line), what = lines[-1], text.strip().splitlines()[-1]
-        return what + place(file, line)
+        return what + place(file, line) + ", in a worker process"
     return f"{type(error).__name__}: {error}{where_raised(error)}"
 
 

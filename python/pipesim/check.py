@@ -9,6 +9,7 @@ from typing import Any, Callable
 from torch.utils.data import DataLoader
 
 from . import probes
+from .answers import DOUBTFUL_MISS
 from .apart import Progress
 from .gpu import FewBehind
 from .program import Tuned
@@ -45,11 +46,18 @@ class Checked:
 
     def text(self) -> str:
         verdict = "The promise came true" if self.kept else "The promise did NOT come true"
-        return (
+        text = (
             f"{verdict}: {self.gain:+.0%} measured, {self.tuned.gain:+.0%} promised\n"
             f"  as it is {self.now_per_s:,.4g} samples/s (predicted {self.tuned.now_per_s:,.4g}), "
             f"{self.settings} {self.tuned_per_s:,.4g} (predicted {self.tuned.tuned_per_s:,.4g})\n"
         )
+        off = self.tuned.now_per_s / self.now_per_s - 1
+        if abs(off) > DOUBTFUL_MISS:
+            text += (
+                f"Warning: the loader as it is was predicted {off:+.0%} off what it does, so a promise from that is no "
+                "proof: other\n  programs ran meanwhile, or it costs something that a recording does not see\n"
+            )
+        return text
 
 
 def with_settings(loader: DataLoader, workers: int, prefetch_factor: int, persistent: bool) -> DataLoader:

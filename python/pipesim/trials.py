@@ -326,8 +326,8 @@ class Recorder:
         sizes = self.sizes_seen()
         if not sizes:
             raise RecordingFailed(
-                "the loader has no batch: the data set is empty, returns nothing or, with drop_last, holds less "
-                "than one"
+                "the loader has no batch: the data set is empty, returns nothing, was used up by a loop before (a "
+                "generator yields nothing a second time) or, with drop_last, holds less than one"
             )
         return Samples(
             reading, loop, layout_of(collate.batches[0], sizes[0]),

@@ -35,6 +35,8 @@ from .errors import ConfigurationError, PipesimError
 from .experiment import duration
 from .gpu import on_gpu
 from .gpu_steps import GpuSteps
+from .machine import processors
+from .probes import queued_of_all_threads
 from .ranks import is_first_rank, ranks_here, ranks_of_job
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import place_in_program
@@ -44,6 +46,7 @@ clock = time.perf_counter
 thread_cpu = time.thread_time
 
 BAR_COLUMNS = 20
+BUSY_STEPS = 0.2  # of a loop's time that its threads lacked a core: worth a word
 
 # Of the files that no `out` names: no loader overwrites another one's.
 FILE_NUMBERS = itertools.count(1)
@@ -97,6 +100,7 @@ class Watched:
     gpu: GpuSteps | None = None  # cached, too, where a GPU trains
     whole_epoch: Totals = field(default_factory=Totals)  # with its start; none where the loop broke off
     cpu_s: float = 0.0  # of the thread that trains, in the loop's body
+    lacked_s: float = 0.0  # that threads of this process were runnable without a core
     wall_s: float = 0.0  # without its time in the run queue, and without copying
     report: str = ""
     recording: Recording | None = None
@@ -143,7 +147,7 @@ class Watch:
     def _watched_epoch(self) -> Iterator[Any]:
         self._refuse_probe()
         self.watched = Watched(self.probe)
-        share = CoreShare()
+        share, lacked = CoreShare(), queued_of_all_threads()
         try:
             yield from self._probed() if self.probe else self._timed()
         except GeneratorExit:  # by break, an error or Ctrl-C, which a generator cannot tell apart
@@ -151,6 +155,7 @@ class Watch:
             raise
         finally:
             self.watched.wall_s += share.spent()[1]
+            self.watched.lacked_s = max(0.0, queued_of_all_threads() - lacked)
             if not self.is_done and not sys.is_finalizing():
                 self.is_done = self.watched.as_it_is.steps > 0
                 self._report() if self.is_done else self._say_too_few()
@@ -275,10 +280,12 @@ class Watch:
         verdict = answers.or_why_not(lambda: program.brief(str(file)))
         try:
             model, settings = self._tuned(recording)
-            verdict = answers.one_advice(verdict, self.watched.tuned)
+            if self.watched.tuned.gain >= answers.WORTHWHILE_GAIN or recording.step.queued > BUSY_STEPS:
+                verdict = answers.without_next(verdict)
         except PipesimError as error:
             model, settings = "", answers.no_prediction(error)
-        return f"{line}{model}\n{verdict}\n{settings}Recorded {file}\n"
+        warnings = "".join(f"Warning: {warning}\n" for warning in recording.warnings)
+        return f"{line}{model}{warnings}\n{verdict}\n{settings}Recorded {file}\n"
 
     def _tuned(self, recording: Recording) -> tuple[str, str]:
         """How near the prediction comes to this loop, and the settings with a gain that the ceiling allows."""
@@ -316,6 +323,9 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
         # A step that finds the GPU at work waits for it, too.
         waiting_s = watched.as_it_is.waiting_s / watched.as_it_is.steps
         shows_workers = times.waits or waiting_s >= times.points[-1][1] - times.call
+    if device == "cpu" and 1 < threads <= processors() and watched.one_thread.steps == 0:
+        # More threads than cores lack them by themselves; one thread was not tried.
+        times.queued = watched.lacked_s / (watched.as_it_is.wall_s + watched.cached.wall_s)
     if workers > 0 and shows_workers:
         times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
     return times
@@ -336,6 +346,12 @@ def record_watched(watch: Watch) -> Recording:
         comments=[line.strip() for line in watched.report.splitlines()],
     )  # fmt: skip
     warnings = warnings_of(trials, costs, loader)
+    if around.step.queued > BUSY_STEPS:
+        warnings.append(
+            f"the threads of the loop lacked a core for {around.step.queued:.0%} of its time, which other programs or "
+            "workers took: threads that wait for\n  each other are then many times slower, and the verdict below takes "
+            "that for the step's own time. Try torch.set_num_threads(1);\n  pipesim.watch(loader, probe=True) tries it"
+        )
     file = default_file() if watch.out is None else watch.out
     return written(file, loader, trials, costs, around, warnings, place_in_program(loader, watch.caller))
 
