@@ -128,7 +128,9 @@ class Watch:
     def __iter__(self) -> Iterator[Any]:
         if self.is_done:
             return iter(self.loader)
-        epoch = self._watched_epoch()
+        begun = clock()
+        iterator = iter(self.loader)  # now, as without watch: it draws a random number
+        epoch = self._watched_epoch(iterator, clock() - begun)
         EPOCHS.add(epoch)
         return epoch
 
@@ -144,12 +146,12 @@ class Watch:
                 file=sys.stderr, flush=True,
             )  # fmt: skip
 
-    def _watched_epoch(self) -> Iterator[Any]:
+    def _watched_epoch(self, iterator: Iterator[Any], starting_s: float) -> Iterator[Any]:
         self._refuse_probe()
         self.watched = Watched(self.probe)
         share, lacked = CoreShare(), queued_of_all_threads()
         try:
-            yield from self._probed() if self.probe else self._timed()
+            yield from self._probed(iterator) if self.probe else self._timed(iterator, starting_s)
         except GeneratorExit:  # by break, an error or Ctrl-C, which a generator cannot tell apart
             self.broke_off = True
             raise
@@ -170,14 +172,14 @@ class Watch:
             why = f"the first {WARM_UP_STEPS} steps of a loop are its start; the next epoch counts"
         print(f"pipesim: too few batches to report on: {why}", file=sys.stderr, flush=True)
 
-    def _timed(self) -> Iterator[Any]:
+    def _timed(self, iterator: Iterator[Any], starting_s: float) -> Iterator[Any]:
         """The plain loop: two reads of the clock and two of the thread's CPU time a batch. Totals are kept in locals."""
         watched, skipped = self.watched, self.to_skip
         waiting_s = step_s = cpu_s = 0.0
         steps = all_steps = 0
-        begun = asked = clock()
+        begun = asked = clock() - starting_s
         try:
-            for batch in self.loader:
+            for batch in iterator:
                 got = clock()
                 began = thread_cpu()
                 yield batch
@@ -197,7 +199,7 @@ class Watch:
             watched.as_it_is = Totals(steps, waiting_s, step_s)
             watched.cpu_s = cpu_s
 
-    def _probed(self) -> Iterator[Any]:
+    def _probed(self, iterator: Iterator[Any]) -> Iterator[Any]:
         kept: list[Any] = []
         workers = getattr(self.loader, "num_workers", 0)
         threads = torch.get_num_threads()
@@ -210,7 +212,6 @@ class Watch:
             Kind.ONE_BY_ONE: Totals(),
         }
         gpu = self.watched.gpu = GpuSteps() if third is Kind.ONE_BY_ONE else None
-        iterator = iter(self.loader)
         asked = clock()
         try:
             while True:
@@ -365,9 +366,10 @@ def measured_text(watched: Watched, batch_size: int | None) -> str:
     totals = watched.as_it_is
     rate = totals.steps_per_s
     samples = f", {rate * batch_size:,.4g} samples/s" if batch_size else ""
+    ranks = f" on each of {ranks_here()} ranks" if ranks_here() > 1 else ""
     share = totals.waiting_s / totals.wall_s if totals.wall_s > 0 else 0.0
     lines = [
-        f"pipesim watched {totals.steps} steps in {totals.wall_s:.3g} s: {rate:,.4g} steps/s{samples}",
+        f"pipesim watched {totals.steps} steps in {totals.wall_s:.3g} s: {rate:,.4g} steps/s{samples}{ranks}",
         f"  waiting  for the next batch  {duration(totals.waiting_s / totals.steps):>9} {share:5.0%}  {bar(share)}",
         f"  step     the loop's body     {duration(totals.step_s / totals.steps):>9} {1 - share:5.0%}  "
         f"{bar(1 - share)}",

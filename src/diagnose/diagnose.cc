@@ -120,11 +120,6 @@ bool MoreWorkersInVain(const std::vector<WhatIf>& rows, const spec::Loader& now)
   });
 }
 
-std::optional<EnoughWorkers> EnoughOf(const Question& q) {
-  const bool measured = q.measurement.result.samples_per_s.has_value();
-  return measured && !q.now.settings.loader.opaque ? FindEnoughWorkers(q) : std::nullopt;
-}
-
 }  // namespace
 
 Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& measurement,
@@ -133,13 +128,6 @@ Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& 
   const Offers none;
   const Asked asked(experiment, measurement, pipeline, predict, thresholds, quick, none);
   return JudgedOf(asked.question).judgement;
-}
-
-std::optional<EnoughWorkers> FindEnough(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                                        const cost::Pipeline& pipeline, const Predictor& predict) {
-  const Offers none;
-  const Asked asked(experiment, measurement, pipeline, predict, {}, {}, none);
-  return EnoughOf(asked.question);
 }
 
 Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measurement& measurement,
@@ -170,13 +158,16 @@ Diagnosis Diagnose(const spec::Experiment& experiment, const measure::Measuremen
       !measured && measurement.result.stopped_by == trace::EndReason::kOutOfMemory;
   d.recommendation =
       refused ? WithinMemory(measurement.fits) : PageOf(verdict).remedy(findings);
-  if (d.recommendation && measured && verdict != Verdict::kInconclusive)
+  if (d.recommendation && measured && verdict != Verdict::kInconclusive) {
     d.recommendation = WithFlagFirst(*std::move(d.recommendation), findings);
+    if (decision.setting) d.recommendation = NamingTheRest(*std::move(d.recommendation), findings);
+  }
   if (d.recommendation) PromiseWhatWasTried(*d.recommendation, d.what_if, thresholds);
-  d.enough = EnoughOf(q);
-  const spec::Loader& loader = q.now.settings.loader;
-  if (d.enough && d.enough->workers > loader.workers && MoreWorkersInVain(d.what_if, loader))
-    d.enough = EnoughAsItIs(q);
+  if (const spec::Loader& loader = q.now.settings.loader; measured && !loader.opaque) {
+    d.enough = FindEnoughWorkers(q);
+    if (d.enough && d.enough->workers > loader.workers && MoreWorkersInVain(d.what_if, loader))
+      d.enough = EnoughAsItIs(q);
+  }
   // Last, since they ask most and the predictor answers only so many in full.
   if (verdict != Verdict::kInconclusive)
     d.second = SecondVerdict(decision, q.now, q.predict, thresholds);

@@ -163,8 +163,4 @@ Judgement Judge(const spec::Experiment& experiment, const measure::Measurement& 
                 const cost::Pipeline& pipeline, const Predictor& predict,
                 const Thresholds& thresholds = {}, const Predictor& quick = {});
 
-/// Diagnosis::enough of Diagnose with the same arguments, for a tenth of its predictions.
-std::optional<EnoughWorkers> FindEnough(const spec::Experiment& experiment, const measure::Measurement& measurement,
-                                        const cost::Pipeline& pipeline, const Predictor& predict);
-
 }  // namespace pipesim::diagnose

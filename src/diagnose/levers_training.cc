@@ -236,6 +236,21 @@ void AddOneThread(Levers& levers, const Question& q) {
   levers.push_back(std::move(lever));
 }
 
+/// Training on all cores: fewer threads, which leave a core to each of as many workers as keep up with them.
+void AddThreadsBesideWorkers(Levers& levers, const Question& q) {
+  const int threads = q.now.ComputeThreads();
+  const bool on_all_cores = q.now.settings.accelerators == 1 && q.now.cores() > 0 && threads >= q.now.cores();
+  if (!on_all_cores || !q.now.pipeline.step.one_thread || q.now.settings.loader.opaque) return;
+  for (int workers = 1; threads - workers > 1; ++workers) {
+    Setting fewer = ComputeThreads(q.now, threads - workers);
+    const Variant trains = fewer.change(q.now);
+    const double loaded = PredictByBounds(FreeCompute(Workers(trains, workers).change(trains)));
+    if (loaded < q.thresholds.enough_share * PredictByBounds(FreeData(trains))) continue;
+    levers.push_back({.setting = std::move(fewer), .acts = Acts::kOnCompute, .feasible_here = true});
+    return;
+  }
+}
+
 /// Twice the cores; a CPU that trains keeps its threads.
 void AddCores(Levers& levers, const Question& q) {
   const double cores = q.now.cores();
@@ -297,6 +312,7 @@ std::vector<Lever> TrainingLevers(const Question& q) {
   AddReadBacks(levers, q);
   AddDevice(levers, q);
   AddOneThread(levers, q);
+  AddThreadsBesideWorkers(levers, q);
   AddCores(levers, q);
   AddBatch(levers, q);
   return levers;

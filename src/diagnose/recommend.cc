@@ -116,6 +116,20 @@ Recommendation WithFlagFirst(Recommendation recommended, const Findings& found) 
   return WithRow(fmt::format("{}; beyond that, {}", flag->change, WithoutChange(recommended, found)), found, *flag);
 }
 
+Recommendation NamingTheRest(Recommendation recommended, const Findings& found) {
+  constexpr double kMuch = 0.2, kTimes = 4;
+  if (recommended.set.empty() || !recommended.gain) return recommended;
+  // Rows come in the order of their gain; pairs hold what is recommended.
+  for (const WhatIf& row : found.what_if) {
+    const bool other = row.takes == Takes::kCode || row.takes == Takes::kDevice;
+    if (!other || row.pair_takes || row.changes_training || row.set == recommended.set) continue;
+    if (row.gain >= kMuch && row.gain >= kTimes * *recommended.gain)
+      recommended.text += "; beyond that, " + row.change;
+    break;
+  }
+  return recommended;
+}
+
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].pair_takes) return i;

@@ -28,6 +28,9 @@ Recommendation FromDecided(const std::string& text, const Findings& findings);
 /// count, that flag, and the rest after it.
 Recommendation WithFlagFirst(Recommendation recommended, const Findings& findings);
 
+/// A setting that gains little where another change, which no flag makes, gains far more: names that one, too.
+Recommendation NamingTheRest(Recommendation recommended, const Findings& findings);
+
 /// The row of the best pair; nullopt when there is none.
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows);
 

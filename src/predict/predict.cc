@@ -332,11 +332,4 @@ JudgedPrediction JudgeOn(const engine::VirtualExecutor& executor, VariantRuns& r
   return {std::move(measurement), judgement};
 }
 
-std::optional<diagnose::EnoughWorkers> PredictEnough(const Experiment& experiment, const Basis& basis) {
-  const auto executor = engine::MakeVirtualExecutor();
-  const Simulation simulation = Simulate(*executor, experiment, basis, {.for_verdict = true});
-  return diagnose::FindEnough(simulation.chosen, simulation.rates.measurement, simulation.pipeline,
-                              PredictorOf(*executor, simulation, nullptr));
-}
-
 }  // namespace pipesim::predict

@@ -3,7 +3,6 @@
 // nothing.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,8 +28,5 @@ Prediction Predict(const spec::Experiment& experiment, const Basis& basis,
 /// The same without a diagnosis: for searches, which need the rates of many experiments.
 Prediction PredictRates(const spec::Experiment& experiment, const Basis& basis,
                         const base::StopFlag* stop);
-
-/// Only how many workers and batches ahead suffice, as Predict says it.
-std::optional<diagnose::EnoughWorkers> PredictEnough(const spec::Experiment& experiment, const Basis& basis);
 
 }  // namespace pipesim::predict

@@ -256,7 +256,8 @@ void SweepPoints::Predict(const std::vector<std::size_t>& points, const base::St
 }
 
 void SweepPoints::FindEnough(std::size_t point, PointOutcome& predicted) const {
-  const auto enough = predict::PredictEnough(At(point), basis_);
+  const predict::Prediction prediction = predict::Predict(At(point), basis_, nullptr);
+  const auto& enough = prediction.diagnosis.enough;
   if (!enough) return;
   predicted.enough_workers = enough->workers;
   predicted.enough_prefetch_factor = enough->prefetch_factor;

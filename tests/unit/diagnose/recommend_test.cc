@@ -53,6 +53,27 @@ TEST(FromDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
   EXPECT_THAT(d.recommendation->pytorch, StartsWith("torch.set_num_threads(1); DataLoader("));
 }
 
+TEST(NamingTheRest, WhatGainsFarMoreThanTheSettingComesAfterIt) {
+  // Two threads beside two workers of 64 ms on two cores: one thread gains little, half of the work much.
+  const auto run = diagnose::testing::RunBuilder::OnCpu(1e-3, 2).Workers(2).Cores(2).Burn(64e-3).Build();
+  const Variant now = run.Now();
+  const Predictor predict = PredictByBounds;
+  const Thresholds thresholds;
+  const Offers offers;
+  const Question question{run.experiment, run.measurement, now, predict, predict, predict, thresholds, offers};
+  WhatIf code{.change = "prepare x1/2", .after = now.settings};
+  code.takes = Takes::kCode;
+  code.gain = 0.88;
+  const std::vector<WhatIf> rows = {code};
+  const Findings findings{question, Decision{}, Doubt{}, rows, std::nullopt};
+  Recommendation little{.text = "compute threads 2 to 1"};
+  little.set = {{"limits.compute_threads", "1"}};
+  little.gain = 0.06;
+  EXPECT_EQ(NamingTheRest(little, findings).text, "compute threads 2 to 1; beyond that, prepare x1/2");
+  little.gain = 0.6;
+  EXPECT_EQ(NamingTheRest(little, findings).text, "compute threads 2 to 1");
+}
+
 std::string RemedyOf(const diagnose::testing::RunBuilder& builder) {
   return builder.Build().DiagnoseBy(PredictByBounds).recommendation->text;
 }

@@ -14,8 +14,8 @@ that is not there is said to be missing.
 """
 
 import json
-import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -48,13 +48,11 @@ def words_of(numbers):
 
 def timed(*command):
     """CPU seconds of a process with its children, and what it prints."""
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
-    after = os.times()
-    used = (after.children_user + after.children_system
-            - before.children_user - before.children_system)
-    return used, text
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, text
 
 
 def rates_of_lines(text):
@@ -135,7 +133,7 @@ def main():
                 print(f"  {name:8} not there")
                 continue
             apart = max(abs(rates[name][at] / rate - 1) for at, rate in rates["pipesim"].items())
-            print(f"  {name:8} {best[name]:8.2f} s   pipesim x {best[name] / best['pipesim']:6.1f}"
+            print(f"  {name:8} {best[name]:8.3f} s   pipesim x {best[name] / best['pipesim']:6.1f}"
                   f"   rates apart by at most {apart:.2%}")
 
 
