@@ -323,6 +323,25 @@ class Watching(unittest.TestCase):
                     break
         self.assertIn("No advice", out.getvalue())
 
+    def test_two_loaders_in_turn_draw_as_without_watch(self):
+        def order(around):
+            torch.manual_seed(1)
+            both = [around(DataLoader(loaders.Numbers(), batch_size=4, shuffle=True)) for _ in range(2)]
+            return [(str(a), str(b)) for a, b in zip(*both)]
+
+        def watched(loader):
+            return pipesim.watch(loader, quiet=True, out=Path(FOLDER.name) / "watched.yaml")
+
+        with mock.patch.object(watcher.Watch, "_report"):
+            self.assertEqual(order(watched), order(lambda loader: loader))
+
+    def test_threads_that_lack_cores_are_named(self):
+        watched = watcher.Watched(as_it_is=watcher.Totals(steps=10, step_s=2.0), lacked_s=3.0, cpu_s=2.0, wall_s=2.0)
+        with mock.patch.object(watcher, "processors", lambda: 2):
+            self.assertEqual(watcher.step_of(watched, 8, threads=2, workers=0).queued, 1.5)
+            self.assertEqual(watcher.step_of(watched, 8, threads=1, workers=0).queued, 0.0)
+            self.assertEqual(watcher.step_of(watched, 8, threads=4, workers=0).queued, 0.0)
+
     def test_watching_costs_less_than_a_hundredth_of_a_millisecond(self):
         items = list(range(20_000))
 
