@@ -20,6 +20,7 @@ from .errors import ConfigurationError, RecordingFailed
 from .experiment import Section, bandwidth, drawn, duration, number, size
 from .given import as_loader, check_not_empty
 from .machine import processors
+from .ranks import ranks_here, ranks_of_job
 from .source import Place
 from .step import StepTimes, beside, time_step
 from .trials import WORKERS, Recorder, Trials, is_iterable, many_workers
@@ -386,6 +387,11 @@ def record(
     Raises ConfigurationError for what cannot be recorded, RecordingFailed where loading fails or hangs.
     """
     loader = as_loader(target, batch_size, collate_fn, sampler, start_method)
+    if step is not None and (ranks := ranks_of_job()) > 1:
+        raise ConfigurationError(
+            f"each of the job's {ranks} ranks would take another number of steps, and they wait for each other: record "
+            "without step, or in one process, or watch the loop (pipesim.watch)"
+        )
     refuse_unwritable(Path(out))
     progress = Progress(quiet)
     recorder, trials, reported = measure(loader, budget_s, limit_s, progress, step is not None)
@@ -401,7 +407,7 @@ def record(
         )
     if step is not None and not trials.sendable:
         warnings.append("a batch cannot be pickled, so the step was not timed")
-    around = Surroundings(name or type(loader.dataset).__name__, step=times)
+    around = Surroundings(name or type(loader.dataset).__name__, ranks=ranks_here(), step=times)
     return written(out, loader, trials, costs, around, warnings, place)
 
 

@@ -56,6 +56,17 @@ WATCHED: weakref.WeakSet = weakref.WeakSet()
 EPOCHS: weakref.WeakSet = weakref.WeakSet()
 
 
+@dataclass
+class Spent:
+    """In reports of this process: a loop inside another one's body reports there, which is no step of the outer."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+
+REPORTS = Spent()
+
+
 @atexit.register
 def report_at_exit() -> None:
     """Ends the epochs that nobody ended: a module that steps by next(it) keeps them until it is too late to report."""
@@ -149,18 +160,21 @@ class Watch:
     def _watched_epoch(self, iterator: Iterator[Any], starting_s: float) -> Iterator[Any]:
         self._refuse_probe()
         self.watched = Watched(self.probe)
-        share, lacked = CoreShare(), queued_of_all_threads()
+        share, lacked, reports_s = CoreShare(), queued_of_all_threads(), REPORTS.wall_s
         try:
             yield from self._probed(iterator) if self.probe else self._timed(iterator, starting_s)
         except GeneratorExit:  # by break, an error or Ctrl-C, which a generator cannot tell apart
             self.broke_off = True
             raise
         finally:
-            self.watched.wall_s += share.spent()[1]
+            self.watched.wall_s += share.spent()[1] - (REPORTS.wall_s - reports_s)
             self.watched.lacked_s = max(0.0, queued_of_all_threads() - lacked)
             if not self.is_done and not sys.is_finalizing():
                 self.is_done = self.watched.as_it_is.steps > 0
+                began, began_cpu = clock(), thread_cpu()
                 self._report() if self.is_done else self._say_too_few()
+                REPORTS.wall_s += clock() - began
+                REPORTS.cpu_s += thread_cpu() - began_cpu
 
     def _say_too_few(self) -> None:
         """Nothing was counted: a short epoch, after which the next one counts."""
@@ -174,24 +188,25 @@ class Watch:
 
     def _timed(self, iterator: Iterator[Any], starting_s: float) -> Iterator[Any]:
         """The plain loop: two reads of the clock and two of the thread's CPU time a batch. Totals are kept in locals."""
-        watched, skipped = self.watched, self.to_skip
+        watched, skipped, reports = self.watched, self.to_skip, REPORTS
         waiting_s = step_s = cpu_s = 0.0
         steps = all_steps = 0
         begun = asked = clock() - starting_s
         try:
             for batch in iterator:
                 got = clock()
-                began = thread_cpu()
+                began, reports_s, reports_cpu_s = thread_cpu(), reports.wall_s, reports.cpu_s
                 yield batch
-                cpu_s += thread_cpu() - began
-                after = clock()
+                cpu_s += thread_cpu() - began - (reports.cpu_s - reports_cpu_s)
+                after, reported_s = clock(), reports.wall_s - reports_s
+                begun += reported_s
                 all_steps += 1
                 if skipped > 0:
                     skipped -= 1
                 else:
                     steps += 1
                     waiting_s += got - asked
-                    step_s += after - got
+                    step_s += after - got - reported_s
                 asked = after
             watched.whole_epoch = Totals(all_steps, step_s=asked - begun)
         finally:

@@ -174,9 +174,10 @@ void AddPageCache(Levers& levers, const Question& q) {
                           fmt::format("{{size: {}, warm: 1}}",
                                       spec::ToText(base::Bytes{std::llround(std::ceil(bytes))}))}};
     NameModelsStorage(e, lever);
-  } else if (e.storage.kind == spec::StorageKind::kFiles && !e.storage.direct) {
-    if (e.storage.file_cache == spec::FileCacheState::kWarm) return;
+  } else if (e.storage.kind == spec::StorageKind::kFiles) {
+    if (e.storage.file_cache == spec::FileCacheState::kWarm && !e.storage.direct) return;
     lever.setting.set = {{"storage.cache", "warm"}};
+    if (e.storage.direct) lever.setting.set.emplace_back("storage.direct", "false");  // it passes the cache by
   }
   levers.push_back(std::move(lever));
 }

@@ -276,16 +276,23 @@ bool IsRefused(const spec::Experiment& experiment, const cost::Pipeline& pipelin
   return free && cost::MemoryRefusal(experiment, {.name = {}, .free = *free});
 }
 
+Lever Batch(std::int64_t now, std::int64_t then) {
+  Lever lever{.takes = Takes::kFlag, .acts = Acts::kOnBoth, .changes_training = true};
+  lever.setting = {fmt::format("batch {} to {}", now, then),
+                   {{"loader.batch_size", std::to_string(then)}},
+                   ChangeBy([then](Variant& v) { v.settings.loader.batch_size = then; })};
+  return lever;
+}
+
+/// Twice the batch, and half of it where that gains by bounds: a step may take more than in proportion.
 void AddBatch(Levers& levers, const Question& q) {
-  const auto batch = q.experiment.loader.batch_size;
+  const std::int64_t batch = q.experiment.loader.batch_size;
   spec::Experiment doubled = q.experiment;
   doubled.loader.batch_size = 2 * batch;
-  if (IsRefused(doubled, q.now.pipeline)) return;
-  Lever lever{.takes = Takes::kFlag, .acts = Acts::kOnBoth, .changes_training = true};
-  lever.setting = {fmt::format("batch {} to {}", batch, 2 * batch),
-                   {{"loader.batch_size", std::to_string(2 * batch)}},
-                   ChangeBy([](Variant& v) { v.settings.loader.batch_size *= 2; })};
-  levers.push_back(std::move(lever));
+  if (!IsRefused(doubled, q.now.pipeline)) levers.push_back(Batch(batch, 2 * batch));
+  Lever half = Batch(batch, batch / 2);
+  if (batch >= 2 && Gain(q.quick(q.now), q.quick(half.setting.change(q.now))) >= q.thresholds.gain_that_counts)
+    levers.push_back(std::move(half));
 }
 
 Lever CeilingOf(std::string_view text, Change change) {

@@ -22,9 +22,12 @@ struct Whole {
   double hit_fraction;
 };
 
-EpochKind KindOf(const std::vector<Whole>& epochs, std::size_t first, std::size_t last) {
-  std::int64_t samples = 0;
+/// `in_flight`: samples that the device still trains on when an epoch's last step is submitted. Each epoch but the
+/// first ends as many of the one before.
+EpochKind KindOf(const std::vector<Whole>& epochs, std::size_t first, std::size_t last, std::int64_t in_flight) {
+  std::int64_t samples = epochs[first].epoch->epoch == 0 ? -in_flight : 0;
   for (std::size_t i = first; i <= last; ++i) samples += epochs[i].epoch->samples;
+  samples = std::max<std::int64_t>(samples, 0);
   const Duration wall = epochs[last].epoch->end - epochs[first].epoch->begin;
   return {.epochs = {epochs[first].epoch->epoch, epochs[last].epoch->epoch},
           .hit_fraction = epochs[last].hit_fraction,
@@ -62,6 +65,8 @@ std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace,
     if (!hit) return {};
     whole.push_back({&epoch, *hit});
   }
+  const bool asynchronous = trace.effective.device_asynchronous;
+  const std::int64_t in_flight = asynchronous ? experiment.device.in_flight * experiment.loader.batch_size : 0;
   // From the end, since epochs are compared with the last one of their kind.
   std::vector<EpochKind> kinds;
   for (std::size_t end = whole.size(); end > 0;) {
@@ -71,7 +76,7 @@ std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace,
            std::abs(whole[first - 1].hit_fraction - last.hit_fraction) <= Tolerance(*last.epoch)) {
       --first;
     }
-    kinds.push_back(KindOf(whole, first, end - 1));
+    kinds.push_back(KindOf(whole, first, end - 1, in_flight));
     end = first;
   }
   std::reverse(kinds.begin(), kinds.end());

@@ -89,7 +89,9 @@ class Fitting {
     others = {.wanted = std::max(1.0, held),
               .held = held,
               .beside = peers ? m_.resources.runnable_threads.value_or(0) : 0};
-    if (!peers && ThreadsLackCores()) others.share = std::max(others.share, held / machine.Processors());
+    constexpr double kMost = 0.9;  // what is left to the run is something
+    if (!peers && ThreadsLackCores())
+      others.share = std::clamp(held / machine.Processors(), others.share, kMost);
   }
 
   /// The run's threads waited for cores while none was idle: they would have had what the other programs held.

@@ -175,7 +175,7 @@ void Lookup::FindStorage() {
   if (asked_.storage.kind != spec::StorageKind::kFiles) return;
   const spec::MachineFigures& figures = basis_.profile.figures;
   cost::Storage& storage = out_.pipeline.storage;
-  const bool warm = asked_.storage.file_cache == spec::FileCacheState::kWarm;
+  const bool warm = asked_.storage.file_cache == spec::FileCacheState::kWarm && !asked_.storage.direct;
   storage.present = true;
   if (warm && FindCachedReads()) return;
   if (figures.storage_bandwidth) storage.bandwidth = figures.storage_bandwidth->value;

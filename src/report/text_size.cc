@@ -1,6 +1,8 @@
 // The text of a size report: the answer, the values beside it, what binds, the next command.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "report/search_text.h"
 #include "report/size_report.h"
@@ -14,7 +16,9 @@ std::string AuText(View attempt) {
   constexpr double kLeast = 0.001;
   const auto au = attempt.At("accelerator_utilization").Number();
   if (!au) return "n/a";
-  return *au > 0 && *au < kLeast ? "<" + Fixed(kLeast, 3) : Fixed(*au, 3);
+  if (*au > 0 && *au < kLeast) return "<" + Fixed(kLeast, 3);
+  // What misses a target is not rounded up to it.
+  return Fixed(attempt.At("meets").IsTrue() ? *au : std::floor(*au / kLeast) * kLeast, 3);
 }
 
 std::string RateOfTry(View attempt) {

@@ -919,6 +919,10 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(list(probes.IterableProxy(loaders.Stream(5), probe))), 5)
         self.assertEqual(probe.mine().head[probes.IN_HAND], 0)
 
+    def test_the_step_of_a_job_of_several_ranks(self):
+        with mock.patch.dict(os.environ, {"WORLD_SIZE": "2"}):
+            self.check(pipesim.ConfigurationError, "each of the job's 2 ranks", loaders.Numbers(), step=lambda batch: None)
+
     def test_fewer_samples_than_a_batch(self):
         loader = DataLoader(loaders.Numbers(5), batch_size=8, drop_last=True)
         with self.assertRaisesRegex(pipesim.RecordingFailed, "the loader has no batch"):

@@ -323,6 +323,19 @@ class Watching(unittest.TestCase):
                     break
         self.assertIn("No advice", out.getvalue())
 
+    def test_the_report_of_an_inner_loop_is_no_step_of_the_outer(self):
+        def watched(batches):
+            return pipesim.watch(list(range(batches)), quiet=True)
+
+        outer = watched(20)
+        with mock.patch.object(watcher.Watch, "_report", lambda watch: time.sleep(0.3)):
+            for _ in outer:
+                for _ in watched(8):
+                    pass
+        self.assertGreater(outer.watched.as_it_is.steps, 10)
+        self.assertLess(outer.watched.as_it_is.step_s, 0.3)
+        self.assertLess(outer.watched.whole_epoch.step_s, 0.3)
+
     def test_two_loaders_in_turn_draw_as_without_watch(self):
         def order(around):
             torch.manual_seed(1)

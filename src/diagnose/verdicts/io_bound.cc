@@ -71,25 +71,25 @@ Clauses EvidenceOf(const Findings& found) {
   return clauses;
 }
 
-/// " (useful up to 500 MB/s, now 150 MB/s)": how much more of what limits the storage helps before something else
-/// does; empty where that is not known.
-std::string UsefulText(const Question& q) {
+/// " (from 150 MB/s to at least 500 MB/s)": what it would deliver if it did not limit; reads that come in bursts need
+/// more. Empty where that is not known.
+std::string NeededText(const Question& q) {
   const double rate = q.predict(Free(q.now, Demand::kStorage));
   const auto& d = q.measurement.demands;
   if (!std::isfinite(rate) || d.batch_samples <= 0) return "";
   const double batches_per_s = rate / static_cast<double>(d.batch_samples);
   const NearestLimit now = NearestLimitOf(q);
   if (now.bytes_per_s && batches_per_s * d.bytes > *now.bytes_per_s)
-    return fmt::format(" (useful up to {}, now {})", RateText(batches_per_s * d.bytes), RateText(*now.bytes_per_s));
+    return fmt::format(" (from {} to at least {})", RateText(*now.bytes_per_s), RateText(batches_per_s * d.bytes));
   if (now.reads_per_s && batches_per_s * d.reads > *now.reads_per_s)
-    return fmt::format(" (useful up to {} reads/s, now {})", base::Significant(batches_per_s * d.reads, 3),
-                       base::Significant(*now.reads_per_s, 3));
+    return fmt::format(" (from {} reads/s to at least {})", base::Significant(*now.reads_per_s, 3),
+                       base::Significant(batches_per_s * d.reads, 3));
   const bool unknown = !now.bytes_per_s && !now.reads_per_s;  // of real files
-  return unknown && d.bytes > 0 ? fmt::format(" (useful up to {})", RateText(batches_per_s * d.bytes)) : "";
+  return unknown && d.bytes > 0 ? fmt::format(" (at least {})", RateText(batches_per_s * d.bytes)) : "";
 }
 
 Recommendation Remedy(const Findings& found) {
-  return FromBest("faster storage" + UsefulText(found.question) + " or the data in memory", found, Demand::kStorage);
+  return FromBest("faster storage" + NeededText(found.question) + " or the data in memory", found, Demand::kStorage);
 }
 
 }  // namespace

@@ -337,17 +337,18 @@ TEST(Fit, KnowsTheCoresThatOtherProgramsHeldAndTheQuota) {
 }
 
 TEST(Fit, OtherProgramsKeepWhatTheyHeldAgainstThreadsThatWaitedForCores) {
-  const auto share = [](double used, double runnable, double peers) {
+  const auto share = [](double used, double runnable, double peers, double foreign = 1.5) {
     Measurement measurement = OfBatches({});
     measurement.effective.cpus = {0, 1};
     measurement.resources.cores = 2;
-    measurement.resources.foreign_cores = 1.5;
+    measurement.resources.foreign_cores = foreign;
     measurement.resources.cores_used = used;
     measurement.resources.runnable_threads = runnable;
     measurement.resources.peer_cores = peers;
     return Fitted(measurement).machine.others.share;
   };
   EXPECT_DOUBLE_EQ(share(0.5, 2, 0), 0.75);
+  EXPECT_DOUBLE_EQ(share(0.01, 2, 0, 2), 0.9);  // by a coarse clock: something was left
   EXPECT_DOUBLE_EQ(share(0.5, 0.5, 0), 0.5);  // they wanted no more
   EXPECT_DOUBLE_EQ(share(0.2, 2, 0), 0.5);    // a core was idle
   EXPECT_DOUBLE_EQ(share(0.5, 2, 1.5), 0.5);  // of the run's own group, thread by thread

@@ -109,7 +109,7 @@ loader: {workers: 4, batch_size: 64}
 device: {emulated: {base: 8ms}}
 )");
   EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kIoBound);
-  EXPECT_THAT(prediction.diagnosis.recommendation->text, HasSubstr("(useful up to 8,000 reads/s, now 2,000)"));
+  EXPECT_THAT(prediction.diagnosis.recommendation->text, HasSubstr("(from 2,000 reads/s to at least 8,000)"));
 }
 
 TEST(Advice, FewerThreadsOfTheTrainerAreALineOfItsProgram) {
