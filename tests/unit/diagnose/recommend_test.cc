@@ -15,23 +15,35 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
+/// A run and the question about it, whose findings are rows of the test's own.
+struct AskedByTest {
+  explicit AskedByTest(const diagnose::testing::RunBuilder& builder) : run(builder.Build()), now(run.Now()) {}
+  AskedByTest(const AskedByTest&) = delete;
+  AskedByTest& operator=(const AskedByTest&) = delete;
+
+  Findings With(const std::vector<WhatIf>& rows) const { return {question, decision, doubt, rows, std::nullopt}; }
+
+  diagnose::testing::MadeRun run;
+  Variant now;
+  Predictor predict = PredictByBounds;
+  Thresholds thresholds;
+  Offers offers;
+  Question question{run.experiment, run.measurement, now, predict, predict, predict, thresholds, offers};
+  Decision decision;
+  Doubt doubt;
+};
+
 TEST(FromBest, ADeviceIsPartOfNoPairOfSettings) {
-  const diagnose::testing::MadeRun run = diagnose::testing::RunBuilder::OnGpu(1e-3).Build();
-  const Variant now = run.Now();
-  const Predictor predict = PredictByBounds;
-  const Thresholds thresholds;
-  const Offers offers;
-  const Question question{run.experiment, run.measurement, now, predict, predict, predict, thresholds, offers};
-  WhatIf device{.change = "emulated device x2", .after = now.settings};
+  const AskedByTest asked(diagnose::testing::RunBuilder::OnGpu(1e-3));
+  WhatIf device{.change = "emulated device x2", .after = asked.now.settings};
   device.takes = Takes::kDevice;
   device.eases = Demand::kStep;
   device.gain = 0.1;
-  WhatIf pair{.change = "prefetch 2 to 4 and workers 32 to 33", .after = now.settings};
+  WhatIf pair{.change = "prefetch 2 to 4 and workers 32 to 33", .after = asked.now.settings};
   pair.set = {{"loader.prefetch_factor", "4"}, {"loader.workers", "33"}};
   pair.pair_takes = Takes::kFlag;
   const std::vector<WhatIf> rows = {device, pair};
-  const Recommendation recommended =
-      FromBest("a faster device", Findings{question, Decision{}, Doubt{}, rows, std::nullopt}, Demand::kStep);
+  const Recommendation recommended = FromBest("a faster device", asked.With(rows), Demand::kStep);
   EXPECT_EQ(recommended.text, "a faster device; emulated device x2");
   EXPECT_EQ(recommended.gain, 0.1);
 }
@@ -55,17 +67,12 @@ TEST(FromDecided, FlagsThatGainMoreTogetherAreRecommendedTogether) {
 
 TEST(NamingTheRest, WhatGainsFarMoreThanTheSettingComesAfterIt) {
   // Two threads beside two workers of 64 ms on two cores: one thread gains little, half of the work much.
-  const auto run = diagnose::testing::RunBuilder::OnCpu(1e-3, 2).Workers(2).Cores(2).Burn(64e-3).Build();
-  const Variant now = run.Now();
-  const Predictor predict = PredictByBounds;
-  const Thresholds thresholds;
-  const Offers offers;
-  const Question question{run.experiment, run.measurement, now, predict, predict, predict, thresholds, offers};
-  WhatIf code{.change = "prepare x1/2", .after = now.settings};
+  const AskedByTest asked(diagnose::testing::RunBuilder::OnCpu(1e-3, 2).Workers(2).Cores(2).Burn(64e-3));
+  WhatIf code{.change = "prepare x1/2", .after = asked.now.settings};
   code.takes = Takes::kCode;
   code.gain = 0.88;
   const std::vector<WhatIf> rows = {code};
-  const Findings findings{question, Decision{}, Doubt{}, rows, std::nullopt};
+  const Findings findings = asked.With(rows);
   Recommendation little{.text = "compute threads 2 to 1"};
   little.set = {{"limits.compute_threads", "1"}};
   little.gain = 0.06;
