@@ -9,27 +9,11 @@ PoolSpin::PoolSpin(VirtualRun& run, int id)
 
 void PoolSpin::StepEnded(int threads) {
   if (time_ == base::Duration::zero() || threads < 2) return;
-  spinning_ = threads - 1;
-  run_.processors.Spin(spinning_, run_.now);
-  until_ = run_.now + time_;
-  if (!pending_) pending_ = run_.Sleep(*this, until_);
+  run_.processors.Begin(id(), {.each = time_, .threads = threads - 1, .spins = true}, run_.now);
 }
 
 void PoolSpin::StepBegins() {
-  if (spinning_ > 0) run_.processors.Spin(-spinning_, run_.now);
-  spinning_ = 0;
-}
-
-// The event may be an earlier step's.
-void PoolSpin::Resume(base::Duration) {
-  pending_ = spinning_ > 0 && run_.Sleep(*this, until_);
-  if (!pending_) StepBegins();
-}
-
-void PoolSpin::Visit(StateVisitor& visitor) {
-  visitor.Same(spinning_);
-  if (spinning_ > 0) visitor.Time(until_);  // else it is of the past
-  visitor.Same(pending_);
+  if (time_ > base::Duration::zero()) run_.processors.Cancel(id(), run_.now);
 }
 
 }  // namespace pipesim::engine::virtual_time

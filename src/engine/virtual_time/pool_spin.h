@@ -8,7 +8,8 @@ namespace pipesim::engine::virtual_time {
 
 struct VirtualRun;
 
-/// Of one trainer. Does nothing where Machine::pool_spin is absent or the wait is passive.
+/// Of one trainer. Does nothing where Machine::pool_spin is absent or the wait is passive. libgomp counts turns of a
+/// loop, so a thread that shares its core spins for longer.
 class PoolSpin final : public Actor {
  public:
   PoolSpin(VirtualRun& run, int id);
@@ -17,15 +18,13 @@ class PoolSpin final : public Actor {
   void StepEnded(int threads);
   /// The next step begins and uses the threads.
   void StepBegins();
-  void Resume(base::Duration contended) override;
-  void Visit(StateVisitor& visitor) override;
+  /// They sleep.
+  void Resume(base::Duration) override {}
+  void Visit(StateVisitor&) override {}
 
  private:
   VirtualRun& run_;
-  base::Duration time_;
-  int spinning_ = 0;
-  base::Instant until_;
-  bool pending_ = false;  ///< an event of its own
+  base::Duration time_;  ///< on a core of its own
 };
 
 }  // namespace pipesim::engine::virtual_time

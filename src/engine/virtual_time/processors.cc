@@ -56,6 +56,7 @@ void Processors::Advance(Instant now) {
 
 void Processors::Change(const Work& work, int sign) {
   threads_ += sign * work.threads;
+  if (work.spins) spinning_ += sign * work.threads;
   wanted_bytes_per_s_ += sign * work.threads * work.bytes_per_s;
   if (threads_ == 0) {
     wanted_bytes_per_s_ = 0;  // drops the rounding error
@@ -144,10 +145,13 @@ void Processors::Begin(int actor, const Work& work, Instant now) {
   FindNext();
 }
 
-void Processors::Spin(int threads, Instant now) {
+void Processors::Cancel(int actor, Instant now) {
+  Task& task = tasks_[static_cast<std::size_t>(actor)];
+  if (!task.runs) return;
   Advance(now);
-  spinning_ += threads;
-  Change({.threads = threads}, +1);
+  ClockOf(task.work).ends.Remove(actor);
+  task.runs = false;
+  Change(task.work, -1);
   FindNext();
 }
 
@@ -229,6 +233,7 @@ void Processors::Visit(StateVisitor& visitor) {
     visitor.Same(task.work.each);
     visitor.Same(task.work.threads);
     visitor.Same(task.work.meets);
+    visitor.Same(task.work.spins);
     visitor.Same(task.work.barriers);
     visitor.Same(task.work.on_one);
     visitor.Same(task.work.bytes_per_s);

@@ -17,6 +17,7 @@ struct Work {
   int threads = 1;
   /// The threads are a pool: they meet at barriers all the time and spin until the last arrives.
   bool meets = false;
+  bool spins = false;  ///< nobody waits for the end of it
   int barriers = 1;  ///< how often a pool meets
   base::Duration on_one{};  ///< of a pool that sleeps there: all of it on one thread; 0: unknown
   /// > 0: the threads copy at this many bytes/s when alone and share the memory with other copying
@@ -40,8 +41,8 @@ class Processors {
   Processors(const CoreSharing& sharing, double hindrance, int actors);
 
   void Begin(int actor, const Work& work, base::Instant now);
-  /// Adds (if negative, removes) threads that spin on a core without a task.
-  void Spin(int threads, base::Instant now);
+  /// Drops the actor's task, if it has one; not of threads that meet.
+  void Cancel(int actor, base::Instant now);
   /// When the first task will end if none is begun before; Instant::max() without any.
   base::Instant next() const { return next_; }
   struct Finished {
@@ -67,6 +68,7 @@ class Processors {
   /// Likewise, until `now`.
   base::Duration Used(base::Instant now) const { return usage().At(now); }
   void Visit(StateVisitor& visitor);
+  /// No thread works; some may spin.
   bool idle() const { return threads_ == spinning_; }
 
  private:
@@ -122,7 +124,7 @@ class Processors {
   std::vector<Pool> pools_;
   base::Instant updated_{}, next_ = base::Instant::max();
   std::int64_t threads_ = 0;   ///< that want to run
-  std::int64_t spinning_ = 0;  ///< threads that spin without a task
+  std::int64_t spinning_ = 0;  ///< of these
   double wanted_bytes_per_s_ = 0;
   double used_of_each_ = 1;  ///< of a core, on average over threads_
   std::int64_t used_ns_ = 0, used_parts_ = 0;  ///< Usage, until updated_

@@ -52,6 +52,12 @@ class TimeTree {
   void Delay(std::int64_t actor, std::int64_t by) {
     if (const std::int64_t time = TimeOf(actor); time != kNever) Replay(actor, time + by);
   }
+  /// Drops the actor's entry, if it has one.
+  void Remove(std::int64_t actor) {
+    if (TimeOf(actor) == kNever) return;
+    --size_;
+    Replay(actor, kNever);
+  }
   /// Requires that the actor has no entry, and time < kNever.
   void Push(std::int64_t time, std::int64_t actor) {
     ++size_;

@@ -90,7 +90,7 @@ VirtualRun::VirtualRun(const spec::Experiment& of, const cost::Pipeline& costs, 
       cores_suffice(CoresSuffice(of, costs) && !pool_spin),
       events(of.run.accelerators * (threads_of_rank + 2) + 1),
       processors({costs.machine, barrier_slice}, HindranceOf(costs.machine.memory),
-                 of.run.accelerators * threads_of_rank),
+                 of.run.accelerators * (threads_of_rank + (pool_spin ? 2 : 0)) + 1),
       sampler(of, costs, std::move(draws)),
       storage(WithoutIdleSlots(costs.storage, of)),
       cache(cost::SampleCache::Of(

@@ -64,8 +64,7 @@ struct VirtualRun {
   bool storage_is_free() const {
     return pipeline.storage.AloneSeconds(1, pipeline.samples.stored.in_units.Mean()) <= 0;
   }
-  /// For the monitor: nothing is pending except the other watchers' events (a spinning pool counts
-  /// as pending until it sleeps).
+  /// For the monitor: nothing is pending except the other watchers' events and a pool that spins.
   bool Stuck() const {
     return events.size() <= watchers && processors.idle() && (!transfers || transfers->idle());
   }

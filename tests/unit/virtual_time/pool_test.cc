@@ -140,14 +140,26 @@ TEST(Pool, IsSlowedBesideBurningThreadsAsMeasured) {
 
 TEST(Pool, HoldsCoresWhileItSpins) {
   // One spinning thread beside two that work on 2 cores, for 3 ms: 2 ms done each.
-  Processors cpu(CoreSharing(2), 0, 2);
-  cpu.Spin(1, At(0ms));
+  Processors cpu(CoreSharing(2), 0, 3);
+  cpu.Begin(2, {.each = 5ms, .spins = true}, At(0ms));
   EXPECT_TRUE(cpu.idle());
   cpu.Begin(0, {.each = 5ms}, At(0ms));
   cpu.Begin(1, {.each = 5ms}, At(0ms));
-  cpu.Spin(-1, At(3ms));
+  cpu.Cancel(2, At(3ms));
+  cpu.Cancel(2, At(4ms));  // has no task
   EXPECT_EQ(cpu.next(), At(6ms));
   EXPECT_EQ(cpu.Finish().contended, 1ms);
+}
+
+TEST(Pool, SpinsForLongerWhereItSharesItsCore) {
+  // 4 ms of turns, beside two threads on 2 cores: 2/3 of a core.
+  Processors cpu(CoreSharing(2), 0, 3);
+  cpu.Begin(2, {.each = 4ms, .spins = true}, At(0ms));
+  cpu.Begin(0, {.each = 10ms}, At(0ms));
+  cpu.Begin(1, {.each = 10ms}, At(0ms));
+  EXPECT_EQ(cpu.next(), At(6ms));
+  EXPECT_EQ(cpu.Finish().actor, 2);
+  EXPECT_EQ(cpu.next(), At(12ms));
 }
 
 /// Milliseconds of a batch that `workers` load in `load_ms` of CPU time beside a step of `step_ms`.
