@@ -51,6 +51,7 @@ struct StepAlone {
   std::optional<base::Duration> time;           ///< on the device
   std::optional<base::Duration> cpu;            ///< CPU training: CPU time of all threads
   std::optional<base::Duration> on_one_thread;  ///< several threads: CPU time on one
+  std::optional<base::Duration> pool_spin = {};  ///< several threads: how long each spins after it, CPU time
   /// A GPU: copying a full batch from page-locked memory, where batches come from pageable memory.
   std::optional<base::Duration> pinned_copy = {};
 };

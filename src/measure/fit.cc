@@ -157,6 +157,9 @@ class Fitting {
     step.device_name = m_.effective.device_name;
     step.device_memory = m_.effective.device_memory;
     if (!m_.effective.device_asynchronous) step.threads = std::max(1, m_.effective.compute_threads);
+    // A pool of more threads than processors hardly spins, which says nothing of fewer.
+    if (m_.effective.pool_spin && PoolSpins() && step.threads <= out_.machine.Processors())
+      out_.machine.pool_spin = m_.effective.pool_spin;
     // The host's work for a GPU is launching, and kernels run while later ones are launched.
     if (m_.effective.device_asynchronous && d_.host_s) step.launch = base::FromSeconds(*d_.host_s);
     if (!d_.step_s) return;

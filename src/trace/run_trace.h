@@ -178,6 +178,8 @@ struct Effective {
   std::optional<base::Duration> device_step;
   /// The same step when training on the CPU: CPU time of all threads, and wall time on one thread.
   std::optional<base::Duration> step_cpu, step_on_one_thread;
+  /// CPU time of each of the pool's other threads from a step's end until it sleeps, in isolation.
+  std::optional<base::Duration> pool_spin;
   /// A GPU whose batches come from pageable memory: copying a full one from page-locked memory, in
   /// isolation.
   std::optional<base::Duration> pinned_copy;

@@ -218,7 +218,7 @@ class ThreadedExecutor final : public Executor {
     if (!waits && !WorkersWouldShareCores(run, trace)) return std::nullopt;
     try {
       auto alone = parts_.trainer->MeasureStepAlone();
-      if (alone && !waits) *alone = {.time = {}, .cpu = {}, .on_one_thread = alone->on_one_thread};
+      if (alone && !waits) alone->time = alone->cpu = std::nullopt;
       return alone;
     } catch (const std::exception&) {
       return std::nullopt;  // an extra measurement: without it the value stays unknown
@@ -230,6 +230,7 @@ class ThreadedExecutor final : public Executor {
     trace.effective.device_step = alone->time;
     trace.effective.step_cpu = alone->cpu;
     trace.effective.step_on_one_thread = alone->on_one_thread;
+    trace.effective.pool_spin = alone->pool_spin;
     trace.effective.pinned_copy = alone->pinned_copy;
   }
 

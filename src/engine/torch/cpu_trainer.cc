@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,6 +35,11 @@ constexpr double kLongestOnOneThread_s = 3, kHardlyLonger = 1.2;
 /// The longest pause between repeated steps, and the fewest of them where pauses are long.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(50);
 constexpr std::size_t kFewestSteps = 8;
+
+/// A pool that spins after a step sleeps long before this is over: libgomp's 300,000 turns take 5 to 17 ms, by the
+/// processor.
+constexpr base::Duration kAsleepAfter = std::chrono::milliseconds(50);
+constexpr int kSpins = 3;
 
 /// What steps took one after another, in blocks, since a machine's slow moments last for several steps.
 class Blocks {
@@ -77,6 +83,7 @@ class CpuTrainer final : public Trainer {
         dataset_(experiment.dataset),
         batch_size_(experiment.loader.batch_size),
         loads_(experiment.loader.workers == 0),
+        spins_(experiment.limits.omp_wait == spec::OmpWait::kDefault),
         threads_(compute_threads),
         step_(experiment, torch::kCPU),
         done_(static_cast<std::size_t>(experiment.device.in_flight), {-1, {}}) {}
@@ -118,6 +125,7 @@ class CpuTrainer final : public Trainer {
     }
     if (threads_.effective() > 1 &&
         one_s <= std::max(kLongestOnOneThread_s, kHardlyLonger * base::ToSeconds(shortest_))) {
+      if (spins_) alone.pool_spin = TimePoolSpin();
       const OtherThreads one(threads_, 1);
       // One thread's CPU time leaves out its waiting for a core that another program has.
       alone.on_one_thread = MeanOf(TimeSteps(one_s).on_core);
@@ -145,13 +153,7 @@ class CpuTrainer final : public Trainer {
   /// a virtual machine, mlp, batch 64, one thread: 1.14 ms without pauses, 1.48 ms after 3 ms of
   /// loading in the same thread, 2.38 ms after 13 ms.
   Steps TimeSteps(double expected_s) {
-    const auto data =
-        torch::rand(BatchShape(dataset_, batch_size_)).mul_(255).to(TorchType(dataset_.dtype));
-    const auto labels = torch::zeros({batch_size_}, torch::kLong);
-    const auto step = [&] {
-      step_.Backward(step_.Forward(data, labels));
-      step_.Update();
-    };
+    const auto step = FullStep();
     const base::Duration pause = trained_count_ < 2
                                      ? base::Duration::zero()
                                      : std::min(paused_ / (trained_count_ - 1), kLongestPause);
@@ -181,6 +183,31 @@ class CpuTrainer final : public Trainer {
     }
     steps.cpu = cpu / static_cast<std::int64_t>(steps.took.size());
     return steps;
+  }
+
+  /// CPU time of each of the pool's other threads from a step's end until it sleeps. The median: the process may do
+  /// something else.
+  base::Duration TimePoolSpin() {
+    const auto step = FullStep();
+    std::vector<double> spins_s;
+    for (int i = 0; i < kSpins; ++i) {
+      step();
+      const base::Duration process_begin = base::ProcessCpuTime(), thread_begin = base::ThreadCpuTime();
+      clock_.SleepUntil(clock_.Now() + kAsleepAfter, base::StopFlag());
+      const base::Duration own = base::ThreadCpuTime() - thread_begin;
+      spins_s.push_back(base::ToSeconds(base::ProcessCpuTime() - process_begin - own) / (threads_.effective() - 1));
+    }
+    return base::FromSeconds(*base::Quantile(spins_s, 0.5));
+  }
+
+  std::function<void()> FullStep() {
+    const auto data =
+        torch::rand(BatchShape(dataset_, batch_size_)).mul_(255).to(TorchType(dataset_.dtype));
+    const auto labels = torch::zeros({batch_size_}, torch::kLong);
+    return [this, data, labels] {
+      step_.Backward(step_.Forward(data, labels));
+      step_.Update();
+    };
   }
 
   /// As between the run's steps: loading in this thread, else waiting for workers.
@@ -231,6 +258,7 @@ class CpuTrainer final : public Trainer {
   spec::Dataset dataset_;
   std::int64_t batch_size_;
   bool loads_;  ///< the training thread loads the batches itself
+  bool spins_;  ///< the pool's threads, for a while after a step
   ComputeThreads threads_;
   TrainingStep step_;
   std::int64_t trained_count_ = 0;         ///< steps of the run

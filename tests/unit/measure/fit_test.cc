@@ -183,6 +183,19 @@ TEST(Fit, TakesOverWhatBurningOnTwoThreadsCostsHere) {
   EXPECT_EQ(Fitted(measurement).machine.burn_handover, Ms(0.1));
 }
 
+TEST(Fit, TakesOverHowLongThePoolSpinsHereUnlessItHasTooManyThreadsToSpin) {
+  Demands demands;
+  demands.step_s = 0.002;
+  Measurement measurement = OfBatches(demands);
+  measurement.effective.cores = 2;
+  measurement.effective.cpus = {0, 1};
+  measurement.effective.compute_threads = 2;
+  measurement.effective.pool_spin = Ms(17);
+  EXPECT_EQ(Fitted(measurement).machine.pool_spin, Ms(17));
+  measurement.effective.compute_threads = 3;
+  EXPECT_NE(Fitted(measurement).machine.pool_spin, Ms(17));
+}
+
 // A transformer on an H200: 6.03 ms of kernels, launched in 5.84 ms, took 6.34 ms; as a graph 6.03 ms.
 TEST(Fit, KnowsWhatKernelsWaitForTheirLaunches) {
   Demands demands;
