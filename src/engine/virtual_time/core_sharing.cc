@@ -55,14 +55,16 @@ double CoreSharing::RateOn(double cores, const PoolOfThreads& pool, double threa
   if (cores <= 0) return 0;
   if (threads <= cores) return 1;
   const double turns = threads / cores;
-  const double slices = static_cast<double>(slice_->count()) * pool.barriers /
-                        static_cast<double>(pool.each.count());
+  const double slice = static_cast<double>(slice_->count()) / static_cast<double>(pool.each.count());
+  const double slices = slice * pool.barriers;
   // Each barrier waits until all threads that share a core have had their slice, the pool's or others'.
   if (pool.threads > cores) return 1 / std::max(turns, slices * std::ceil(turns));
   double together = 1;
   if (pool.threads == cores && threads == 2 * cores) {
-    // One other on each core: each of the pool's threads wakes up on a core of its own, and has half of it.
-    together = std::pow(0.5, pool.threads);
+    // One other on each core: each of the pool's threads wakes up on a core of its own, and has half of it. One that
+    // spun until the step began may be off its core then, and waits for its turn.
+    const double off = 1 - cores / (threads - 1);
+    together = std::min(std::pow(0.5, pool.threads), 1 / (off * slice));
   } else {
     for (int i = 0; i < pool.threads; ++i) together *= (cores - i) / (threads - i);
   }
