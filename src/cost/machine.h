@@ -64,8 +64,8 @@ struct Machine {
 
   // The trainer's pool on a CPU that trains, under OMP_WAIT_POLICY=default. With passive, or with
   // more threads than processors, both are taken as absent.
-  /// How long a thread of the pool spins on a core for more work before it sleeps; absent: it sleeps
-  /// at once.
+  /// CPU time for which a thread of the pool spins for more work before it sleeps; absent: it sleeps at
+  /// once.
   std::optional<base::Duration> pool_spin = {};
   /// How long a thread that lost its core waits for its next turn; a barrier of the pool spins
   /// until then. Absent: barriers cost nothing, and the pool shares cores like independent threads.
