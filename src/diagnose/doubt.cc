@@ -89,6 +89,13 @@ bool MostlyWaitsForCores(const Decision& decision, const Question& q) {
          TrainerContendedShare(q.measurement) > kMost;
 }
 
+/// Threads that wait for storage, a device or a clock share nothing.
+bool UsesCores(const Question& q) {
+  constexpr double kHardly = 0.05;
+  const auto& used = q.measurement.resources.cores_used;
+  return !used || *used > kHardly * q.now.pipeline.machine.Processors();
+}
+
 std::string OffText(double error, const Question& q) {
   std::string text =
       fmt::format("the model of this run is {} off what was measured ({} is allowed)",
@@ -323,7 +330,7 @@ void AddWhatOneRunDoesNotShow(const Decision& decision, const Question& q, Doubt
                        "one run does not show", q.now.ComputeThreads()));
   const double others = q.measurement.resources.foreign_cores.value_or(0);
   const double processors = q.now.pipeline.machine.Processors();
-  if (Oversubscribed(q.now) && measure::warnings::ForeignCpu::Counts(others, processors))
+  if (Oversubscribed(q.now) && UsesCores(q) && measure::warnings::ForeignCpu::Counts(others, processors))
     weaken("resources.foreign_cores",
            fmt::format("which threads share a core with the other programs ({:.1f} of {:.0f} cores) differs from run to "
                        "run", others, processors));

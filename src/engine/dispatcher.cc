@@ -85,7 +85,7 @@ std::string Dispatcher::Missing() const {
 }
 
 std::string NoBatchWithin(base::Duration timeout, const std::string& missing) {
-  return fmt::format("no batch came within loader.timeout ({} s): {}", base::ToSeconds(timeout),
+  return fmt::format("no batch came within loader.timeout ({:g} s): {}", base::ToSeconds(timeout),
                      missing);
 }
 

@@ -35,6 +35,14 @@ EpochKind KindOf(const std::vector<Whole>& epochs, std::size_t first, std::size_
               wall > Duration::zero() ? static_cast<double>(samples) / base::ToSeconds(wall) : 0};
 }
 
+std::optional<EpochRange> WholeEpochs(const trace::RunTrace& trace) {
+  std::optional<EpochRange> whole;
+  for (const trace::EpochRecord& epoch : trace.epochs) {
+    if (epoch.complete) whole = {whole ? whole->first : epoch.epoch, epoch.epoch};
+  }
+  return whole;
+}
+
 }  // namespace
 
 bool HasEmulatedCache(const spec::Storage& storage) {
@@ -85,6 +93,7 @@ std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace,
 
 std::optional<EpochRange> EpochsToJudge(const trace::RunTrace& trace,
                                         const spec::Experiment& experiment) {
+  if (experiment.run.barrier) return WholeEpochs(trace);
   const std::vector<EpochKind> kinds = EpochKinds(trace, experiment);
   if (kinds.empty()) return std::nullopt;
   if (!HasEmulatedCache(experiment.storage) && kinds.size() < 2) return std::nullopt;

@@ -22,7 +22,8 @@ std::optional<double> CacheHitFraction(const trace::RunTrace& trace,
 std::vector<EpochKind> EpochKinds(const trace::RunTrace& trace, const spec::Experiment& experiment);
 
 /// The epochs to measure: those of the last kind, if kinds differ or there is an emulated cache
-/// (its hits change along each epoch). nullopt: the window need not be made of whole epochs.
+/// (its hits change along each epoch); all whole ones where accelerators meet, since MLPerf Storage counts epochs, each
+/// with its begin. nullopt: the window need not be made of whole epochs.
 std::optional<EpochRange> EpochsToJudge(const trace::RunTrace& trace,
                                         const spec::Experiment& experiment);
 

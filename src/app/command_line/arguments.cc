@@ -166,6 +166,18 @@ void ParseWords(const std::vector<std::string>& words, Arguments& out) {
   }
 }
 
+bool IsPartOf(std::string_view path, std::string_view section) {
+  return path.size() > section.size() && path.starts_with(section) && path[section.size()] == '.';
+}
+
+/// A flag that sets a whole section goes before those that set a part of it, whatever their order.
+void Add(spec::Override added, std::vector<spec::Override>& overrides) {
+  const auto part = std::find_if(overrides.begin(), overrides.end(), [&](const spec::Override& earlier) {
+    return IsPartOf(earlier.path, added.path);
+  });
+  overrides.insert(part, std::move(added));
+}
+
 }  // namespace
 
 bool Arguments::Has(std::string_view name) const {
@@ -212,12 +224,11 @@ spec::Request RequestOf(const Arguments& arguments) {
         throw base::UsageError(
             fmt::format("--set takes KEY=VALUE, for example --set loader.workers=4, not '{}'",
                         base::Printable(argument.value)));
-      request.overrides.push_back(
-          {argument.value.substr(0, equals), argument.value.substr(equals + 1), flag});
+      Add({argument.value.substr(0, equals), argument.value.substr(equals + 1), flag}, request.overrides);
     } else if (!argument.option->path.empty()) {
       const auto to_yaml = argument.option->to_yaml;
-      request.overrides.push_back({std::string(argument.option->path),
-                                   to_yaml ? to_yaml(argument.value) : argument.value, flag});
+      Add({std::string(argument.option->path), to_yaml ? to_yaml(argument.value) : argument.value, flag},
+          request.overrides);
     }
   }
   return request;
@@ -237,7 +248,7 @@ std::vector<std::string> WithChanges(
     const Arguments& arguments, const std::vector<std::pair<std::string, std::string>>& changes) {
   const auto changed = [&](std::string_view path) {
     return std::any_of(changes.begin(), changes.end(),
-                       [&](const auto& change) { return change.first == path; });
+                       [&](const auto& change) { return change.first == path || IsPartOf(path, change.first); });
   };
   std::vector<std::string> words{"pipesim"};
   if (arguments.command->name != "run") words.emplace_back(arguments.command->name);

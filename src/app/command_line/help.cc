@@ -84,7 +84,8 @@ std::string HelpText(const Command& command) {
   if (command.flags & kExperimentFlags)
     text +=
         "\nTimes need a unit (ns us ms s min h), sizes too (kB MB GB KiB MiB GiB), rates\n"
-        "end in /s. A later flag wins. `pipesim validate --keys` lists what --set takes.\n";
+        "end in /s. A later flag wins; one of a key wins over one of its section.\n"
+        "`pipesim validate --keys` lists what --set takes.\n";
   return text;
 }
 

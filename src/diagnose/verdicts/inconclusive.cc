@@ -66,10 +66,17 @@ Recommendation MoreSteps(const Question& q) {
   return r;
 }
 
+/// The model misses the run by more than the interval is wide: more steps change neither.
+bool IsOffBeyondInterval(const Findings& found) {
+  const auto error = ModelError(found.question);
+  const auto half_width = RelativeHalfWidth(found.question.measurement.result);
+  return error && half_width && std::abs(*error) > std::max(found.question.thresholds.model_error, 2 * *half_width);
+}
+
 Recommendation Remedy(const Findings& found) {
   if (found.doubt.hidden)
     return {.text = "measure what loads: `pipesim record FILE.py:make_loader` in the program's environment"};
-  if (found.doubt.needs_steps) return MoreSteps(found.question);
+  if (found.doubt.needs_steps && !IsOffBeyondInterval(found)) return MoreSteps(found.question);
   return {.text = "a longer run does not settle this; see what is missing, and the warnings"};
 }
 

@@ -37,6 +37,14 @@ TEST(Arguments, FlagsKeepTheirOrderSoThatALaterOneWins) {
   EXPECT_EQ(request.overrides[2].value, "8");
 }
 
+TEST(Arguments, AFlagOfASectionGoesBeforeThoseOfItsParts) {
+  const spec::Request request = RequestOf(ParseArguments(
+      {"--set", "storage.latency=20ms", "--workers", "4", "--storage", "nvme", "--set", "storage.latency=30ms"}));
+  std::vector<std::string> paths;
+  for (const spec::Override& one : request.overrides) paths.push_back(one.path);
+  EXPECT_THAT(paths, ElementsAre("storage", "storage.latency", "loader.workers", "storage.latency"));
+}
+
 TEST(Arguments, AListValueStaysWhole) {
   EXPECT_EQ(RequestOf(ParseArguments({"--cpus", "0-3,6"})).overrides[0].value, "0-3,6");
 }
@@ -110,6 +118,11 @@ TEST(Arguments, AChangeReplacesEveryFlagOfItsKeyAndUsesTheShortOne) {
       ParseArguments({"a.yaml", "--workers", "4", "--batch", "256", "--set", "loader.workers=2"});
   EXPECT_THAT(WithChanges(typed, {{"loader.workers", "8"}}),
               ElementsAre("pipesim", "a.yaml", "--batch", "256", "--workers", "8"));
+}
+
+TEST(Arguments, AChangeOfASectionReplacesTheFlagsOfItsParts) {
+  const Arguments typed = ParseArguments({"--storage", "hdd", "--set", "storage.latency=20ms", "--batch", "256"});
+  EXPECT_THAT(WithChanges(typed, {{"storage", "nvme"}}), ElementsAre("pipesim", "--batch", "256", "--storage", "nvme"));
 }
 
 TEST(Arguments, AChangeDoesNotExportToTheSameFileAgain) {

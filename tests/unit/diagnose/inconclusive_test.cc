@@ -222,6 +222,14 @@ TEST(Inconclusive, AModelThatMissesTheRunDecidesOnlyWhatOutweighsTheMiss) {
   EXPECT_EQ(loading(1 / 1.22).bottleneck, Verdict::kInconclusive);  // 1.25 / 1.22 counts no more
 }
 
+TEST(Inconclusive, AskForNoStepsWhereTheModelIsOffByFarMoreThanTheIntervalIsWide) {
+  const auto next = [](double half_width) {
+    return RunBuilder::OnGpu(15 * kMs).Wait(48 * kMs).Efficiency(1 / 1.22).HalfWidth(half_width).Diagnose();
+  };
+  EXPECT_THAT(next(0.06).recommendation->text, ::testing::StartsWith("a longer run does not settle this"));
+  EXPECT_THAT(next(0.2).recommendation->text, ::testing::StartsWith("about "));
+}
+
 TEST(Inconclusive, ASettingThatDoublesTheRateAllTheSameIsSaidWithLowConfidence) {
   // One worker of eight is there, so workers gain several times.
   const auto starving = [](double efficiency) {

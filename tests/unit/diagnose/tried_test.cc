@@ -347,6 +347,18 @@ TEST(Tried, AGainBesideOtherProgramsIsNoHighOne) {
   EXPECT_EQ(d.confidence, Confidence::kLow);
 }
 
+TEST(Tried, OtherProgramsMatterNotToThreadsThatOnlyWait) {
+  const auto with_cores_used = [](double cores) {
+    auto run = RunBuilder::OnGpu(5 * kMs).Cores(2).Workers(2).Wait(40 * kMs).Build();
+    run.measurement.resources.foreign_cores = 2;
+    run.measurement.resources.cores_used = cores;
+    return run.DiagnoseBy(PredictByBounds);
+  };
+  EXPECT_EQ(with_cores_used(0.02).bottleneck, Verdict::kLoaderBound);
+  EXPECT_EQ(with_cores_used(0.02).confidence, Confidence::kHigh);
+  EXPECT_EQ(with_cores_used(1.5).confidence, Confidence::kLow);
+}
+
 TEST(Tried, AMeasuredGainDecidesWhereTheModelMissesTheRun) {
   // The run is a tenth of what the model says of two threads, and so is its one thread.
   const auto sees_no_gain = [](const Variant& v) {

@@ -42,6 +42,21 @@ run: {accelerators: 2, barrier: true, epochs: 5}
   EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kCpuContention);
 }
 
+TEST(Advice, AnEpochOfAcceleratorsThatMeetCountsFromItsBegin) {
+  // Four of its eight steps are made before the first one trains.
+  const auto prediction = On(32, R"(
+dataset: {samples: 168, sample_bytes: {distribution: normal, mean: 146579449B, stdev: 48973490B}, shape: [1448, 1448], dtype: uint8}
+storage: {preset: nvme, sharing: fair}
+prepare: none
+loader: {kind: process, workers: 4, batch_size: 7, prefetch_factor: 1, persistent_workers: true, drop_last: true, shuffle: true}
+device: {emulated: {base: 323ms}, in_flight: 1}
+run: {accelerators: 3, barrier: true, epochs: 1}
+)");
+  EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kIoBound);
+  // nvme: 7 GB/s
+  EXPECT_LT(prediction.measurement.result.samples_per_s.value(), 7e9 / 146579449);
+}
+
 /// The setting that is recommended, predicted by itself, over what was promised of it.
 double KeptPromise(double cores, const std::string& yaml) {
   Basis basis;
