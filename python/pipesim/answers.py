@@ -69,20 +69,25 @@ def changes(recording: Recording, tuned: Tuned) -> dict:
     return {name: value for name, value in wanted.items() if value != present.get(name, "absent")}
 
 
-def beside_measured(predicted_per_s: float, measured_per_s: float, epoch_per_s: float) -> str:
-    """How near the prediction comes to the loop as it was timed, and what follows where it does not.
-    `epoch_per_s`: of the whole epoch, in which workers start, which a prediction of short epochs counts; 0: not seen."""
+def beside_measured(predicted_per_s: float, measured_per_s: float, epoch_per_s: float) -> tuple[str, bool]:
+    """How near the prediction comes to the loop as it was timed, and whether it misses it. `epoch_per_s`: of the whole epoch, in which workers start, which a prediction of short epochs counts; 0: not seen."""
     off, what = predicted_per_s / measured_per_s - 1, "the loop"
     if epoch_per_s > 0 and abs(predicted_per_s / epoch_per_s - 1) < abs(off):
         off, what = predicted_per_s / epoch_per_s - 1, f"the epoch with its start, {epoch_per_s:,.4g}"
     text = f"  model    as it is: {predicted_per_s:,.4g} samples/s predicted, {off:+.0%} off {what}\n"
-    if abs(off) > DOUBTFUL_MISS:
+    misses = abs(off) > DOUBTFUL_MISS
+    if misses:
         text += (
             "Warning: the prediction misses the loop as it was timed, so take its verdict and gains with care: "
             "other programs\n  ran meanwhile, or something in the loop costs what neither its steps nor the "
             "loader show\n"
         )
-    return text
+    return text, misses
+
+
+def doubted(verdict: str) -> str:
+    """The text of a prediction that misses what it is of."""
+    return verdict.replace("(confidence high)", "(confidence low)", 1)
 
 
 def threads_line(tuned: Tuned) -> str:

@@ -37,7 +37,7 @@ from .machine import processors, shared_memory_free
 from .order import Continued
 from .shards import workers_served
 from .streams import kept_random_streams
-from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, mean_period, train, walk
+from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, TrialLoader, mean_period, train, walk
 
 WORKERS = 2  # the smallest number that shows what several processes cost
 MOST_OF_MANY = 8
@@ -196,7 +196,7 @@ def trial_loader(
         settings["batch_sampler"] = order
     else:
         settings.update(batch_size=None, sampler=order)
-    return DataLoader(dataset, **settings)
+    return TrialLoader(dataset, **settings)
 
 
 @contextlib.contextmanager
@@ -341,7 +341,8 @@ class Recorder:
         dataset = self.loader.dataset
         if is_iterable(self.loader) or getattr(dataset, "__getitems__", None) or reading.disk_bytes > 0:
             return 1.0
-        first_s = [row[probes.WALL] for row in self.figures["samples"][0].samples.read()]
+        rows = self.figures["samples"][0].samples.read()
+        first_s = [row[probes.WALL] - row[probes.IN_QUEUE] for row in rows]
         return share_again(dataset.__getitem__, asked, first_s, AGAIN_SHARE * self.budget_s)
 
     def batches_trial(self, order: Continued | None) -> Loop:

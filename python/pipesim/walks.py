@@ -21,6 +21,13 @@ LONGEST_PAUSE_S = 0.3
 TRAINING_BUDGETS = 3  # at most, of a walk with slow steps
 
 
+class TrialLoader(DataLoader):
+    """Of as many workers as a trial wants: PyTorch's word on that would not be of the user's loader."""
+
+    def check_worker_number_rationality(self) -> None:
+        pass
+
+
 @dataclass
 class Take:
     """One call of next(loader): when it was asked and when it came."""

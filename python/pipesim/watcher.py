@@ -295,7 +295,9 @@ class Watch:
         line = "" if alone is None else f"  loader   alone, without training: {alone:,.4g} samples/s\n"
         verdict = answers.or_why_not(lambda: program.brief(str(file)))
         try:
-            model, settings = self._tuned(recording)
+            model, misses, settings = self._tuned(recording)
+            if misses:
+                verdict = answers.doubted(verdict)
             if self.watched.tuned.gain >= answers.WORTHWHILE_GAIN or recording.step.queued > BUSY_STEPS:
                 verdict = answers.without_next(verdict)
         except PipesimError as error:
@@ -303,8 +305,9 @@ class Watch:
         warnings = "".join(f"Warning: {warning}\n" for warning in recording.warnings)
         return f"{line}{model}{warnings}\n{verdict}\n{settings}Recorded {file}\n"
 
-    def _tuned(self, recording: Recording) -> tuple[str, str]:
-        """How near the prediction comes to this loop, and the settings with a gain that the ceiling allows."""
+    def _tuned(self, recording: Recording) -> tuple[str, bool, str]:
+        """How near the prediction comes to this loop, whether it misses it, and the settings with a gain that the
+        ceiling allows."""
         watched, samples = self.watched, recording.trials.batch_samples
         tuned = program.tune(str(recording.file))
         now, ceiling = watched.as_it_is.steps_per_s, watched.cached.steps_per_s
@@ -312,9 +315,9 @@ class Watch:
             ceiling = watched.one_thread.steps_per_s
         # With several ranks the prediction is of all, the loop is one's.
         each = samples * ranks_here()
-        model = answers.beside_measured(tuned.now_per_s, now * each, watched.whole_epoch.steps_per_s * each)
+        model, misses = answers.beside_measured(tuned.now_per_s, now * each, watched.whole_epoch.steps_per_s * each)
         watched.tuned = tuned.at_most(ceiling / now) if ceiling > 0 else tuned
-        return model, answers.advice(recording, watched.tuned)
+        return model, misses, answers.advice(recording, watched.tuned)
 
 
 def step_of(watched: Watched, samples: float, threads: int, workers: int) -> StepTimes:

@@ -17,6 +17,7 @@ import time
 import timeit
 import types
 import unittest
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -36,12 +37,13 @@ import pipesim  # noqa: E402
 from pipesim import answers, batches, check, costs, experiment, probes, program, source  # noqa: E402
 from pipesim import shards, targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
+from pipesim.kept import KEPT_SHARE, share_again  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim import step as timing  # noqa: E402
 from pipesim.recorder import hang_message  # noqa: E402
 from pipesim.step import time_step  # noqa: E402
-from pipesim.trials import Mixed, Recorder, batch_sizes  # noqa: E402
+from pipesim.trials import Mixed, Recorder, batch_sizes, trial_loader  # noqa: E402
 from pipesim.walks import Loop, Take  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
@@ -580,6 +582,20 @@ class Costs(unittest.TestCase):
         self.assertRegex(" ".join(recording.warnings), "keeps its samples: loading one again takes [0-9]+\\.[0-9]% of")
         self.assertIn("No advice on workers", recording.answer())
         self.assertFalse([text for text in record(loaders.Burns(), batch_size=8).warnings if "keeps" in text])
+
+    def test_one_sample_that_was_held_up_is_not_one_that_is_kept(self):
+        def share(first_s):
+            return share_again(lambda i: time.sleep(100e-6), list(range(len(first_s))), first_s, 1.0)
+
+        self.assertGreater(share([1.0] + 15 * [200e-6]), KEPT_SHARE)
+        self.assertGreater(share([1.0, 0.5] + 14 * [200e-6]), KEPT_SHARE)
+        self.assertLess(share([1.0] + 15 * [0.1]), KEPT_SHARE)
+
+    def test_trials_with_more_workers_than_cores_are_no_matter_for_a_warning(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            many = trial_loader(DataLoader(loaders.Numbers()), None, 1000, loaders.Numbers(), default_collate, None)
+        self.assertEqual(many.num_workers, 1000)
 
     def test_a_part_of_a_batch_that_lacked_cores_is_left_out(self):
         blocks = iter([timing.Timed(0.004, 0.0), timing.Timed(0.2, 0.9), timing.Timed(0.003, 0.0)])

@@ -268,14 +268,17 @@ class Watching(unittest.TestCase):
         self.assertAlmostEqual(tuned.at_most(0.9).gain, 0)
 
     def test_a_prediction_that_misses_the_loop_says_so(self):
-        self.assertNotIn("Warning", answers.beside_measured(105, 100, 0))
-        self.assertIn("+50% off", answers.beside_measured(150, 100, 0))
-        self.assertIn("Warning", answers.beside_measured(150, 100, 90))
+        self.assertFalse(answers.beside_measured(105, 100, 0)[1])
+        text, misses = answers.beside_measured(150, 100, 90)
+        self.assertTrue(misses)
+        self.assertIn("+50% off", text)
+        self.assertIn("Warning", text)
+        self.assertEqual(answers.doubted("loader-bound (confidence high): "), "loader-bound (confidence low): ")
 
     def test_a_prediction_with_the_workers_start_is_held_against_the_whole_epoch(self):
-        text = answers.beside_measured(110, 400, 100)
+        text, misses = answers.beside_measured(110, 400, 100)
         self.assertIn("+10% off the epoch with its start, 100", text)
-        self.assertNotIn("Warning", text)
+        self.assertFalse(misses)
 
     def test_only_the_first_rank_of_a_host_reports(self):
         loader = DataLoader(loaders.Numbers(), batch_size=4)
