@@ -78,7 +78,7 @@ class Costs:
     touch: float  # first use of a batch that came from a worker
     read_bytes: float  # of a sample, by read calls
     rates: dict[int, float]  # samples/s by workers, in the trials
-    training: float | None  # samples/s with the step and WORKERS workers, where that was tried
+    training: dict[int, float]  # the same with the step, where that was tried
     alone: float | None  # samples/s of the loader as it is, where that was tried
     queued: float  # share of the samples trial that lacked a core
     probe_share: float  # what the probe added to a sample
@@ -271,13 +271,14 @@ def handing_over(flow: Loop, rows: list[list[list[float]]], idle: float, plain: 
 
 
 def handing_over_again(
-    flow: Loop | None, figures: list[Figures], plain: Plain, lock_wait: float
+    flow: Loop | None, figures: list[Figures], plain: Plain, lock_wait: float, idle: float | None = None
 ) -> HandOver | None:
-    """With other workers than the two; None where that was not tried. `lock_wait`: waiting_for_the_lock."""
+    """With other workers than the two; None where that was not tried. `lock_wait`: waiting_for_the_lock; `idle`: core
+    seconds of a batch, where the loop itself does not show them."""
     rows = batches_of(figures)
     if flow is None or min(map(len, rows)) < LEAST_AGAIN:
         return None
-    again = handing_over(flow, rows, unused(flow, rows, processors()), plain)
+    again = handing_over(flow, rows, unused(flow, rows, processors()) if idle is None else idle, plain)
     if len(rows) == 1:
         # As long as the only worker fetches it keeps the lock; see receive_wait.
         fetch = typical([row[probes.END] - row[probes.BEGIN] for row in flat(rows)])
@@ -381,8 +382,8 @@ def reads_files(reading: Reading, samples: int) -> bool:
     return reading.opens > 0 and (reading.opens >= OPENS_EACH * each or reading.read_bytes >= SECTOR * each)
 
 
-def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop | None = None) -> Costs:
-    """`training`: with a step beside it, where that was tried. What loading costs then counts."""
+def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: dict[str, Loop]) -> Costs:
+    """`training`: loops with a step beside them, where that was tried. What loading costs then counts."""
     cpu, wait, queued = sample_costs(trials, figures["samples"][0])
     rows = batches_of(figures["batches"])[0] or figures["batches"][0].batches.read()
     samples = trials.batch_samples
@@ -415,12 +416,16 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
         name: handing_over_again(trials.loops.get(name), figures[name], plain, lock_wait) for name in ("one", "many")
     }
     flow, at_work = rest, figures["workers"]
-    if training is not None:
-        flow, at_work = training, figures["training"]
+    if "training" in training:
+        flow, at_work = training["training"], figures["training"]
         beside_steps = handing_over(flow, batches_of(at_work), idle, plain)
         factors = beside_steps.over(hand_over)
         others = {name: costs and costs.scaled(factors) for name, costs in others.items()}
         hand_over = beside_steps
+    if "training_many" in training:
+        idle = unused(trials.loops["many"], batches_of(figures["many"]), processors())
+        beside_many = handing_over_again(training["training_many"], figures["training_many"], plain, lock_wait, idle)
+        others["many"] = beside_many or others["many"]
     opening_cpu, opening_wait = opening_files(figures["workers"])
     reading = trials.reading
     read = reading.read_bytes / max(trials.samples_seen, 1) if reads_files(reading, trials.samples_seen) else 0.0
@@ -441,7 +446,10 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: Loop |
             0: rate(trials.loops["batches"], here, 1),
             WORKERS: rate(rest, samples_of(flat(rest_rows), samples), WORKERS),
         },
-        training=rate(training, samples_of(flat(batches_of(at_work)), samples), WORKERS) if training else None,
+        training={
+            len(figures[name]): rate(loop, samples_of(flat(batches_of(figures[name])), samples), len(figures[name]))
+            for name, loop in training.items()
+        },
         alone=rate(alone, samples, min(len(alone.takes) // 2, 2 * WORKERS)) if alone else None,
         queued=queued, probe_share=trials.probe_s / max(mean(cpu) + mean(wait), 1e-9),
     )  # fmt: skip

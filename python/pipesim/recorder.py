@@ -94,8 +94,8 @@ def context_comments(trials: Trials, costs: Costs) -> list[str]:
         pass
     gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"
     rates = ", ".join(f"{count} workers {rate:.4g}" for count, rate in costs.rates.items())
-    if costs.training:
-        rates += f", {WORKERS} workers and the step {costs.training:.4g}"
+    for count, rate in costs.training.items():
+        rates += f", {count} workers and the step {rate:.4g}"
     return [
         f"Recorded by pipesim on {time.strftime('%Y-%m-%d')}.",
         f"machine: {cpu}, {processors()} cores, GPU {gpu}; Python {platform.python_version()}, "
@@ -104,15 +104,16 @@ def context_comments(trials: Trials, costs: Costs) -> list[str]:
     ]
 
 
-def longer_step(step: StepTimes | None, costs: Costs, pinned: bool) -> tuple[float, str]:
-    """What a step on a batch from a worker takes beyond the step itself, and why."""
+def longer_step(step: StepTimes | None, costs: Costs, pinned: bool, many: bool = False) -> tuple[float, str]:
+    """What a step on a batch from a worker takes beyond the step itself, and why. `many`: of many workers."""
     if step is None:
         return 0.0, ""
     # With a GPU the pin thread touches a pinned batch first, and the step has another one. Trials do without it.
     if step.beside_workers is None or (pinned and step.call is not None):
         # A step reads the batch, whose pages the trainer's process has not mapped yet.
         return costs.touch, f"{duration(costs.touch)} of it for its first touch"
-    more = max(0.0, step.beside_workers - step.alone)
+    beside_them = step.beside_many if many and step.beside_many is not None else step.beside_workers
+    more = max(0.0, beside_them - step.alone)
     return more, f"{duration(more)} of it is what the step takes longer beside workers"
 
 
@@ -165,7 +166,7 @@ def loader_section(loader: DataLoader, trials: Trials, costs: Costs, step: StepT
     if costs.of_one is not None:
         section.add("of_one", f"{{{each_cost(costs.of_one, more)}}}", "with one worker")
     if costs.of_many is not None:
-        each = each_cost(costs.of_many, more)
+        each = each_cost(costs.of_many, longer_step(step, costs, loader.pin_memory, many=True)[0])
         section.add("of_many", f"{{workers: {many_workers()}, {each}}}", "with so many workers and more")
     section.add("worker_memory", size(costs.worker_memory))
     return section
@@ -334,13 +335,30 @@ def measure(
     return recorder, trials, reported
 
 
-def training_loop(
-    recorder: Recorder, items: list | None, step: Callable[[Any], Any], batch_s: float, limit_s: float
-) -> Loop:
-    try:
-        return recorder.training_trial(items, step, batch_s, limit_s)
-    except Exception as error:
-        raise RecordingFailed(f"training beside {WORKERS} workers failed: {type(error).__name__}: {error}") from error
+def training_loops(
+    recorder: Recorder,
+    trials: Trials,
+    items: list | None,
+    step: Callable[[Any], Any],
+    limit_s: float,
+    progress: Progress,
+) -> dict[str, Loop]:
+    """`items`: the order of all, which share it."""
+    loops: dict[str, Loop] = {}
+    batch_s = mean_period(trials.loops["batches"])
+    first = recorder.batches_of_workers(batch_s)
+    tried = [("training", WORKERS, slice(first))]
+    if "many" in trials.loops:
+        tried.append(("training_many", many_workers(), slice(first, None)))
+    for name, workers, of in tried:
+        progress.show(f"training: steps beside {workers} workers")
+        try:
+            loops[name] = recorder.training_trial(name, items and items[of], step, batch_s, limit_s)
+        except Exception as error:
+            raise RecordingFailed(
+                f"training beside {workers} workers failed: {type(error).__name__}: {error}"
+            ) from error
+    return loops
 
 
 def with_step(
@@ -350,19 +368,20 @@ def with_step(
     step: Callable[[Any], Any],
     limit_s: float,
     progress: Progress,
-) -> tuple[StepTimes, Loop | None]:
-    """The step over a few batch sizes, then in a loop over a loader with workers. Not if it computes on several
+) -> tuple[StepTimes, dict[str, Loop]]:
+    """The step over a few batch sizes, then in loops over loaders with workers. Not if it computes on several
     threads: these compete with the workers for cores, which a prediction adds by itself."""
     progress.show("step: over a few batch sizes")
     batches, samples = pickle.loads(reported["batches"]), max(1, trials.first_samples)
-    times, loop = time_step(step, batches, samples, recorder.loader.pin_memory), None
+    times, loops = time_step(step, batches, samples, recorder.loader.pin_memory), {}
     if times.device != "cpu" or times.threads == 1:
-        progress.show(f"training: steps beside {WORKERS} workers")
-        loop = training_loop(recorder, reported.get("items"), step, mean_period(trials.loops["batches"]), limit_s)
-    if times.device and loop:
-        times.beside_workers = beside(times, loop)
+        loops = training_loops(recorder, trials, reported.get("items"), step, limit_s, progress)
+    if times.device and loops:
+        times.beside_workers = beside(times, loops["training"])
+        if "training_many" in loops:
+            times.beside_many = beside(times, loops["training_many"])
     progress.clear()
-    return times, loop
+    return times, loops
 
 
 def record(
@@ -395,7 +414,7 @@ def record(
     refuse_unwritable(Path(out))
     progress = Progress(quiet)
     recorder, trials, reported = measure(loader, budget_s, limit_s, progress, step is not None)
-    times, training = None, None
+    times, training = None, {}
     if step is not None and trials.sendable:
         times, training = with_step(recorder, trials, reported, step, limit_s, progress)
     costs = costs_of(trials, recorder.figures, training)

@@ -42,6 +42,7 @@ class StepTimes:
     on_one_thread: float | None  # CPU with several threads: seconds of the full batch's on one
     copy_s: tuple[float, float] | None  # of a batch to the GPU: from ordinary, from page-locked memory
     beside_workers: float | None = None  # seconds of a full batch's in a loop over a loader with workers
+    beside_many: float | None = None  # the same with many workers, where that was tried
     # GPU, a full batch. The points are then the GPU's times, its copies of a batch among them.
     call: float | None = None  # seconds of the calling thread, while the GPU has nothing else to do
     call_cpu: float | None = None  # of them, its CPU time

@@ -10,7 +10,8 @@ from a heap like the user's, not from one that the trials before have grown:
            again, since the caller waits for the one, and each of the many rests longer and wakes up later;
   turns    where samples wait, with two worker processes, a short one: whether they wait for each other.
 Where there is a step, one more runs in the calling process:
-  training  with two worker processes: what loading and a step cost side by side.
+  training, training_many  with two worker processes, and with as many as `many` had: what loading and a step cost side
+           by side.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class Recorder:
             name: [probes.Figures(context) for _ in range(count)]
             for name, count in (
                 ("samples", 1), ("batches", 1), ("workers", WORKERS), ("one", 1), ("many", many_workers()),
-                ("turns", WORKERS), ("training", WORKERS),
+                ("turns", WORKERS), ("training", WORKERS), ("training_many", many_workers()),
             )
         }
 
@@ -272,7 +273,7 @@ class Recorder:
             report("phase", "loader alone, as it is")
             loops["alone"] = self.trial(order, lambda: self.alone_trial(order))
         if send_batch and order is not None:
-            order.left = self.batches_of_workers(batch_s)
+            order.left = sum(self.batches_of_workers(batch_s, workers) for workers in (WORKERS, many_workers()))
             report("items", list(order))
         probe_s, inner_s = empty_call_s()
         return Trials(
@@ -425,14 +426,16 @@ class Recorder:
         return turns.time_of_turn([worker.samples.read() for worker in figures])
 
     def training_trial(
-        self, items: list | None, step: Callable[[Any], Any], batch_s: float, timeout_s: float
+        self, name: str, items: list | None, step: Callable[[Any], Any], batch_s: float, timeout_s: float
     ) -> Loop:
         """In the calling process, which trains. `items`: the order, None for a stream; `batch_s`: in which one is
         made; `timeout_s`: for a batch."""
-        loader = self.loader_of_workers(items, self.figures["training"], batch_s, timeout_s)
-        window = WORKERS * loader.prefetch_factor
+        figures = self.figures[name]
+        workers = len(figures)
+        loader = self.loader_of_workers(items, figures, batch_s, timeout_s)
+        window = workers * loader.prefetch_factor
         with kept_random_streams(), kept_signal_handler():
-            return train(loader, step, self.budget_s, window + LEAST_BATCHES * WORKERS)
+            return train(loader, step, self.budget_s, window + LEAST_BATCHES * workers)
 
     def alone_trial(self, order: Continued | None) -> Loop:
         user = self.loader

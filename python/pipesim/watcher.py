@@ -355,7 +355,7 @@ def record_watched(watch: Watch) -> Recording:
     recorder, trials, _ = measure(
         loader, BUDGET_S, LIMIT_S, Progress(watch.quiet), wants_batch=False, alone=watch.probe
     )
-    costs = costs_of(trials, recorder.figures)
+    costs = costs_of(trials, recorder.figures, training={})
     if loader.num_workers > 0:
         # A batch that is there takes no longer than batches took to come.
         costs.take_within(watched.as_it_is.waiting_s / watched.as_it_is.steps)

@@ -57,6 +57,15 @@ Pipeline Stated(const spec::Experiment& experiment) {
   return pipeline;
 }
 
+int DrawnCosts(const Pipeline& pipeline) {
+  const Storage& storage = pipeline.storage;
+  int draws = 0;
+  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), pipeline.prepare.wait.IsFixed(), storage.latency.IsFixed(),
+                           storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
+    draws += fixed ? 0 : 1;
+  return draws;
+}
+
 std::int64_t ChunkSamples(const spec::Experiment& experiment, const Pipeline& pipeline) {
   if (experiment.storage.kind == spec::StorageKind::kFiles) return 1;
   constexpr double kLeastWork_s = 1e-3;  // a chunk is long against what waking a thread costs

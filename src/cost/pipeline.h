@@ -55,6 +55,9 @@ struct Pipeline {
 /// Roofline.
 Pipeline Stated(const spec::Experiment& experiment);
 
+/// Costs of a sample that differ from draw to draw.
+int DrawnCosts(const Pipeline& pipeline);
+
 /// Consecutive samples that a worker reads and prepares in one go: as few as make >= 1 ms of
 /// expected work (real files: one). The same in every engine.
 std::int64_t ChunkSamples(const spec::Experiment& experiment, const Pipeline& pipeline);

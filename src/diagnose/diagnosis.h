@@ -74,7 +74,7 @@ struct Recommendation {
   bool tried = false;  ///< both were measured by a probe, else predicted
 };
 
-/// The workers and prefetch factor that reach Thresholds::enough_share of the best rate with the
+/// The workers and prefetch factor that reach Thresholds::enough_share of the best rate (less kDrawnNoise) with the
 /// fewest finished batches in memory.
 struct EnoughWorkers {
   int workers = 0;

@@ -11,11 +11,16 @@ namespace {
 
 Variant WithWorkers(const Variant& now, int workers) { return Workers(now, workers).change(now); }
 
+/// `share` of a best rate: where costs are drawn, the best of many is so by chance, too.
+double BeyondNoise(double share, const Variant& now) {
+  return cost::DrawnCosts(now.pipeline) > 0 ? share - kDrawnNoise : share;
+}
+
 /// One search among counts of workers, the preferred ones first.
 class WorkerSearch {
  public:
   WorkerSearch(const Variant& now, const Predictor& predict, double share)
-      : now_(now), predict_(predict), share_(share) {}
+      : now_(now), predict_(predict), share_(BeyondNoise(share, now)) {}
 
   /// The first of `counts` that reaches the share of the best one; its place is kept. nullopt: nothing limits, or
   /// nothing runs.
@@ -160,6 +165,7 @@ int MostToTry(const Variant& now) {
 std::optional<EnoughWorkers> EnoughUpTo(const Question& q, int most) {
   const double share = TrainsOnAllCores(q.now) ? q.thresholds.enough_share_beside_training
                                                : q.thresholds.enough_share;
+  const double near = BeyondNoise(share, q.now);
   struct Found {
     Variant variant;
     WorkerCount count;
@@ -176,10 +182,10 @@ std::optional<EnoughWorkers> EnoughUpTo(const Question& q, int most) {
     best = std::max(best, its_best);
     found.push_back({std::move(variant), *count, its_best});
   }
-  std::erase_if(found, [&](const Found& one) { return one.best < share * best; });
+  std::erase_if(found, [&](const Found& one) { return one.best < near * best; });
   // A factor whose own best is lower must come nearer to it.
   for (Found& one : found) {
-    if (one.count.samples_per_s < share * best)
+    if (one.count.samples_per_s < near * best)
       one.count = FewestWorkers(one.variant, one.count.workers, most, q.predict,
                                 share * best / one.best)
                       .value_or(one.count);
@@ -191,7 +197,7 @@ std::optional<EnoughWorkers> EnoughUpTo(const Question& q, int most) {
       EnoughOf(q, least->variant.settings.loader.prefetch_factor, least->count, best);
   // The best of those that were looked at may be no more than the last ones.
   enough.more_may_gain = 2 * enough.workers > most && !OnlyTakeCores(q.now) &&
-                         share * q.predict(WithWorkers(least->variant, 2 * most)) > best;
+                         near * q.predict(WithWorkers(least->variant, 2 * most)) > best;
   return enough;
 }
 

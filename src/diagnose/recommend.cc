@@ -10,6 +10,16 @@ namespace pipesim::diagnose {
 
 namespace {
 
+/// A comment for what of `loader` no argument stands for; empty: nothing.
+std::string WhatPyTorchLacks(const spec::Loader& loader) {
+  if (loader.workers == 0) return "";
+  std::string lacks;
+  if (loader.dispatch == spec::Dispatch::kShared) lacks = "shared dispatch";
+  if (loader.collate_into == spec::CollateInto::kPinned)
+    lacks += (lacks.empty() ? "" : " and no ") + std::string("collating into pinned memory");
+  return lacks.empty() ? "" : "  # PyTorch has no " + lacks;
+}
+
 /// What to write in a training program instead; empty where the change is none of its lines.
 std::string PyTorchText(const Settings& now, const Settings& after) {
   const auto& threads = after.limits.compute_threads;
@@ -170,7 +180,7 @@ std::string DataLoaderText(const spec::Loader& loader, int accelerators) {
   if (loader.workers > 0 && loader.timeout.count() > 0) {
     text += fmt::format(", timeout={:g}", base::ToSeconds(loader.timeout));
   }
-  return text + ")";
+  return text + ")" + WhatPyTorchLacks(loader);
 }
 
 }  // namespace pipesim::diagnose

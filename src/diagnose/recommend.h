@@ -35,7 +35,7 @@ Recommendation NamingTheRest(Recommendation recommended, const Findings& finding
 std::optional<std::size_t> PairRow(const std::vector<WhatIf>& rows);
 
 /// The loader of the experiment as PyTorch's constructor call: what differs from PyTorch's
-/// defaults. With several accelerators: that of each rank.
+/// defaults. With several accelerators: that of each rank. A comment names what PyTorch lacks of it.
 std::string DataLoaderText(const spec::Loader& loader, int accelerators = 1);
 
 }  // namespace pipesim::diagnose

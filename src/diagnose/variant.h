@@ -49,6 +49,9 @@ struct Variant {
 /// Predicted samples/s of a variant, of all accelerators; infinite when nothing in it limits.
 using Predictor = std::function<double(const Variant&)>;
 
+/// Half-width of its rates where costs are drawn: a fifth of the gain that counts (Thresholds).
+constexpr double kDrawnNoise = 0.01;
+
 /// The variant that `experiment` describes on `pipeline`.
 Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipeline);
 /// As `measurement` saw it: where epochs ended, its rate and those of all changes are of whole ones.

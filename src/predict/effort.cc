@@ -15,17 +15,6 @@ namespace {
 constexpr double kEvent_s = 0.15e-6, kUncounted_s = 0.3e-6, kDraw_s = 0.1e-6,
                  kFill_s = 0.04e-6;
 
-/// Costs of a sample that are drawn.
-int DrawnCosts(const cost::Pipeline& pipeline) {
-  const cost::Storage& storage = pipeline.storage;
-  int draws = 0;
-  for (const bool fixed : {pipeline.prepare.cost.IsFixed(), pipeline.prepare.wait.IsFixed(),
-                           storage.latency.IsFixed(),
-                           storage.open_cost.IsFixed(), pipeline.samples.stored.IsFixed()})
-    draws += fixed ? 0 : 1;
-  return draws;
-}
-
 /// A cache looks up each sample, which costs about as much as a draw.
 bool LooksUp(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   return pipeline.storage.HasCache() && !cost::EveryReadHits(experiment, pipeline);
@@ -33,7 +22,7 @@ bool LooksUp(const spec::Experiment& experiment, const cost::Pipeline& pipeline)
 
 /// Drawing what a step's batch costs.
 double SecondsOfDraws(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
-  const int each = DrawnCosts(pipeline) + (LooksUp(experiment, pipeline) ? 1 : 0);
+  const int each = cost::DrawnCosts(pipeline) + (LooksUp(experiment, pipeline) ? 1 : 0);
   return each * static_cast<double>(experiment.loader.batch_size) * kDraw_s;
 }
 
@@ -44,8 +33,6 @@ double SecondsOfFilling(const spec::Experiment& experiment, const cost::Pipeline
 }
 
 }  // namespace
-
-bool DrawsCosts(const cost::Pipeline& pipeline) { return DrawnCosts(pipeline) > 0; }
 
 double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& pipeline) {
   const auto batch = static_cast<double>(experiment.loader.batch_size);

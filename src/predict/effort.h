@@ -8,9 +8,6 @@
 
 namespace pipesim::predict {
 
-/// Whether the costs of a sample differ from draw to draw.
-bool DrawsCosts(const cost::Pipeline& pipeline);
-
 /// Seconds of one core for a step and its batch on every accelerator, by order of magnitude and
 /// before it ran: what repeats itself is skipped and takes far less.
 double SecondsOfStep(const spec::Experiment& experiment, const cost::Pipeline& pipeline);

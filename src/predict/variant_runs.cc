@@ -21,7 +21,7 @@ VariantResult ResultOf(const VariantRun& run, const trace::RunTrace& trace) {
   const auto window = measure::SteadyWindow(trace, run.experiment, run.start, run.period);
   if (!window) return result;
   result.samples_per_s = measure::SamplesPerSecondOfAll(trace, *window);
-  if (!DrawsCosts(run.pipeline)) return result;
+  if (cost::DrawnCosts(run.pipeline) == 0) return result;
   if (const auto interval = measure::RateInterval(trace, *window, run.experiment))
     result.half_width = (interval->high - interval->low) / 2 / measure::SamplesPerSecond(*window);
   return result;

@@ -25,8 +25,8 @@ constexpr double kFewestSteps = 200;
 constexpr std::int64_t kFewestWindows = 8;
 // Of a rate: what twice the steps may still change.
 constexpr double kSettled = 0.005;
-// Half-width of a variant's rate: a fifth of the gain that counts (diagnose::Thresholds).
-constexpr double kVariantNoise = 0.01;
+// Of all workers: of as many, the last one loses 2 % at most.
+constexpr std::int64_t kCyclesBesideEnd = 50;
 
 using diagnose::Settings;
 using diagnose::Variant;
@@ -49,12 +49,12 @@ Experiment WithSettings(Experiment experiment, const Settings& settings) {
   return experiment;
 }
 
-/// The steps after which the rate's half-width is kVariantNoise; it shrinks with the square root of
+/// The steps after which the rate's half-width is diagnose::kDrawnNoise; it shrinks with the square root of
 /// the steps. Also more than the run had, whose promises would else be as uncertain as it is.
 double StepsToRank(const measure::Measurement& measurement) {
   const auto had = static_cast<double>(measurement.result.warmup_steps + measurement.result.steps);
   const auto half = measure::RelativeHalfWidth(measurement.result);
-  return std::max(kFewestSteps, half ? RoundedUp(had * std::pow(*half / kVariantNoise, 2)) : 0);
+  return std::max(kFewestSteps, half ? RoundedUp(had * std::pow(*half / diagnose::kDrawnNoise, 2)) : 0);
 }
 
 class VirtualPredictor {
@@ -103,7 +103,7 @@ class VirtualPredictor {
  private:
   /// Whether no run of it exceeds its bound: with drawn costs a few batches may, and beside training on several
   /// threads rates are anchored to what was measured, which bounds are not.
-  static bool IsExact(const Variant& variant) { return !variant.on_cpu() && !DrawsCosts(variant.pipeline); }
+  static bool IsExact(const Variant& variant) { return !variant.on_cpu() && cost::DrawnCosts(variant.pipeline) == 0; }
 
   /// The rate of a variant that is not run, over its bound: as of the run that is most like it. Bounds know nothing of
   /// cores that workers and training take from each other.
@@ -169,7 +169,7 @@ class VirtualPredictor {
       return rate;
     }
     // Bounds know better how an epoch of few batches ends.
-    if (SawBorders() && epoch < FewestWithin(experiment.loader)) return std::nullopt;
+    if (SawBorders() && epoch < LeastToNeglectItsEnd(experiment.loader)) return std::nullopt;
     const auto rate = RateWithinEpoch(variant, experiment, epoch, wanted);
     if (!rate || !now_of_epochs_ || variant == now_) return rate;
     if (!now_within_epoch_) {
@@ -214,13 +214,18 @@ class VirtualPredictor {
     return WholeCycles(loader) + 2 * std::max(1, loader.workers);
   }
 
-  /// Where drawn costs leave the rate less exact than kVariantNoise: how many steps would not, or as many as
+  /// Batches of an epoch beside whose time that of its last cycle, in which workers run out of batches, hardly counts.
+  std::int64_t LeastToNeglectItsEnd(const spec::Loader& loader) const {
+    return std::max(FewestWithin(loader), kCyclesBesideEnd * loader.workers);
+  }
+
+  /// Where drawn costs leave the rate less exact than diagnose::kDrawnNoise: how many steps would not, or as many as
   /// are affordable by what those of `result` took; 0: hardly more than these.
   std::int64_t MoreToBeExact(const VariantRun& run, const VariantResult& result) const {
     const double half = result.half_width.value_or(0);
-    if (!std::isfinite(half) || half <= kVariantNoise || result.steps == 0) return 0;
+    if (!std::isfinite(half) || half <= diagnose::kDrawnNoise || result.steps == 0) return 0;
     const auto steps = static_cast<double>(result.steps);
-    const double exact = RoundedUp(steps * std::pow(half / kVariantNoise, 2));
+    const double exact = RoundedUp(steps * std::pow(half / diagnose::kDrawnNoise, 2));
     const double of_step_s =
         result.events > 0 ? SecondsOfRun(run.experiment, run.pipeline, result.steps, result.events) / steps
                           : SecondsOfStep(run.experiment, run.pipeline);

@@ -65,8 +65,7 @@ void CheckLoaderKind(Reading& reading, const Experiment& experiment) {
     for (const char* path :
          {"loader.start_method", "loader.share", "loader.send", "loader.serve", "loader.receive",
           "loader.receive_latency", "loader.receive_wait", "loader.of_one.share", "loader.of_many.workers",
-          "loader.worker_memory",
-          "loader.python_sample"})
+          "loader.of_many.share", "loader.worker_memory", "loader.python_sample"})
       has_no_effect(path, "threads", "loader.kind: process");
     return;
   }
@@ -217,6 +216,15 @@ void CheckMeaningless(Reading& reading, const Experiment& experiment) {
     if (experiment.training.cuda_graph) {
       warn("model.cuda_graph", " has no effect when training on the CPU", "false");
     }
+    if (reading.SetByUser("device.in_flight")) {
+      warn("device.in_flight", " has no effect when training on the CPU, which has one step at a time", "leave it out");
+    }
+  }
+  if (experiment.device.kind == DeviceKind::kEmulated && reading.SetByUser("limits.compute_threads")) {
+    warn("limits.compute_threads", " has no effect on an emulated device, which needs no core", "leave it out");
+  }
+  if (experiment.loader.pin_bandwidth && !experiment.loader.pin_memory) {
+    warn("loader.pin_bandwidth", " has no effect without loader.pin_memory", "pin_memory: true");
   }
   if (experiment.limits.worker_threads > 1 && experiment.prepare.kind != PrepareKind::kBurn) {
     warn("limits.worker_threads", " applies to prepare: burn only; other kinds use one thread",

@@ -41,7 +41,7 @@ from pipesim.kept import KEPT_SHARE, share_again  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim import step as timing  # noqa: E402
-from pipesim.recorder import hang_message  # noqa: E402
+from pipesim.recorder import hang_message, longer_step  # noqa: E402
 from pipesim.step import time_step  # noqa: E402
 from pipesim.trials import Mixed, Recorder, batch_sizes, trial_loader  # noqa: E402
 from pipesim.walks import Loop, Take  # noqa: E402
@@ -615,17 +615,29 @@ class Costs(unittest.TestCase):
         torch.set_num_threads(1)
         recording = record(data, batch_size=8, step=step)
         self.assertEqual(set(seen), {os.getpid()}, "the step trains in the caller")
-        self.assertGreater(recording.costs.training, 0)
-        # The step alone limits the rate from above.
-        self.assertLess(recording.costs.training, 8 / (0.5 * recording.step.points[0][1]))
+        many = trials.many_workers()
+        self.assertEqual(list(recording.costs.training), [costs.WORKERS, many])
+        for rate in recording.costs.training.values():
+            self.assertGreater(rate, 0)
+            # The step alone limits the rate from above.
+            self.assertLess(rate, 8 / (0.5 * recording.step.points[0][1]))
         self.assertIn("2 workers and the step ", recording.text)
+        self.assertIn(f"{many} workers and the step ", recording.text)
         self.assertGreater(recording.step.beside_workers, 0.002)
+        self.assertGreater(recording.step.beside_many, 0.002)
+
+    def test_many_workers_have_the_step_that_they_slow_down(self):
+        times = timing.StepTimes("cpu", 1, [(8, 0.010)], None, None, beside_workers=0.012, beside_many=0.015)
+        self.assertAlmostEqual(longer_step(times, None, False)[0], 0.002)
+        self.assertAlmostEqual(longer_step(times, None, False, many=True)[0], 0.005)
+        times.beside_many = None
+        self.assertAlmostEqual(longer_step(times, None, False, many=True)[0], 0.002)
 
     def test_how_long_workers_start_is_no_training(self):
         loader = DataLoader(loaders.Numbers(), batch_size=8, worker_init_fn=lambda _: time.sleep(5 * BUDGET_S))
         self.addCleanup(torch.set_num_threads, torch.get_num_threads())
         torch.set_num_threads(1)
-        self.assertGreater(record(loader, step=loaders.make_step()).costs.training, 0)
+        self.assertGreater(record(loader, step=loaders.make_step()).costs.training[costs.WORKERS], 0)
 
     def test_a_step_that_fails_beside_workers(self):
         calls = []

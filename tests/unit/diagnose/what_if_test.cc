@@ -385,5 +385,20 @@ TEST(DataLoaderText, NamesWhatDiffersFromPytorchsDefaults) {
             "drop_last=True, persistent_workers=True, in_order=False, timeout=2.5)");
 }
 
+TEST(DataLoaderText, SaysWhatPytorchLacks) {
+  spec::Loader loader;
+  loader.batch_size = 64;
+  loader.shuffle = false;
+  loader.dispatch = spec::Dispatch::kShared;
+  EXPECT_EQ(DataLoaderText(loader), "DataLoader(dataset, batch_size=64)") << "nothing to dispatch";
+  loader.workers = 2;
+  const std::string call = "DataLoader(dataset, batch_size=64, num_workers=2, prefetch_factor=2)";
+  EXPECT_EQ(DataLoaderText(loader), call + "  # PyTorch has no shared dispatch");
+  loader.collate_into = spec::CollateInto::kPinned;
+  EXPECT_EQ(DataLoaderText(loader), call + "  # PyTorch has no shared dispatch and no collating into pinned memory");
+  loader.dispatch = spec::Dispatch::kRoundRobin;
+  EXPECT_EQ(DataLoaderText(loader), call + "  # PyTorch has no collating into pinned memory");
+}
+
 }  // namespace
 }  // namespace pipesim::diagnose::testing

@@ -221,6 +221,26 @@ TEST(Settings, APartOfADrawnKeyIsSetBesideItsMean) {
   EXPECT_FALSE(e.loader.worker_startup->IsFixed());
 }
 
+TEST(Settings, WhatHasNoEffectIsAWarning) {
+  const auto warnings_of = [](const char* text) {
+    std::vector<std::string> texts;
+    for (const auto& warning : ReadExperimentText(text, "test.yaml", {}, ProjectFolders()).warnings)
+      texts.push_back(warning.what);
+    return texts;
+  };
+  EXPECT_THAT(warnings_of("{device: cpu}"), testing::IsEmpty());
+  EXPECT_THAT(warnings_of("{device: {name: cpu, in_flight: 4}}"),
+              testing::ElementsAre(
+                  "device.in_flight has no effect when training on the CPU, which has one step at a time"));
+  EXPECT_THAT(warnings_of("{device: {emulated: {base: 1ms}}, limits: {compute_threads: 2}}"),
+              testing::ElementsAre(
+                  "limits.compute_threads has no effect on an emulated device, which needs no core"));
+  EXPECT_THAT(warnings_of("{device: {emulated: {base: 1ms}}, loader: {pin_bandwidth: 5GB/s}}"),
+              testing::ElementsAre("loader.pin_bandwidth has no effect without loader.pin_memory"));
+  EXPECT_THAT(warnings_of("{device: {emulated: {base: 1ms}}, loader: {pin_memory: true, pin_bandwidth: 5GB/s}}"),
+              testing::IsEmpty());
+}
+
 TEST(Settings, AStorageKeyIsRefusedWithEveryKindButItsOwn) {
   for (const Key& key : Keys()) {
     if (!key.path.starts_with("storage.") || key.path.find('.') != key.path.rfind('.')) continue;
