@@ -27,13 +27,16 @@ class BatchCosts {
 
   double StorageBatchesPerSecond() const { return p().storage.MostPerSecond(reads_, bytes_); }
 
+  /// Of one worker's time for one batch, the share in which it needs a core.
+  double BurningShare() const {
+    const double load = Load();
+    return load > 0 ? Works() / load : 1;
+  }
   /// Wall time of one worker for one batch. A process sends while it waits, but not while it works; it hands over while
   /// it does either, and is hindered only where it holds Python's lock.
   double Load() const {
     const double waits = p().storage.OwnSeconds(reads_, bytes_) + p().prepare.WaitSeconds(samples_);
-    const double works = ReadCpu() + Collate() +
-                         p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
-    return works + std::max(waits, Send());
+    return Works() + std::max(waits, Send());
   }
 
   /// CPU time of one batch, all threads.
@@ -84,6 +87,9 @@ class BatchCosts {
   bool CopyBlocksHost() const {
     return !v_.settings.transfer.non_blocking || !cost::CopiesFromPinned(v_.settings.loader);
   }
+  double Works() const {
+    return ReadCpu() + Collate() + p().prepare.WorkSeconds(samples_, v_.settings.limits.worker_threads);
+  }
   double ReadCpu() const {
     const double hits = samples_ - reads_;
     return p().storage.CpuSeconds(reads_, hits * p().samples.stored.in_units.Mean());
@@ -120,14 +126,16 @@ class BatchCosts {
 
 /// Batches that the workers load in the time of one. Over whole epochs, the last round takes as long for fewer
 /// batches, since the next epoch begins when all are taken.
-double LoadedAtOnce(const Settings& settings) {
+double LoadedAtOnce(const Variant& variant) {
+  const Settings& settings = variant.settings;
   const spec::Loader& loader = settings.loader;
   if (settings.epoch_samples == 0) return loader.workers;
   const double batches = static_cast<double>(settings.epoch_samples) / static_cast<double>(loader.batch_size);
   const double whole = std::floor(batches), last = loader.drop_last ? 0 : batches - whole;
   const double all = whole + (last > 0 ? 1 : 0);
   // Whoever is free takes the next batch, so that those of short ones make up for long ones.
-  if (loader.dispatch == spec::Dispatch::kShared) return std::min<double>(loader.workers, all);
+  if (loader.dispatch == spec::Dispatch::kShared && cost::DrawnCosts(variant.pipeline) > 0)
+    return std::min<double>(loader.workers, all);
   const double rounds = std::ceil(all / loader.workers);
   const bool ends_with_last = last > 0 && all == (rounds - 1) * loader.workers + 1;
   return (whole + last) / (ends_with_last ? rounds - 1 + last : rounds);
@@ -135,13 +143,15 @@ double LoadedAtOnce(const Settings& settings) {
 
 }  // namespace
 
+double BurningShare(const Variant& variant) { return BatchCosts(variant).BurningShare(); }
+
 double PredictByBounds(const Variant& variant) {
   const Settings& settings = variant.settings;
   const BatchCosts batch(variant);
   double each_per_s = std::min({PerSecond(batch.Consumer()), PerSecond(batch.Device()),
                                 PerSecond(batch.Transfer())});
   if (settings.loader.workers > 0) {
-    each_per_s = std::min({each_per_s, LoadedAtOnce(settings) * PerSecond(batch.Load()),
+    each_per_s = std::min({each_per_s, LoadedAtOnce(variant) * PerSecond(batch.Load()),
                            PerSecond(batch.Pin() + (variant.HasPinThread() ? batch.Take() : 0))});
   }
   double per_s = std::min(settings.accelerators * each_per_s, batch.StorageBatchesPerSecond());

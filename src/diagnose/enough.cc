@@ -145,23 +145,6 @@ EnoughWorkers EnoughOf(const Question& q, int factor, const WorkerCount& count, 
   return enough;
 }
 
-/// The trainer's threads leave no core to the workers.
-bool TrainsOnAllCores(const Variant& now) {
-  return now.on_cpu() && now.cores() > 0 && now.ComputeThreads() >= now.cores();
-}
-
-/// Beside a trainer on all cores, workers that burn get more of them only at its cost: what the model sees in more than
-/// two a core does not come.
-bool OnlyTakeCores(const Variant& now) { return TrainsOnAllCores(now) && now.pipeline.prepare.UsesCores(); }
-
-/// The most workers worth looking at first.
-int MostToTry(const Variant& now) {
-  const int most = MostWorkers(now);
-  if (!OnlyTakeCores(now)) return most;
-  const auto two_a_core = static_cast<int>(2 * now.cores() / now.settings.accelerators);
-  return std::min(most, std::max(two_a_core, now.settings.loader.workers));
-}
-
 std::optional<EnoughWorkers> EnoughUpTo(const Question& q, int most) {
   const double share = TrainsOnAllCores(q.now) ? q.thresholds.enough_share_beside_training
                                                : q.thresholds.enough_share;
@@ -232,7 +215,7 @@ EnoughWorkers EnoughAsItIs(const Question& q) {
 }
 
 std::optional<EnoughWorkers> FindEnoughWorkers(const Question& q) {
-  int most = MostToTry(q.now);
+  int most = MostWorkers(q.now);
   auto enough = EnoughUpTo(q, most);
   while (enough && enough->more_may_gain && 2 * most <= MostThatFit(q.now)) {
     most *= 2;

@@ -40,7 +40,14 @@ bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::
   return std::any_of(set.begin(), set.end(), [&](const auto& each) { return each.first == path; });
 }
 
-int MostWorkers(const Variant& s) {
+bool TrainsOnAllCores(const Variant& s) { return s.on_cpu() && s.cores() > 0 && s.ComputeThreads() >= s.cores(); }
+
+bool OnlyTakeCores(const Variant& s) { return TrainsOnAllCores(s) && s.pipeline.prepare.UsesCores(); }
+
+namespace {
+
+/// By bounds, which know nothing of cores that workers take from training.
+int MostThatGain(const Variant& s) {
   constexpr double kGrows = 1.01;
   const int most_that_wait = MostThatFit(s);
   const double cores = std::clamp(std::floor(s.cores() / s.settings.accelerators), 1.0, 1e6);
@@ -54,6 +61,16 @@ int MostWorkers(const Variant& s) {
     rate = grown;
   }
   return most;
+}
+
+}  // namespace
+
+int MostWorkers(const Variant& s) {
+  const int most = MostThatGain(s);
+  if (!OnlyTakeCores(s)) return most;
+  const double burning = std::max(BurningShare(s), 1e-3);
+  const auto two_a_core = static_cast<int>(std::min(1e6, std::ceil(2 * s.cores() / s.settings.accelerators / burning)));
+  return std::min(most, std::max(two_a_core, s.settings.loader.workers));
 }
 
 Setting Workers(const Variant& s, int workers) {

@@ -23,9 +23,16 @@ struct Setting {
 /// Among the paths of `set`.
 bool SetsPath(const std::vector<std::pair<std::string, std::string>>& set, std::string_view path);
 
+/// The trainer's threads leave no core to the workers.
+bool TrainsOnAllCores(const Variant& now);
+/// Beside a trainer on all cores, workers that burn get more of them only at its cost: what the model sees in more than
+/// two that burn a core does not come.
+bool OnlyTakeCores(const Variant& now);
+
 /// The most workers of an accelerator that are worth a look: max(its share of the cores, 4 × now), at
 /// least 1 (design section 2), and where workers wait, which needs no core, as many (up to 128) as gain
 /// by bounds and fit into memory. What counts as a setting is the same: where more gain, so do some of the first.
+/// Where more only take cores, not more than two that burn a core.
 int MostWorkers(const Variant& now);
 /// Of workers: at most 128, and not more than the memory holds with their batches. It is rounded down to a power of
 /// two, so that what other programs allocate meanwhile hardly changes an answer.

@@ -64,4 +64,7 @@ Variant VariantOf(const spec::Experiment& experiment, const cost::Pipeline& pipe
 /// as many workers count as its batches keep busy. No pipeline of these mean costs exceeds them. Needs no engine.
 double PredictByBounds(const Variant& variant);
 
+/// Of one worker's time for one batch, the share in which it needs a core; 1 where nothing takes time.
+double BurningShare(const Variant& variant);
+
 }  // namespace pipesim::diagnose

@@ -188,6 +188,7 @@ class VirtualPredictor {
     const std::int64_t start = WholeCycles(experiment.loader), least = FewestWithin(experiment.loader);
     const std::int64_t most = epoch > 0 ? epoch : std::numeric_limits<std::int64_t>::max();
     VariantRun run{.experiment = experiment, .pipeline = variant.pipeline, .start = start, .period = cycle};
+    if (SawBorders()) BeginWarm(run);
     auto result = RunSteps(variant, run, least, std::min(most, wanted));
     if (!result) return std::nullopt;
     const std::int64_t more = MoreToBeExact(run, *result);
@@ -233,6 +234,12 @@ class VirtualPredictor {
     return more > kWorthRunningAgain * steps ? std::llround(more) : 0;
   }
 
+  /// Begins as a later epoch does: a run that saw epochs end is judged by those that found its cache full.
+  static void BeginWarm(VariantRun& run) {
+    if (run.experiment.storage.cache.policy == spec::CachePolicy::kNone) return;
+    for (spec::Cache* cache : {&run.experiment.storage.cache, &run.pipeline.storage.cache}) cache->warm = 1;
+  }
+
   /// A cache changes along the epochs until it is full.
   static std::int64_t FewestOfEpochs(const Experiment& experiment, std::int64_t epoch) {
     const spec::Cache& cache = experiment.storage.cache;
@@ -276,7 +283,7 @@ class VirtualPredictor {
     if (steps > Most(run.experiment, run.pipeline)) return std::nullopt;
     run.experiment.run.steps = steps;
     run.bound_per_s = diagnose::PredictByBounds(variant);
-    if (variant == now_) return RunNow(run, wanted, unit);
+    if (variant == now_ && run.pipeline == now_.pipeline) return RunNow(run, wanted, unit);
     if (const auto found = runs_ != nullptr ? runs_->Find(run) : std::nullopt) {
       Spend(run, found->steps, found->events);
       return found;
