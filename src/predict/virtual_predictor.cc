@@ -111,8 +111,10 @@ class VirtualPredictor {
     constexpr double kOtherCosts = 0.3;  // as much as a third more workers
     const auto apart = [&](const Known& one) {
       if (!one.ran) return std::numeric_limits<double>::infinity();
-      const double more = one.variant.settings.loader.workers + 1.0, less = variant.settings.loader.workers + 1.0;
-      return std::abs(std::log(more / less)) + (one.variant.pipeline == variant.pipeline ? 0 : kOtherCosts);
+      const auto as_many = [](int its, int wanted) { return std::abs(std::log((its + 1.0) / (wanted + 1.0))); };
+      return as_many(one.variant.settings.loader.workers, variant.settings.loader.workers) +
+             as_many(one.variant.ComputeThreads(), variant.ComputeThreads()) +
+             (one.variant.pipeline == variant.pipeline ? 0 : kOtherCosts);
     };
     const auto nearest = std::ranges::min_element(known_, {}, apart);
     return nearest == known_.end() || !nearest->ran ? of_bound_ : nearest->rate / nearest->bound;

@@ -74,6 +74,8 @@ TEST(Bounds, OverWholeEpochsAsManyWorkersCountAsItsBatchesKeepBusy) {
   v.settings.loader.drop_last = true;
   EXPECT_DOUBLE_EQ(rate(16), 1600 / 0.1);
   v.settings.loader.dispatch = spec::Dispatch::kShared;
+  EXPECT_DOUBLE_EQ(rate(9), 1600 / 0.2) << "batches of equal costs end in rounds, whoever takes them";
+  v.pipeline.prepare.cost = {{.kind = base::DistributionKind::kLognormal, .mean = 1e6, .stdev = 1e6, .values = {}}};
   EXPECT_DOUBLE_EQ(rate(9), 900 / 0.1) << "whoever is free takes the next batch";
   EXPECT_DOUBLE_EQ(rate(500), 1600 / 0.1);
 }

@@ -9,6 +9,7 @@ namespace pipesim::diagnose::testing {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Pair;
 
 TEST(Verdict, OneWaitingWorkerIsLoaderBound) {

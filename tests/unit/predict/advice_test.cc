@@ -94,6 +94,45 @@ device: {emulated: {preset: a100}}
 )"), 1, 0.04);
 }
 
+TEST(Advice, OfEpochsThatFoundTheCacheFullIsOfAFullCache) {
+  // So many samples that whole epochs of each change take too long to simulate, and the first one reads the disk.
+  const std::string filled = R"(
+storage: {preset: hdd, cache: {size: 1GB}}
+prepare: 1ms
+model: mlp
+loader: {workers: 4, batch_size: 64}
+device: cpu
+)";
+  EXPECT_NEAR(KeptPromise(8, filled), 1, 0.04);
+  const auto prediction = On(8, filled);
+  EXPECT_NEAR(Row(prediction, "storage x2").gain, 0, 0.01);
+  EXPECT_GT(Row(prediction, "prepare x1/2").gain, 0.5);
+}
+
+TEST(Advice, TheBestOfManyThreadsIsFoundHoweverLongEachTakesToPredict) {
+  EXPECT_NEAR(KeptPromise(32, R"(
+storage: ram
+prepare: 1ms
+model: mlp
+loader: {workers: 16, batch_size: 64}
+device: cpu
+run: {accelerators: 4}
+)"), 1, 0.04);
+}
+
+TEST(Advice, NoMoreWorkersAreOfferedThanTheSearchForEnoughAllows) {
+  const auto prediction = On(16, R"(
+prepare: 3ms
+model: mlp
+loader: {workers: 16, batch_size: 512}
+device: cpu
+)");
+  for (const auto& row : prediction.diagnosis.what_if) {
+    if (row.after.limits.compute_threads) continue;  // which leaves cores to them
+    EXPECT_LE(row.after.loader.workers, 32) << row.change;
+  }
+}
+
 TEST(Advice, WhatACacheServesIsNoMatterOfItsStorage) {
   const auto with = [](const std::string& workers) {
     return On(8, R"(

@@ -2,8 +2,11 @@
 // its trace.
 #include "trace/first_steps.h"
 
+#include <fmt/core.h>
+
 #include "any_case.h"
 #include "measure/measurement.h"
+#include "print_trace.h"
 
 namespace pipesim::engine {
 namespace {
