@@ -5,8 +5,6 @@ import statistics
 
 from summaries import variation
 
-# What a recording has seen is no prediction: 4 are its many workers on two cores.
-RECORDED_AT = (0, 1, 2, 4)
 MEAN_LIMIT = {"recording": 0.05, "description": 0.10}
 P95_LIMIT = 0.12
 NOISE_COUNTS = {"recording"}  # where twice the run-to-run variation is allowed, if that is more
@@ -21,6 +19,7 @@ class Row:
     rounds: dict      # workers -> the measured rates
     predicted: dict   # workers -> rate
     basis: str
+    recorded_at: tuple = ()  # workers that the recording has seen, which is no prediction
 
     @property
     def rates(self):
@@ -33,9 +32,8 @@ class Row:
 
     def errors(self):
         """{workers: error}, without what was recorded."""
-        seen = RECORDED_AT if self.basis == "recording" else ()
         return {workers: self.predicted[workers] / rate - 1 for workers, rate in self.rates.items()
-                if workers in self.predicted and workers not in seen}
+                if workers in self.predicted and workers not in self.recorded_at}
 
     def cvs(self):
         return [variation(each) for each in self.rounds.values() if len(each) > 1]
@@ -53,7 +51,13 @@ class Row:
         return abs(counts.index(true) - counts.index(said)) <= 1 or rates[said] >= NEAR_BEST * rates[true]
 
 
+def recorded_at(cores):
+    """Of a recording on so many: 0, 1 and 2 workers, and its many (python/pipesim/trials.py)."""
+    return (0, 1, 2, min(8, 2 * max(2, cores)))
+
+
 def rows_of(measured, basis):
+    seen = recorded_at(measured["context"]["cores"]) if basis == "recording" else ()
     for program, entry in sorted(measured["programs"].items()):
         rounds = {int(workers): [each["samples_per_s"] for each in answers if "samples_per_s" in each]
                   for workers, answers in entry["rates"].items()}
@@ -61,7 +65,7 @@ def rows_of(measured, basis):
         predicted = {int(workers): each["samples_per_s"]
                      for workers, each in entry.get("predicted", {}).get(basis, {}).items() if "samples_per_s" in each}
         if rounds and predicted:
-            yield Row(program, rounds, predicted, basis)
+            yield Row(program, rounds, predicted, basis, seen)
 
 
 def per_cent(share):

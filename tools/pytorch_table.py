@@ -6,7 +6,7 @@ import statistics
 import pytorch_watched
 import sections
 from pytorch_predict import constants
-from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, rows_of
+from pytorch_rows import MEAN_LIMIT, NOISE_COUNTS, P95_LIMIT, per_cent, recorded_at, rows_of
 from summaries import percentile
 
 HALVES = {"fit": "fit", "held_out": "held out", "gpu": "on a GPU"}
@@ -79,13 +79,18 @@ def failures(measured):
                 yield f"{program}, {part}: {entry[part]['failed']}"
 
 
+def seen_workers(about):
+    *first, last = recorded_at(about["cores"])
+    return f"{', '.join(map(str, first))} and {last}"
+
+
 def document_of_gpu(measured, by_basis):
     about, rows = measured["context"], by_basis["recording"]
     return f"""## real PyTorch programs on a GPU
 
 Written by `tools/check_pytorch` (`measure --gpu --record`): the {len(measured['programs'])} programs of
 `tests/pytorch/programs/gpu`, which train on a GPU ({about['gpu']}, {about['processors']} cores of {about['cpu']}, PyTorch
-{about['torch']}, {about['date']}). Error and recording as in the section above.
+{about['torch']}, {about['date']}). Error as in the section above; the recordings saw {seen_workers(about)} workers.
 
 {summaries({"recording": rows})}
 {listing(rows)}"""
@@ -100,7 +105,7 @@ def document(measured, by_basis):
 Written by `tools/check_pytorch`: the {len(measured['programs'])} `DataLoader` programs of `tests/pytorch/programs`,
 measured with PyTorch {about['torch']} on {about['cores']} processors each of a machine with {about['processors']}
 ({about['cpu']}), {about['slices']} side by side, {about['date']}. The error is predicted rate / median measured
-rate - 1. A recording was made between the rounds of its program's rates and saw 0, 1, 2 and 4 workers; only the other worker counts are predictions. "Held out" programs
+rate - 1. A recording was made between the rounds of its program's rates and saw {seen_workers(about)} workers; only the other worker counts are predictions. "Held out" programs
 were written before the model was fitted; causes of their misses have been looked for since this table was first made.
 Figures in the causes are those of the measurement in which they were found.
 The best worker count is right if it is the true best or its neighbour, or within 3 % of its rate.

@@ -204,17 +204,20 @@ def check_window(wrong):
 
 def check_table(wrong):
     """What was recorded is no prediction, and the best worker count may be a neighbour or as good."""
-    def row(rates, predicted, basis="recording"):
-        return pytorch_rows.Row("fit.x", {workers: [each] for workers, each in rates.items()}, predicted, basis)
+    def row(rates, predicted, basis="recording", cores=2):
+        rounds = {workers: [each] for workers, each in rates.items()}
+        return pytorch_rows.Row("fit.x", rounds, predicted, basis, pytorch_rows.recorded_at(cores))
 
     true = {0: 100, 1: 100, 2: 180, 4: 240, 8: 238}
     errors = row(true, {each: 1.1 * rate for each, rate in true.items()}).errors()
     if sorted(errors) != [8] or any(abs(error - 0.1) > 1e-9 for error in errors.values()):
         wrong.append(f"errors of a recording: {errors}")
+    if sorted(row(true, true, cores=16).errors()) != [4]:
+        wrong.append("a recording on 16 cores has seen 0, 1, 2 and 8 workers")
     for best, right in [(4, True), (8, True), (2, True), (1, False), (0, False)]:
         if row(true, {each: 1 + (each == best) for each in true}).best_is_right() != right:
             wrong.append(f"best worker count {best} should be {'right' if right else 'wrong'}")
-    measured = {"programs": {"fit.x": {"rates": {"1": [{"samples_per_s": rate} for rate in (90, 100, 110)], "2": [
+    measured = {"context": {"cores": 2}, "programs": {"fit.x": {"rates": {"1": [{"samples_per_s": rate} for rate in (90, 100, 110)], "2": [
         {"failed": "late"}]}, "predicted": {"description": {"1": {"samples_per_s": 50}, "2": {"failed": "?"}}}}}}
     [only] = pytorch_rows.rows_of(measured, "description")
     [cv], [apart] = only.cvs(), only.rounds_apart()
@@ -272,7 +275,7 @@ def check_watched(wrong):
     kept = {**watch, "promise": None, "verdict": "loader-bound"}
     if "| keep | +0 % | +167 % |" not in pytorch_watched.table({"programs": {"fit.x": {"rates": rates, "watch": kept}}}):
         wrong.append("a report that says to keep the loader is held against the best other worker count")
-    measured = {"context": dict.fromkeys(["torch", "cores", "processors", "cpu", "slices", "date"], "?"),
+    measured = {"context": {**dict.fromkeys(["torch", "processors", "cpu", "slices", "date"], "?"), "cores": 2},
                 "programs": {"fit.burn_1ms": {"rates": rates, "predicted": {"description": {"0": {"samples_per_s": 200}}}}}}
     rows = {"description": list(pytorch_rows.rows_of(measured, "description"))}
     if "| fit.burn_1ms | 100.0 % |" not in pytorch_table.document(measured, rows):
