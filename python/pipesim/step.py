@@ -181,8 +181,8 @@ def _time_on_gpu(step: Callable[[Any], Any], batches: list[Any], device: str) ->
 
 
 def beside(times: StepTimes, loop: Loop) -> float | None:
-    """Seconds of the step's call in a loop over a loader with workers; on a GPU of those that found it idle, since
-    others wait for it."""
+    """Seconds of the step's call in a loop over a loader with workers, but for waiting for a core, which a prediction
+    adds by itself; on a GPU of those that found it idle, since others wait for it."""
     gaps = [take.got - take.asked for take in loop.takes[1 : len(loop.steps)]]
     steps = loop.steps[1:]
     if times.call is not None:

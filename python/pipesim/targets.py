@@ -68,15 +68,22 @@ def needs_an_argument(function: Any) -> bool:
 
 
 def made(factory: Any, target: str, workers: int | None, wanted: str = "Dataset or DataLoader") -> Any:
-    """What the factory returns, which is not None; called with num_workers where it takes that and has no default."""
-    if not callable(factory) or hasattr(factory, "__getitem__") or hasattr(factory, "__iter__"):
-        if not inspect.isclass(factory):
-            return factory
+    """What the factory returns, which is not None; called with num_workers where it takes that and has no default.
+    `workers`: None without --workers."""
+    no_factory = not callable(factory) or hasattr(factory, "__getitem__") or hasattr(factory, "__iter__")
+    is_made = no_factory and not inspect.isclass(factory)
     settings = {}
     try:
-        parameter = inspect.signature(factory).parameters.get("num_workers")
+        parameter = None if is_made else inspect.signature(factory).parameters.get("num_workers")
     except (TypeError, ValueError):
         parameter = None
+    if parameter is None and workers is not None:
+        raise ConfigurationError(
+            f"{target} takes no num_workers, so --workers would change nothing: give it that parameter, or leave "
+            "--workers out"
+        )
+    if is_made:
+        return factory
     if parameter is not None and (workers is not None or parameter.default is parameter.empty):
         settings["num_workers"] = 2 if workers is None else workers
     try:

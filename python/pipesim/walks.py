@@ -47,7 +47,7 @@ class Loop:
     started: float = 0.0  # iter(loader) returned
     takes: list[Take] = field(default_factory=list)
     touches: list[tuple[float, float]] = field(default_factory=list)  # of a ready batch: first, again
-    steps: list[float] = field(default_factory=list)  # seconds of each
+    steps: list[float] = field(default_factory=list)  # seconds of each, but for waiting for a core
     shutdown: float = 0.0  # from the last batch until the workers were gone
     gone: float = 0.0  # when they were
     ended: bool = False  # the loader had no more
@@ -62,6 +62,7 @@ class Walk:
 
     def __init__(self, loader: DataLoader, opened: Opened):
         self.opened = opened
+        self.queue = probes.RunQueue()
         self.cpu = 0.0  # of the process, when the last batch was asked for
         self.loop = Loop(began=probes.now())
         self.iterator = iter(loader)
@@ -85,9 +86,9 @@ class Walk:
         self.loop.takes[-1].cpu = time.process_time() - self.cpu
 
     def train(self, step: Callable[[Any], Any], batch: Any) -> None:
-        begin = probes.now()
+        begin, queued = probes.now(), self.queue.seconds()
         step(batch)
-        self.loop.steps.append(probes.now() - begin)
+        self.loop.steps.append(probes.now() - begin - (self.queue.seconds() - queued))
 
     def take_ready(self, workers: int, pause_s: float) -> Any:
         """Batches of all workers, after a pause in which they came to rest."""

@@ -36,7 +36,7 @@ from .experiment import duration
 from .gpu import on_gpu
 from .gpu_steps import GpuSteps
 from .machine import processors
-from .probes import queued_of_all_threads
+from .probes import RunQueue, queued_of_all_threads
 from .ranks import is_first_rank, ranks_here, ranks_of_job
 from .recorder import BUDGET_S, LIMIT_S, Recording, Surroundings, measure, warnings_of, written
 from .source import place_in_program
@@ -85,11 +85,13 @@ class Totals:
     steps: int = 0
     waiting_s: float = 0.0
     step_s: float = 0.0
+    queued_s: float = 0.0  # of them, that the thread which trains was runnable without a core
 
-    def add(self, waiting_s: float, step_s: float) -> None:
+    def add(self, waiting_s: float, step_s: float, queued_s: float) -> None:
         self.steps += 1
         self.waiting_s += waiting_s
         self.step_s += step_s
+        self.queued_s += queued_s
 
     @property
     def wall_s(self) -> float:
@@ -98,6 +100,10 @@ class Totals:
     @property
     def steps_per_s(self) -> float:
         return self.steps / self.wall_s if self.wall_s > 0 else 0.0
+
+    def step_alone_s(self) -> float:
+        """Of one step, but for waiting for a core."""
+        return max(0.0, self.step_s - self.queued_s) / self.steps
 
 
 @dataclass
@@ -187,16 +193,19 @@ class Watch:
         print(f"pipesim: too few batches to report on: {why}", file=sys.stderr, flush=True)
 
     def _timed(self, iterator: Iterator[Any], starting_s: float) -> Iterator[Any]:
-        """The plain loop: two reads of the clock and two of the thread's CPU time a batch. Totals are kept in locals."""
-        watched, skipped, reports = self.watched, self.to_skip, REPORTS
-        waiting_s = step_s = cpu_s = 0.0
+        """The plain loop: two reads of the clock, of the thread's CPU time and of its run queue a batch. Totals are kept
+        in locals."""
+        watched, skipped, reports, queue = self.watched, self.to_skip, REPORTS, RunQueue()
+        waiting_s = step_s = cpu_s = queued_s = 0.0
         steps = all_steps = 0
         begun = asked = clock() - starting_s
         try:
             for batch in iterator:
                 got = clock()
                 began, reports_s, reports_cpu_s = thread_cpu(), reports.wall_s, reports.cpu_s
+                queued = queue.seconds()
                 yield batch
+                queued = queue.seconds() - queued
                 cpu_s += thread_cpu() - began - (reports.cpu_s - reports_cpu_s)
                 after, reported_s = clock(), reports.wall_s - reports_s
                 begun += reported_s
@@ -207,11 +216,12 @@ class Watch:
                     steps += 1
                     waiting_s += got - asked
                     step_s += after - got - reported_s
+                    queued_s += queued
                 asked = after
             watched.whole_epoch = Totals(all_steps, step_s=asked - begun)
         finally:
             self.to_skip = skipped
-            watched.as_it_is = Totals(steps, waiting_s, step_s)
+            watched.as_it_is = Totals(steps, waiting_s, step_s, queued_s)
             watched.cpu_s = cpu_s
 
     def _probed(self, iterator: Iterator[Any]) -> Iterator[Any]:
@@ -227,7 +237,7 @@ class Watch:
             Kind.ONE_BY_ONE: Totals(),
         }
         gpu = self.watched.gpu = GpuSteps() if third is Kind.ONE_BY_ONE else None
-        asked = clock()
+        queue, asked = RunQueue(), clock()
         try:
             while True:
                 before, counted = blocks.kind, blocks.counts
@@ -251,14 +261,15 @@ class Watch:
                 got = clock()
                 if kind is Kind.ONE_BY_ONE:
                     gpu.begin(behind_sleep=len(gpu.calls) > len(gpu.behind))
-                began = thread_cpu()
+                began, queued = thread_cpu(), queue.seconds()
                 yield batch
+                queued = queue.seconds() - queued
                 self.watched.cpu_s += thread_cpu() - began
                 if kind is Kind.ONE_BY_ONE:
                     gpu.end()
                 after = clock()
                 if blocks.counts:
-                    totals[kind].add(got - copying_s - asked, after - got)
+                    totals[kind].add(got - copying_s - asked, after - got, queued)
                 asked = after
         finally:  # also where the user's loop breaks off
             if blocks.kind is Kind.ONE_THREAD:
@@ -321,9 +332,13 @@ class Watch:
 
 
 def step_of(watched: Watched, samples: float, threads: int, workers: int) -> StepTimes:
-    """The step as it was timed: free of the loader's interference where it was probed."""
-    totals = watched.cached if watched.cached.steps > 0 else watched.as_it_is
-    seconds = totals.step_s / totals.steps
+    """The step as it was timed: free of the loader's interference where it was probed. What a thread waits for a core
+    beside workers, a prediction adds by itself; several threads wait for each other, too."""
+
+    def of_one(totals: Totals) -> float:
+        return totals.step_alone_s() if threads == 1 else totals.step_s / totals.steps
+
+    seconds = of_one(watched.cached if watched.cached.steps > 0 else watched.as_it_is)
     stepping_s = watched.wall_s * (1 - watched.as_it_is.waiting_s / watched.as_it_is.wall_s)
     if on_gpu():
         device = f"cuda:{torch.cuda.current_device()}"
@@ -331,7 +346,7 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
         device = "cpu" if holds_a_core(watched.cpu_s, stepping_s) else ""
     count = max(1, round(samples))
     one = watched.one_thread
-    on_one = one.step_s / one.steps if device == "cpu" and one.steps > 0 else None
+    on_one = one.step_alone_s() if device == "cpu" and one.steps > 0 else None
     times = StepTimes(device, threads, [(count, seconds)], on_one, None)
     shows_workers = device == "cpu" and threads == 1
     if on_gpu():
@@ -346,7 +361,7 @@ def step_of(watched: Watched, samples: float, threads: int, workers: int) -> Ste
         # More threads than cores lack them by themselves; one thread was not tried.
         times.queued = watched.lacked_s / (watched.as_it_is.wall_s + watched.cached.wall_s)
     if workers > 0 and shows_workers:
-        times.beside_workers = watched.as_it_is.step_s / watched.as_it_is.steps
+        times.beside_workers = of_one(watched.as_it_is)
     return times
 
 

@@ -39,12 +39,13 @@ from pipesim import shards, targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
 from pipesim.kept import KEPT_SHARE, share_again  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
+from pipesim.opening import Opened  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim import step as timing  # noqa: E402
 from pipesim.recorder import hang_message, longer_step  # noqa: E402
 from pipesim.step import time_step  # noqa: E402
 from pipesim.trials import Mixed, Recorder, batch_sizes, trial_loader  # noqa: E402
-from pipesim.walks import Loop, Take  # noqa: E402
+from pipesim.walks import Loop, Take, Walk  # noqa: E402
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 BUDGET_S = 0.1  # of a trial
@@ -822,6 +823,23 @@ class Threads(unittest.TestCase):
         self.assertTrue(targets.needs_an_argument(lambda batch: None))
         self.assertFalse(targets.needs_an_argument(loaders.make_step))
         self.assertFalse(targets.needs_an_argument(loaders.Numbers))
+
+    def test_workers_that_nothing_takes_are_refused(self):
+        loader = DataLoader(loaders.Numbers())
+        for target in (loader, lambda: loader):
+            self.assertIs(targets.made(target, "x:y", None), loader)
+            with self.assertRaisesRegex(pipesim.ConfigurationError, "x:y takes no num_workers, so --workers would"):
+                targets.made(target, "x:y", 3)
+        self.assertEqual(targets.made(lambda num_workers: num_workers, "x:y", 3), 3)
+
+    def test_a_step_of_a_loop_waits_for_no_core(self):
+        waits = iter([0.0, 0.25, 1.0, 1.0])  # of the thread in the run queue, before and after each step
+        walk = Walk(DataLoader(loaders.Numbers(), batch_size=8), Opened())
+        with mock.patch.object(walk, "queue", mock.Mock(seconds=lambda: next(waits))):
+            walk.train(lambda batch: time.sleep(0.3), None)
+            walk.train(lambda batch: time.sleep(0.1), None)
+        self.assertAlmostEqual(walk.loop.steps[0], 0.05, delta=0.04)
+        self.assertAlmostEqual(walk.loop.steps[1], 0.1, delta=0.04)
 
 
 class Check(unittest.TestCase):

@@ -358,6 +358,16 @@ class Watching(unittest.TestCase):
             self.assertEqual(watcher.step_of(watched, 8, threads=1, workers=0).queued, 0.0)
             self.assertEqual(watcher.step_of(watched, 8, threads=4, workers=0).queued, 0.0)
 
+    def test_what_one_thread_waits_for_a_core_is_no_step(self):
+        totals = watcher.Totals(steps=10, waiting_s=1.0, step_s=2.0, queued_s=0.5)
+        watched = watcher.Watched(as_it_is=totals, cpu_s=1.5, wall_s=2.5)
+        one = watcher.step_of(watched, 8, threads=1, workers=2)
+        self.assertAlmostEqual(one.points[-1][1], 0.15)
+        self.assertAlmostEqual(one.beside_workers, 0.15)
+        self.assertAlmostEqual(totals.steps_per_s, 10 / 3.0, msg="the loop's own rate has it")
+        # Several threads wait for each other, too.
+        self.assertAlmostEqual(watcher.step_of(watched, 8, threads=2, workers=2).points[-1][1], 0.2)
+
     def test_watching_costs_less_than_a_hundredth_of_a_millisecond(self):
         items = list(range(20_000))
 
