@@ -329,6 +329,12 @@ def startup(loop: Loop, figures: list[Figures]) -> float:
     return max(worker.head[probes.STARTED] for worker in figures) + ending
 
 
+def launching(loops: dict[str, Loop], figures: dict[str, list[Figures]]) -> float:
+    """Of the process that trains, for each worker: in the trial where that took least, since each starts them once."""
+    names = [name for name in ("workers", "many", "training", "training_many") if name in loops]
+    return min((loops[name].started - loops[name].began) / len(figures[name]) for name in names)
+
+
 def surplus(there: list[float], here: list[float]) -> float:
     """How much larger the values are there on average; 0 where chance explains it (two standard errors)."""
     if len(there) < 2 or len(here) < 2:
@@ -438,7 +444,7 @@ def costs_of(trials: Trials, figures: dict[str, list[Figures]], training: dict[s
         receive_wait=lock_wait,
         arrival=arriving(flow, at_work), worker_startup=startup(rest, figures["workers"]) + opening_cpu,
         worker_opening=opening_wait,
-        worker_launch=(flow.started - flow.began) / WORKERS,
+        worker_launch=launching(training or trials.loops, figures),
         worker_memory=max(worker.head[probes.MEMORY] for worker in figures["workers"]),
         touch=max(0.0, typical([first - again for first, again in rest.touches])),
         read_bytes=read,

@@ -592,6 +592,13 @@ class Costs(unittest.TestCase):
         self.assertGreater(share([1.0, 0.5] + 14 * [200e-6]), KEPT_SHARE)
         self.assertLess(share([1.0] + 15 * [0.1]), KEPT_SHARE)
 
+    def test_workers_are_launched_as_fast_as_in_the_quietest_trial(self):
+        figures = {"workers": [None] * 2, "many": [None] * 4, "training": [None] * 2, "batches": [None]}
+        loops = {"workers": Loop(began=1.0, started=1.5), "many": Loop(began=1.0, started=1.04), "batches": Loop()}
+        self.assertAlmostEqual(costs.launching(loops, figures), 0.01)
+        beside_a_step = {"training": Loop(began=1.0, started=1.06)}
+        self.assertAlmostEqual(costs.launching(beside_a_step, figures), 0.03)
+
     def test_trials_with_more_workers_than_cores_are_no_matter_for_a_warning(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
