@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Callable
 from torch.utils.data import DataLoader, IterableDataset, default_collate, default_convert
 
 from . import shards
-from .costs import Costs, mean
+from .arithmetic import mean
+from .costs import Costs
 from .errors import PipesimError
 from .experiment import duration
 from .program import Tuned, tune

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .costs import typical
+from .arithmetic import typical
 
 clock = time.perf_counter
 

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data._utils.pin_memory import pin_memory
 
 from .batches import bytes_of, first_samples, mapped
-from .costs import typical
+from .arithmetic import typical
 from .errors import RecordingFailed
 from .gpu import device_in_use, synchronize
 from .gpu_steps import GpuSteps

@@ -20,7 +20,6 @@ import contextlib
 import multiprocessing
 import pickle
 import signal
-import sys
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator
 
@@ -36,6 +35,7 @@ from .kept import KEPT_SHARE, share_again
 from .lock import waits_for_lock
 from .machine import processors, shared_memory_free
 from .order import Continued
+from .reading import CountedOpens, Reading, io_counters
 from .shards import workers_served
 from .streams import kept_random_streams
 from .walks import LONGEST_PAUSE_S, MOST_BATCHES, READY_ROUNDS, Loop, TrialLoader, mean_period, train, walk
@@ -55,16 +55,6 @@ SLOW_BATCH_S = 1.0  # its samples are worth a note each, since one may hang
 
 def many_workers() -> int:
     return min(MOST_OF_MANY, 2 * max(WORKERS, processors()))
-
-
-@dataclass
-class Reading:
-    """What the samples trial opened and read."""
-
-    opens: int = 0
-    read_bytes: int = 0  # by read calls, page cache included
-    disk_bytes: int = 0  # from the device
-    given_up: int = 0  # times that the thread gave up its core: a sample that waits does so at least once
 
 
 @dataclass
@@ -136,29 +126,6 @@ def batches_an_epoch(loader: DataLoader) -> int | None:
         return len(loader)
     except (TypeError, NotImplementedError):
         return None
-
-
-class CountedOpens:
-    """Counts the files that this thread opens while a sample is loaded. An audit hook cannot be taken
-    away again, so this belongs into a process that ends."""
-
-    def __init__(self, figures: probes.Figures):
-        self.count = 0
-        head = figures.head
-
-        def hook(event: str, arguments: tuple) -> None:
-            if event == "open" and head[probes.IN_HAND] > 0:
-                self.count += 1
-
-        sys.addaudithook(hook)
-
-
-def io_counters() -> dict[str, int]:
-    try:
-        with open("/proc/self/io") as file:
-            return {name: int(value) for name, value in (line.split(": ") for line in file)}
-    except OSError:
-        return {}
 
 
 def start_method_of(loader: DataLoader) -> str:

@@ -18,8 +18,8 @@ sys.path[:0] = [str(HERE.parents[1] / "python"), str(HERE)]
 if len(sys.argv) > 1 and Path(sys.argv[1]).is_file():
     sys.argv.pop(1)  # the program, which other tests of this folder need
 
+from pipesim.description import longer_step, step_sections  # noqa: E402
 from pipesim.gpu_steps import GpuSteps  # noqa: E402
-from pipesim.recorder import longer_step, step_sections  # noqa: E402
 from pipesim.step import StepTimes, beside, time_step  # noqa: E402
 from pipesim.walks import Loop, Take  # noqa: E402
 

@@ -34,15 +34,16 @@ sys.path[:0] = [str(PACKAGE), str(HERE)]
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, batches, check, costs, experiment, probes, program, source  # noqa: E402
-from pipesim import shards, targets, trials, turns  # noqa: E402
+from pipesim import answers, arithmetic, batches, check, costs, experiment, handing_over, probes, program  # noqa: E402
+from pipesim import reading, shards, source, targets, trials, turns  # noqa: E402
 from pipesim.apart import Progress, what_raised  # noqa: E402
+from pipesim.description import longer_step  # noqa: E402
 from pipesim.kept import KEPT_SHARE, share_again  # noqa: E402
 from pipesim.lock import waits_for_lock  # noqa: E402
 from pipesim.opening import Opened  # noqa: E402
 from pipesim.order import Continued  # noqa: E402
 from pipesim import step as timing  # noqa: E402
-from pipesim.recorder import hang_message, longer_step  # noqa: E402
+from pipesim.recorder import hang_message  # noqa: E402
 from pipesim.step import time_step  # noqa: E402
 from pipesim.trials import Mixed, Recorder, batch_sizes, trial_loader  # noqa: E402
 from pipesim.walks import Loop, Take, Walk  # noqa: E402
@@ -60,7 +61,7 @@ def record(target, **settings):
 def least_prepare(target, **settings):
     """The mean CPU time of a sample, the least of three recordings: a processor that is taken away
     meanwhile counts as used, and one that is away for long shifts a short recording's mean."""
-    return min(costs.mean(record(target, **settings).costs.prepare) for _ in range(3))
+    return min(arithmetic.mean(record(target, **settings).costs.prepare) for _ in range(3))
 
 
 def value(recording, key):
@@ -82,27 +83,27 @@ class Arithmetic(unittest.TestCase):
 
     def test_a_summary_keeps_the_mean_and_the_tail(self):
         values = [0.001] * 990 + [0.1] * 10
-        summed = costs.summary(values)
-        self.assertEqual(len(summed), costs.VALUES)
-        self.assertAlmostEqual(costs.mean(summed), costs.mean(values))
+        summed = arithmetic.summary(values)
+        self.assertEqual(len(summed), arithmetic.VALUES)
+        self.assertAlmostEqual(arithmetic.mean(summed), arithmetic.mean(values))
         self.assertAlmostEqual(max(summed), 0.1)
 
     def test_only_so_many_samples_waited_as_gave_up_their_core(self):
-        self.assertEqual(costs.longest([1.0, 5.0, 2.0, 4.0], 2), [0.0, 5.0, 0.0, 4.0])
-        self.assertEqual(costs.longest([1.0, 5.0], 3), [1.0, 5.0])
+        self.assertEqual(arithmetic.longest([1.0, 5.0, 2.0, 4.0], 2), [0.0, 5.0, 0.0, 4.0])
+        self.assertEqual(arithmetic.longest([1.0, 5.0], 3), [1.0, 5.0])
 
     def test_values_that_are_alike_become_a_number(self):
-        self.assertEqual(len(costs.summary([1.0, 1.0001, 0.9999])), 1)
-        self.assertEqual(len(costs.summary([1.0, 1.01, 0.99])), 3)
+        self.assertEqual(len(arithmetic.summary([1.0, 1.0001, 0.9999])), 1)
+        self.assertEqual(len(arithmetic.summary([1.0, 1.01, 0.99])), 3)
 
     def test_a_line_has_no_negative_part(self):
-        self.assertEqual(costs.line([(1, 3.0), (3, 7.0)]), (1.0, 2.0))
-        base, slope = costs.line([(1, 1.0), (10, 20.0)])
+        self.assertEqual(arithmetic.line([(1, 3.0), (3, 7.0)]), (1.0, 2.0))
+        base, slope = arithmetic.line([(1, 1.0), (10, 20.0)])
         self.assertEqual(base, 0.0)
         self.assertAlmostEqual(slope, 10.5 / 5.5)
 
     def test_a_line_meets_the_point_that_is_named(self):
-        base, slope = costs.line_to([(8, 1.8e-3), (16, 3.9e-3), (32, 9e-3)], 32, 9e-3)
+        base, slope = arithmetic.line_to([(8, 1.8e-3), (16, 3.9e-3), (32, 9e-3)], 32, 9e-3)
         self.assertEqual(base, 0.0)
         self.assertAlmostEqual(32 * slope, 9e-3)
 
@@ -161,18 +162,18 @@ class LoopArithmetic(unittest.TestCase):
 
     def test_the_rate_leaves_out_the_first_batches(self):
         loop = Loop(takes=takes(2, 5.0) + takes(11, 0.1, begin_s=20.0))
-        self.assertAlmostEqual(costs.rate(loop, 8, 2), 8 / 0.1)
+        self.assertAlmostEqual(handing_over.rate(loop, 8, 2), 8 / 0.1)
 
     def test_receiving_is_cpu_time(self):
         loop = Loop(takes=takes(20, 0.01, wall_s=0.008, cpu_s=0.003))
         loop.takes[0].cpu = 1.0
-        self.assertAlmostEqual(costs.receiving(loop), 0.003, msg="the first batch waits for the workers to start")
+        self.assertAlmostEqual(handing_over.receiving(loop), 0.003, msg="the first batch waits for the workers to start")
 
     def test_opening_is_what_it_takes_without_a_core(self):
         loop = Loop(takes=takes(20, 0.01))
         for take in loop.takes:
             take.opening, take.opening_cpu = 0.005, 0.001
-        self.assertAlmostEqual(costs.opening(loop), 0.004)
+        self.assertAlmostEqual(handing_over.opening(loop), 0.004)
 
     def test_unused_is_core_time_that_no_thread_took(self):
         rows = []
@@ -181,33 +182,33 @@ class LoopArithmetic(unittest.TestCase):
             row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.008
             rows.append(row)
         loop = Loop(takes=takes(20, 0.007, cpu_s=0.003))  # 13 ms of CPU time a batch
-        self.assertAlmostEqual(costs.unused(loop, [rows] * 2, cores=2), 2 * 0.007 - 0.013)
-        self.assertEqual(costs.unused(loop, [rows] * 2, cores=1), 0.0)
-        self.assertEqual(costs.unused(loop, [rows] * 2, cores=3), 0.0, msg="nobody waits for a core")
-        self.assertEqual(costs.unused(Loop(takes=takes(2, 0.007)), [rows] * 2, cores=2), 0.0, msg="too short to tell")
+        self.assertAlmostEqual(handing_over.unused(loop, [rows] * 2, cores=2), 2 * 0.007 - 0.013)
+        self.assertEqual(handing_over.unused(loop, [rows] * 2, cores=1), 0.0)
+        self.assertEqual(handing_over.unused(loop, [rows] * 2, cores=3), 0.0, msg="nobody waits for a core")
+        self.assertEqual(handing_over.unused(Loop(takes=takes(2, 0.007)), [rows] * 2, cores=2), 0.0, msg="too short to tell")
 
     def test_threads_that_sleep_want_no_core(self):
-        self.assertAlmostEqual(costs.cores_wanted(2, workers=4, asleep=0.0, taking=1.0), 2)
-        self.assertAlmostEqual(costs.cores_wanted(8, workers=4, asleep=0.0, taking=1.0), 5)
-        self.assertAlmostEqual(costs.cores_wanted(8, workers=4, asleep=0.75, taking=0.5), 1.5)
-        self.assertAlmostEqual(costs.cores_wanted(1, workers=2, asleep=0.5, taking=0.0), 0.75)  # both asleep: a quarter
+        self.assertAlmostEqual(handing_over.cores_wanted(2, workers=4, asleep=0.0, taking=1.0), 2)
+        self.assertAlmostEqual(handing_over.cores_wanted(8, workers=4, asleep=0.0, taking=1.0), 5)
+        self.assertAlmostEqual(handing_over.cores_wanted(8, workers=4, asleep=0.75, taking=0.5), 1.5)
+        self.assertAlmostEqual(handing_over.cores_wanted(1, workers=2, asleep=0.5, taking=0.0), 0.75)  # both asleep: a quarter
         rows = []
         for batch in range(12):  # a fetch of 40 ms, of them 8 ms on a core and 2 ms waiting for one
             row = [0.0] * probes.BATCH_COLUMNS
             row[probes.END], row[probes.FETCH_CPU], row[probes.QUEUED] = 0.040, 0.008, 0.002 * batch
             rows.append(row)
-        self.assertAlmostEqual(costs.sleeping([rows]), 0.030)
+        self.assertAlmostEqual(handing_over.sleeping([rows]), 0.030)
 
     def test_a_hand_over_keeps_cores_from_others_as_far_as_they_stayed_idle(self):
         def parts(idle):
-            return [round(part, 6) for part in costs.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)]
+            return [round(part, 6) for part in handing_over.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)]
 
         self.assertEqual(parts(0.0), [0.2, 0.3, 0.5, 0.4])
         self.assertEqual(parts(0.1), [0.2, 0.3, 0.6, 0.3])
         self.assertEqual(parts(0.5), [0.3, 0.2, 1.0, 0.0])
         self.assertEqual(parts(9.0), [0.5, 0.0, 1.2, 0.0])
         for idle in (0.0, 0.1, 0.5, 9.0):
-            send, serve, receive, latency = costs.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)
+            send, serve, receive, latency = handing_over.as_work(0.2, 0.3, 0.5, opens=0.7, idle=idle)
             self.assertAlmostEqual(serve + receive + latency, 1.2, msg="the trainer's time stays what it was")
             self.assertAlmostEqual(send + serve, 0.5, msg="and the worker's")
 
@@ -228,11 +229,11 @@ class LoopArithmetic(unittest.TestCase):
         self.assertIn(f"of_one: {{share: {experiment.duration(recording.costs.of_one.share)}, ", recording.text)
         self.assertGreaterEqual(trials.many_workers(), 4)
         taken = dataclasses.replace(recording.costs, serve=2.0, receive=1.0, receive_latency=1.0)
-        taken.of_many = costs.HandOver(1.0, 1.0, 2.0, 2.0, 2.0)
-        taken.of_one = costs.HandOver(1.0, 1.0, 4.0, 4.0, 0.0)
+        taken.of_many = handing_over.HandOver(1.0, 1.0, 2.0, 2.0, 2.0)
+        taken.of_one = handing_over.HandOver(1.0, 1.0, 4.0, 4.0, 0.0)
         taken.take_within(1.0)
-        self.assertEqual(taken.of_many, costs.HandOver(1.0, 1.0, 0.5, 0.5, 0.5))
-        self.assertEqual(taken.of_one, costs.HandOver(1.0, 1.0, 1.0, 1.0, 0.0))
+        self.assertEqual(taken.of_many, handing_over.HandOver(1.0, 1.0, 0.5, 0.5, 0.5))
+        self.assertEqual(taken.of_one, handing_over.HandOver(1.0, 1.0, 1.0, 1.0, 0.0))
 
     def test_other_workers_are_not_tried_where_batches_are_slow_large_or_few(self):
         recorder = trials.Recorder(DataLoader(loaders.Numbers(), batch_size=8), budget_s=2.0)
@@ -242,11 +243,11 @@ class LoopArithmetic(unittest.TestCase):
             self.assertFalse(recorder.allows(workers, batch_s=0.01, batch_bytes=1 << 50))
 
     def test_a_few_batches_of_each_worker_say_nothing(self):
-        plain = costs.Plain([1.0], [1.0])
+        plain = handing_over.Plain([1.0], [1.0])
         seen = Loop(takes=takes(20, 0.01))
         rows = [1.0, 2.0, 3.0, 4.0, 5.0]
         def again(flow, *made):
-            return costs.handing_over_again(flow, self.figures(made), plain, lock_wait=0.0)
+            return handing_over.handing_over_again(flow, self.figures(made), plain, lock_wait=0.0)
 
         self.assertIsNotNone(again(seen, rows, rows))
         self.assertIsNone(again(seen, rows, rows[:3]))
@@ -262,16 +263,16 @@ class LoopArithmetic(unittest.TestCase):
             row[probes.BEGIN], row[probes.END] = 0.01 * batch, 0.01 * batch + 0.004
             rows.append(row)
         one = [types.SimpleNamespace(batches=types.SimpleNamespace(read=lambda: rows))]
-        plain = costs.Plain([1.0], [1.0])
+        plain = handing_over.Plain([1.0], [1.0])
         for lock_wait, latency in ((0.0, 0.005), (0.003, 0.002), (1.0, 0.001)):
-            of_one = costs.handing_over_again(flow, one, plain, lock_wait)
+            of_one = handing_over.handing_over_again(flow, one, plain, lock_wait)
             self.assertAlmostEqual(of_one.receive_latency, latency, msg=lock_wait)
 
     def test_a_hand_over_in_proportion_to_another(self):
-        alone, beside = costs.HandOver(0.0, 1.0, 2.0, 4.0, 0.0), costs.HandOver(0.5, 2.0, 2.0, 2.0, 1.0)
+        alone, beside = handing_over.HandOver(0.0, 1.0, 2.0, 4.0, 0.0), handing_over.HandOver(0.5, 2.0, 2.0, 2.0, 1.0)
         growth = beside.over(alone)
-        self.assertEqual(growth, costs.HandOver(1.0, 2.0, 1.0, 0.5, 1.0))
-        self.assertEqual(costs.HandOver(3.0, 3.0, 3.0, 3.0, 3.0).scaled(growth), costs.HandOver(3.0, 6.0, 3.0, 1.5, 3.0))
+        self.assertEqual(growth, handing_over.HandOver(1.0, 2.0, 1.0, 0.5, 1.0))
+        self.assertEqual(handing_over.HandOver(3.0, 3.0, 3.0, 3.0, 3.0).scaled(growth), handing_over.HandOver(3.0, 6.0, 3.0, 1.5, 3.0))
 
     def test_opening_counts_what_workers_send_and_is_put_back(self):
         from multiprocessing.reduction import ForkingPickler
@@ -294,14 +295,14 @@ class LoopArithmetic(unittest.TestCase):
         self.assertIs(ForkingPickler.loads, loads)
 
     def test_a_busy_workers_lock_is_waited_for_five_times_a_tensor(self):
-        self.assertAlmostEqual(costs.waiting_for_the_lock(0.0001, tensors=3), 0.0015)
-        self.assertEqual(costs.waiting_for_the_lock(0.00001, tensors=1), 0.0, msg="a scheduler's noise")
+        self.assertAlmostEqual(handing_over.waiting_for_the_lock(0.0001, tensors=3), 0.0015)
+        self.assertEqual(handing_over.waiting_for_the_lock(0.00001, tensors=1), 0.0, msg="a scheduler's noise")
 
     def test_arriving_counts_batches_that_the_loop_waits_for(self):
         # Two workers in turn; each batch comes 3 ms after it was made, while the loop waits.
         loop = Loop(takes=takes(8, 0.1, wall_s=0.05))
         made = [[take.got - 0.003 for take in loop.takes[worker::2]] for worker in range(2)]
-        self.assertAlmostEqual(costs.arriving(loop, self.figures(made)), 0.003)
+        self.assertAlmostEqual(handing_over.arriving(loop, self.figures(made)), 0.003)
 
     def test_starting_a_worker_takes_this_process_its_time(self):
         recording = record(loaders.Numbers(), batch_size=8)
@@ -324,7 +325,7 @@ class LoopArithmetic(unittest.TestCase):
 
     def test_samples_read_files_where_they_open_one_each_or_read_a_sector(self):
         def reads(**figures):
-            return costs.reads_files(trials.Reading(**figures), 100)
+            return reading.reads_files(reading.Reading(**figures), 100)
 
         self.assertTrue(reads(opens=100, read_bytes=900))
         self.assertTrue(reads(opens=1, read_bytes=60_000), msg="one archive")
@@ -344,9 +345,9 @@ class LoopArithmetic(unittest.TestCase):
         self.assertAlmostEqual(sum(costs.opening_files(self.figures([[0.9, *others], [0.8, *others]]))), 0.3)
 
     def test_what_fetching_takes_more_in_a_worker_counts_unless_it_is_chance(self):
-        self.assertAlmostEqual(costs.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
-        self.assertEqual(costs.surplus([1.0, 9.0, 2.0], [1.0, 8.0, 2.0]), 0.0)
-        self.assertEqual(costs.surplus([1.0] * 5, [2.0] * 5), 0.0)
+        self.assertAlmostEqual(arithmetic.surplus([3.0, 3.1, 2.9] * 10, [2.0, 2.1, 1.9] * 10), 1.0)
+        self.assertEqual(arithmetic.surplus([1.0, 9.0, 2.0], [1.0, 8.0, 2.0]), 0.0)
+        self.assertEqual(arithmetic.surplus([1.0] * 5, [2.0] * 5), 0.0)
 
     def test_sending_is_what_the_fetch_did_not_take(self):
         rows = []
@@ -355,8 +356,8 @@ class LoopArithmetic(unittest.TestCase):
             row[probes.PROCESS_CPU], row[probes.FETCH_CPU] = 0.010 * batch, 0.0075
             row[probes.SERVE_CPU] = 0.0005 * batch
             rows.append(row)
-        self.assertAlmostEqual(costs.sending([rows]), 0.002)
-        self.assertAlmostEqual(costs.serving([rows]), 0.0005)
+        self.assertAlmostEqual(handing_over.sending([rows]), 0.002)
+        self.assertAlmostEqual(handing_over.serving([rows]), 0.0005)
 
     def test_a_thread_that_hands_over_memory_takes_its_time(self):
         context, serving = torch.multiprocessing.get_context("fork"), probes.Serving()
@@ -370,7 +371,7 @@ class LoopArithmetic(unittest.TestCase):
         self.assertGreater(serving.seconds(), before)
 
     def test_collate_splits_as_it_does_alone(self):
-        base, slope = costs.line_to([(1, 1.1e-3), (16, 2.6e-3)], 16, 5.2e-3)
+        base, slope = arithmetic.line_to([(1, 1.1e-3), (16, 2.6e-3)], 16, 5.2e-3)
         self.assertAlmostEqual(base, 2e-3)
         self.assertAlmostEqual(slope, 0.2e-3)
 
@@ -521,8 +522,8 @@ class Costs(unittest.TestCase):
 
     def test_waiting_is_prepare_wait(self):
         recording = record(loaders.Waits(), batch_size=8)
-        self.assertGreater(costs.mean(recording.costs.wait), 0.0025)
-        self.assertLess(costs.mean(recording.costs.prepare), 0.001)
+        self.assertGreater(arithmetic.mean(recording.costs.wait), 0.0025)
+        self.assertLess(arithmetic.mean(recording.costs.prepare), 0.001)
         self.assertEqual(recording.trials.reading.opens, 0)
 
     def test_a_drawn_cost_becomes_a_distribution(self):
@@ -723,7 +724,7 @@ class Kinds(unittest.TestCase):
         self.assertEqual(value(record(pairs), "loader.batch_size"), "2")
         self.assertEqual(value(record(loaders.Nested(), batch_size=4), "dataset.tensors"), "4")
         self.assertEqual(value(record(loaders.Points(), batch_size=4), "dataset.tensors"), "2")
-        self.assertGreater(costs.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
+        self.assertGreater(arithmetic.mean(record(loaders.WaitsOnce(), batch_size=8).costs.wait), 0.02 / 8)
         self.assertAlmostEqual(least_prepare(loaders.Bulk(), batch_size=8), 0.004 / 8, delta=0.0002)
 
     def test_batches_that_differ_get_their_mean_and_a_warning(self):

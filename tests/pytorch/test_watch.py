@@ -28,7 +28,7 @@ if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]):
 
 import loaders  # noqa: E402
 import pipesim  # noqa: E402
-from pipesim import answers, blocks, program, ranks, watcher  # noqa: E402
+from pipesim import answers, blocks, program, ranks, watched, watcher  # noqa: E402
 
 
 def walked(loader, step=lambda batch: None, **settings):
@@ -352,21 +352,21 @@ class Watching(unittest.TestCase):
             self.assertEqual(order(watched), order(lambda loader: loader))
 
     def test_threads_that_lack_cores_are_named(self):
-        watched = watcher.Watched(as_it_is=watcher.Totals(steps=10, step_s=2.0), lacked_s=3.0, cpu_s=2.0, wall_s=2.0)
-        with mock.patch.object(watcher, "processors", lambda: 2):
-            self.assertEqual(watcher.step_of(watched, 8, threads=2, workers=0).queued, 1.5)
-            self.assertEqual(watcher.step_of(watched, 8, threads=1, workers=0).queued, 0.0)
-            self.assertEqual(watcher.step_of(watched, 8, threads=4, workers=0).queued, 0.0)
+        loop = watched.Watched(as_it_is=watched.Totals(steps=10, step_s=2.0), lacked_s=3.0, cpu_s=2.0, wall_s=2.0)
+        with mock.patch.object(watched, "processors", lambda: 2):
+            self.assertEqual(watched.step_of(loop, 8, threads=2, workers=0).queued, 1.5)
+            self.assertEqual(watched.step_of(loop, 8, threads=1, workers=0).queued, 0.0)
+            self.assertEqual(watched.step_of(loop, 8, threads=4, workers=0).queued, 0.0)
 
     def test_what_one_thread_waits_for_a_core_is_no_step(self):
-        totals = watcher.Totals(steps=10, waiting_s=1.0, step_s=2.0, queued_s=0.5)
-        watched = watcher.Watched(as_it_is=totals, cpu_s=1.5, wall_s=2.5)
-        one = watcher.step_of(watched, 8, threads=1, workers=2)
+        totals = watched.Totals(steps=10, waiting_s=1.0, step_s=2.0, queued_s=0.5)
+        loop = watched.Watched(as_it_is=totals, cpu_s=1.5, wall_s=2.5)
+        one = watched.step_of(loop, 8, threads=1, workers=2)
         self.assertAlmostEqual(one.points[-1][1], 0.15)
         self.assertAlmostEqual(one.beside_workers, 0.15)
         self.assertAlmostEqual(totals.steps_per_s, 10 / 3.0, msg="the loop's own rate has it")
         # Several threads wait for each other, too.
-        self.assertAlmostEqual(watcher.step_of(watched, 8, threads=2, workers=2).points[-1][1], 0.2)
+        self.assertAlmostEqual(watched.step_of(loop, 8, threads=2, workers=2).points[-1][1], 0.2)
 
     def test_watching_costs_less_than_a_hundredth_of_a_millisecond(self):
         items = list(range(20_000))
