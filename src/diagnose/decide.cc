@@ -137,9 +137,10 @@ Decision Decide(const Variant& now, const Predictor& predict, const Thresholds& 
   if (Gain(rate, predict(FreeData(now))) >= thresholds.gain_that_counts)
     loader = SmallestNearBest(LoaderSettings(now, predict, thresholds), now, predict, thresholds);
   const bool loads = loader && loader->gain >= thresholds.gain_that_counts;
-  // Beside a device of its own, fewer threads gain no more than the loader does.
+  // Beside a device of its own, fewer threads gain no more than the loader does, unless the trainer pays for each batch
+  // that they hand over.
   std::optional<SettingGain> fewer;
-  if (!loads || now.on_cpu())
+  if (!loads || now.on_cpu() || now.pipeline.hand_over.processes)
     fewer = SmallestNearBest(FewerThreads(now, predict, thresholds), now, predict, thresholds);
   if (loads && !(fewer && fewer->gain > loader->gain)) {
     Lead(decision, Verdict::kLoaderBound, *loader);

@@ -120,6 +120,18 @@ run: {accelerators: 4}
 )"), 1, 0.04);
 }
 
+TEST(Advice, ProcessesThatCostTrainingMoreThanTheyLoadAreNoMatterOfALoaderSetting) {
+  // That they start anew each epoch costs a twentieth; that the trainer takes batches over from them, more than half.
+  const std::string handed_over = R"(
+prepare: none
+model: mlp
+loader: {kind: process, workers: 8, batch_size: 64}
+device: {emulated: {preset: rtx-4060}}
+)";
+  EXPECT_EQ(On(32, handed_over).diagnosis.bottleneck, Verdict::kCpuContention);
+  EXPECT_NEAR(KeptPromise(32, handed_over), 1, 0.04);
+}
+
 TEST(Advice, NoMoreWorkersAreOfferedThanTheSearchForEnoughAllows) {
   const auto prediction = On(16, R"(
 prepare: 3ms
