@@ -133,7 +133,7 @@ double LoadedAtOnce(const Variant& variant) {
   const double batches = static_cast<double>(settings.epoch_samples) / static_cast<double>(loader.batch_size);
   const double whole = std::floor(batches), last = loader.drop_last ? 0 : batches - whole;
   const double all = whole + (last > 0 ? 1 : 0);
-  // Whoever is free takes the next batch, so that those of short ones make up for long ones.
+  // Whoever is free takes the next batch, so that short ones make up for long ones. Equal ones end in rounds.
   if (loader.dispatch == spec::Dispatch::kShared && cost::DrawnCosts(variant.pipeline) > 0)
     return std::min<double>(loader.workers, all);
   const double rounds = std::ceil(all / loader.workers);

@@ -25,7 +25,7 @@ constexpr double kFewestSteps = 200;
 constexpr std::int64_t kFewestWindows = 8;
 // Of a rate: what twice the steps may still change.
 constexpr double kSettled = 0.005;
-// Of all workers: of as many, the last one loses 2 % at most.
+// Cycles of all workers in an epoch: the last one, in which some have nothing to do, then costs 2 % at most.
 constexpr std::int64_t kCyclesBesideEnd = 50;
 
 using diagnose::Settings;
@@ -217,7 +217,7 @@ class VirtualPredictor {
     return WholeCycles(loader) + 2 * std::max(1, loader.workers);
   }
 
-  /// Batches of an epoch beside whose time that of its last cycle, in which workers run out of batches, hardly counts.
+  /// The fewest batches of an epoch whose last cycle hardly counts.
   std::int64_t LeastToNeglectItsEnd(const spec::Loader& loader) const {
     return std::max(FewestWithin(loader), kCyclesBesideEnd * loader.workers);
   }

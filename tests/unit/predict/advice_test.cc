@@ -29,29 +29,27 @@ const diagnose::WhatIf& Row(const Prediction& prediction, std::string_view chang
   return rows[*at];
 }
 
-TEST(Advice, FewerReadersOfAStorageThatAllShareAreNoMatterOfCores) {
-  // Each epoch begins with as many reads at once as there are workers: the fewer, the sooner the first batch.
-  const auto prediction = On(2, R"(
-dataset: {samples: 7000, sample_bytes: {distribution: normal, mean: 146579449B, stdev: 48973490B}, shape: [1448, 1448], dtype: uint8}
+/// Accelerators that meet after each step, over one storage. `run`: its keys but for the barrier.
+std::string Unet3d(int samples, int workers, const std::string& run) {
+  return "dataset: {samples: " + std::to_string(samples) + R"(, shape: [1448, 1448], dtype: uint8,
+  sample_bytes: {distribution: normal, mean: 146579449B, stdev: 48973490B}}
 storage: {preset: nvme, sharing: fair}
 prepare: none
-loader: {kind: process, workers: 48, batch_size: 7, prefetch_factor: 1, persistent_workers: true, drop_last: true, shuffle: true}
+loader: {kind: process, batch_size: 7, prefetch_factor: 1, persistent_workers: true, drop_last: true, shuffle: true,
+  workers: )" + std::to_string(workers) + R"(}
 device: {emulated: {base: 323ms}, in_flight: 1}
-run: {accelerators: 2, barrier: true, epochs: 5}
-)");
+run: {barrier: true, )" + run + "}\n";
+}
+
+TEST(Advice, FewerReadersOfAStorageThatAllShareAreNoMatterOfCores) {
+  // Each epoch begins with as many reads at once as there are workers: the fewer, the sooner the first batch.
+  const auto prediction = On(2, Unet3d(7000, 48, "accelerators: 2, epochs: 5"));
   EXPECT_NE(prediction.diagnosis.bottleneck, Verdict::kCpuContention);
 }
 
 TEST(Advice, AnEpochOfAcceleratorsThatMeetCountsFromItsBegin) {
   // Four of its eight steps are made before the first one trains.
-  const auto prediction = On(32, R"(
-dataset: {samples: 168, sample_bytes: {distribution: normal, mean: 146579449B, stdev: 48973490B}, shape: [1448, 1448], dtype: uint8}
-storage: {preset: nvme, sharing: fair}
-prepare: none
-loader: {kind: process, workers: 4, batch_size: 7, prefetch_factor: 1, persistent_workers: true, drop_last: true, shuffle: true}
-device: {emulated: {base: 323ms}, in_flight: 1}
-run: {accelerators: 3, barrier: true, epochs: 1}
-)");
+  const auto prediction = On(32, Unet3d(168, 4, "accelerators: 3, epochs: 1"));
   EXPECT_EQ(prediction.diagnosis.bottleneck, Verdict::kIoBound);
   // nvme: 7 GB/s
   EXPECT_LT(prediction.measurement.result.samples_per_s.value(), 7e9 / 146579449);
